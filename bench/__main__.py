@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 
-from . import briefing, consolidation, episodes, foundation, hooks, sessions, writers
+from . import briefing, consolidation, episodes, foundation, hooks, mcp, sessions, writers
 from .yardstick import Ratio, report
 
 BENCHES: Mapping[str, Callable[[], Iterable[Ratio]]] = {
@@ -24,6 +24,7 @@ BENCHES: Mapping[str, Callable[[], Iterable[Ratio]]] = {
     "writers": writers.measures,
     "cold": foundation.cold,
     "hooks": hooks.measures,
+    "mcp": mcp.measures,
     "recall": foundation.recalls,
     "million": foundation.million,
     "briefing": briefing.measures,

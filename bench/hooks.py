@@ -47,7 +47,7 @@ def measures() -> list[Ratio]:
         }
         notes = Notes()
         with recollect.open(project, environment=environment, origin="user") as memory:
-            _fill(memory, notes)
+            fill(memory, notes)
         events = {
             "user prompt": ("UserPromptSubmit", 5.0),
             "stop": ("Stop", 4.0),
@@ -66,7 +66,7 @@ def measures() -> list[Ratio]:
         return found
 
 
-def _fill(memory: recollect.Recollect, notes: Notes) -> None:
+def fill(memory: recollect.Recollect, notes: Notes) -> None:
     """Ten thousand references, in few transactions: how they got there is not measured here."""
     ready = []
     for number in range(MEMORIES):

@@ -1,15 +1,18 @@
-"""The reference conformance tool of the Model Context Protocol against our HTTP server.
+"""The protocol's own programs against our servers: the conformance tool and the inspector.
 
 python -m bench.mcp_conformance [FOLDER]
 
-The tool needs Node 22. In an empty FOLDER (default: the current one),
+The programs need Node 22. In an empty FOLDER (default: the current one),
 
-    npm install node@22 @modelcontextprotocol/conformance@0.2.0-alpha.12
+    npm install node@22 @modelcontextprotocol/conformance@0.2.0-alpha.12 \\
+        @modelcontextprotocol/inspector@2.12.0
 
-gives both. The tool cannot send a bearer token, so a layer in front of our application adds it;
-Host and Origin arrive as the tool sent them. It was written for a fixture server: many scenarios
-call tools, prompts and resources of that server's names, or want a capability that a memory does
-not have. Those are in `NOT_OURS`, with the reason; everything else must pass, in both eras.
+gives all three. The conformance tool speaks HTTP only. It is run against our HTTP server (it cannot
+send a bearer token, so a layer in front of the application adds it; Host and Origin arrive as the
+tool sent them), and against `recollect mcp`, whose pipes a small bridge connects to a port. It was
+written for a fixture server: many scenarios call tools, prompts and resources of that server's
+names, or want a capability that a memory does not have. Those are in `NOT_OURS`, with the reason;
+everything else must pass, in both eras. The inspector's command line starts `recollect mcp` itself.
 """
 
 from __future__ import annotations
@@ -22,16 +25,17 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import recollect
-from recollect.interfaces import http, mcp
+from recollect.interfaces import http
+from recollect.interfaces.mcp_requests import RequestHandlers
 
 TOKEN = "of-no-other-server"
 ERAS = ("2025-11-25", "2026-07-28")
@@ -47,7 +51,6 @@ NOT_OURS = {
     "input-required-": "no tool of ours asks back",
     "elicitation-": "no tool of ours asks back",
     "completion-complete": "capability not offered: completion",
-    "logging-set-level": "capability not offered: logging (deprecated by the protocol)",
     "resources-subscribe": "capability not offered: subscriptions",
     "resources-unsubscribe": "capability not offered: subscriptions",
     "tasks-": "extension not offered: tasks",
@@ -55,30 +58,69 @@ NOT_OURS = {
 }
 """How a scenario's name begins, or a scenario and one of its checks, and why it is not for us."""
 
+_TRANSPORT = "about HTTP itself, which is the bridge's"
+NOT_OF_PIPES = {
+    "dns-rebinding-protection": _TRANSPORT,
+    "http-header-validation": _TRANSPORT,
+    "server-stateless:sep-2575-http-server-header-mismatch-400": _TRANSPORT,
+}
+"""The same for the bridge."""
+
+NOT_OF_HTTP = {"logging-set-level": "capability not offered: logging (the SDK deprecated it)"}
+"""The same for our HTTP server."""
+
+INSPECTED = (
+    ("tools/list", ("--strict",), '"memory_recall"'),
+    ("tools/call", ("--tool-name", "memory_recall", "--tool-arg", "query=redis"), "port 6380"),
+    ("tools/call", ("--tool-name", "memory_stats"), '"isError": false'),
+    ("resources/list", (), '"memory://root"'),
+    ("resources/templates/list", (), '"memory://{id}"'),
+    ("resources/read", ("--uri", "memory://root/MEMORY.md"), "port 6380"),
+    ("prompts/list", (), '"briefing"'),
+    ("prompts/get", ("--prompt-name", "recall", "--prompt-args", "query=redis"), "port 6380"),
+    ("logging/setLevel", ("--log-level", "debug"), "{}"),
+)
+"""Method, options, and a part of the answer."""
+
 
 class Check(NamedTuple):
-    """One check of one scenario."""
+    """One check of one scenario, and the reason why it is not for us."""
 
     scenario: str
     id: str
     status: str
     why: str
+    not_ours: str
 
-    @property
-    def not_ours(self) -> str:
-        if self.why.startswith("Not testable: "):
-            return _FIXTURE
-        full = f"{self.scenario}:{self.id}"
-        return next((why for lead, why in NOT_OURS.items() if full.startswith(lead)), "")
+
+def variables(folder: str) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "RECOLLECT_HOME": os.path.join(folder, "home"),
+        "HOME": folder,
+    }
 
 
 @contextmanager
-def served(folder: str) -> Iterator[str]:
-    """Our server on a free port of this machine."""
-    variables = {"RECOLLECT_HOME": os.path.join(folder, "home"), "HOME": folder}
-    with recollect.open(folder, environment=variables, origin="agent") as memory:
-        memory.learn("Integration tests need Redis on port 6380")
-        inner = http.make_application(mcp.make_server(memory), TOKEN)
+def listening(application: ASGIApp) -> Iterator[str]:
+    """An application on a free port of this machine."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(application, log_level="warning"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}{http.PATH}"
+        server.should_exit = True
+        thread.join()
+
+
+@contextmanager
+def over_http(folder: str) -> Iterator[str]:
+    """Our HTTP server."""
+    with recollect.open(folder, environment=variables(folder), origin="agent") as memory:
+        inner = http.make_application(http.make_server(RequestHandlers(memory)), TOKEN)
 
         async def with_token(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http":
@@ -86,19 +128,56 @@ def served(folder: str) -> Iterator[str]:
                 scope = {**scope, "headers": [*scope["headers"], token]}
             await inner(scope, receive, send)
 
-        with socket.socket() as listening:
-            listening.bind(("127.0.0.1", 0))
-            server = uvicorn.Server(uvicorn.Config(with_token, log_level="warning"))
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-            thread.start()
-            while not server.started:
-                time.sleep(0.05)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}{http.PATH}"
-            server.should_exit = True
-            thread.join()
+        with listening(with_token) as url:
+            yield url
 
 
-def run(tool: Path, url: str, era: str) -> list[Check]:
+@contextmanager
+def over_pipes(folder: str) -> Iterator[str]:
+    """`recollect mcp`, with a bridge from HTTP to its pipes: a request is a line and its answer
+    another; the error's code decides the status of HTTP, as the specification says."""
+    command = [sys.executable, "-m", "recollect", "mcp", "--project", folder]
+    with subprocess.Popen(
+        command, env=variables(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+
+        def exchange(body: bytes) -> tuple[int, bytes]:
+            assert server.stdin and server.stdout
+            try:
+                asked = json.loads(body)
+                line = json.dumps(asked).encode()
+            except ValueError:
+                asked, line = {"id": None, "method": ""}, body.replace(b"\n", b" ")
+            server.stdin.write(line + b"\n")
+            server.stdin.flush()
+            if "id" not in asked or "method" not in asked:
+                return 202, b""
+            while True:
+                answer = server.stdout.readline()
+                told = json.loads(answer)
+                if told.get("id") == asked["id"] and "method" not in told:
+                    code = told.get("error", {}).get("code", 0)
+                    return {0: 200, -32601: 404, -32603: 200}.get(code, 400), answer
+
+        async def bridge(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                return
+            body, more = b"", True
+            while more:
+                part = await receive()
+                body, more = body + part.get("body", b""), part.get("more_body", False)
+            status, answer = exchange(body) if scope["method"] == "POST" else (405, b"")
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": answer})
+
+        with listening(bridge) as url:
+            yield url
+        assert server.stdin
+        server.stdin.close()
+
+
+def run(tool: Path, url: str, era: str, excluded: Mapping[str, str]) -> list[Check]:
     """What the tool found of one revision of the protocol."""
     modules = tool / "node_modules"
     with tempfile.TemporaryDirectory() as results:
@@ -106,7 +185,7 @@ def run(tool: Path, url: str, era: str) -> list[Check]:
         options = ["--url", url, "--requirements", era, "-o", results]
         done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
         found = [
-            Check(_scenario(path.parent.name), item["id"], item["status"], _said(item))
+            _checked(_scenario(path.parent.name), item, excluded)
             for path in sorted(Path(results).glob("*/checks.json"))
             for item in json.loads(path.read_text(encoding="utf-8"))
         ]
@@ -120,8 +199,13 @@ def _scenario(folder: str) -> str:
     return folder.removeprefix("server-")[: -len("-2026-01-01T00-00-00-000Z")]
 
 
-def _said(item: dict[str, Any]) -> str:
-    return str(item.get("errorMessage") or item.get("description") or "")
+def _checked(scenario: str, item: dict[str, Any], excluded: Mapping[str, str]) -> Check:
+    why = str(item.get("errorMessage") or item.get("description") or "")
+    full = f"{scenario}:{item['id']}"
+    not_ours = next((why for lead, why in excluded.items() if full.startswith(lead)), "")
+    if why.startswith("Not testable: "):
+        not_ours = _FIXTURE
+    return Check(scenario, item["id"], item["status"], why, not_ours)
 
 
 def told(era: str, checks: list[Check]) -> tuple[str, bool]:
@@ -142,13 +226,45 @@ def told(era: str, checks: list[Check]) -> tuple[str, bool]:
     return "\n".join(lines), bool(passed) and not failed
 
 
+def inspect(tool: Path, folder: str) -> tuple[str, bool]:
+    """The inspector's command line, which starts `recollect mcp` for each request."""
+    modules = tool / "node_modules"
+    program = [str(modules / "node/bin/node"), str(modules / ".bin/mcp-inspector"), "--cli"]
+    server = [sys.executable, "-m", "recollect", "mcp", "--project", folder]
+    kept = [word for pair in variables(folder).items() for word in ("-e", "=".join(pair))]
+    lines = []
+    for method, options, expected in INSPECTED:
+        done = subprocess.run(
+            [*program, "--method", method, *options, *kept, *server],
+            env=variables(folder),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode or expected not in done.stdout:
+            lines.append(f"  FAILED {method} {' '.join(options)}: {done.stdout}{done.stderr}")
+    passed = len(INSPECTED) - len(lines)
+    return "\n".join([f"inspector: {passed} of {len(INSPECTED)} requests", *lines]), not lines
+
+
 def main() -> int:
     tool = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    if not (tool / "node_modules/.bin/conformance").exists():
+    programs = [tool / "node_modules/.bin" / name for name in ("conformance", "mcp-inspector")]
+    if not all(program.exists() for program in programs):
         print(__doc__, file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory() as folder, served(folder) as url:
-        results = [told(era, run(tool, url, era)) for era in ERAS]
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        with recollect.open(folder, environment=variables(folder), origin="agent") as memory:
+            memory.learn("Integration tests need Redis on port 6380")
+        for name, serve, excluded in (
+            ("pipes", over_pipes, {**NOT_OURS, **NOT_OF_PIPES}),
+            ("HTTP", over_http, {**NOT_OURS, **NOT_OF_HTTP}),
+        ):
+            for era in ERAS:
+                with serve(folder) as url:
+                    results.append(told(f"{name}, {era}", run(tool, url, era, excluded)))
+        results.append(inspect(tool, folder))
     print("\n".join(text for text, _ in results))
     return 0 if all(holds for _, holds in results) else 1
 

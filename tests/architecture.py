@@ -28,6 +28,7 @@ LEVELS = (
     ("lessons",),
     ("work",),
     ("briefing",),
+    ("autonomous",),
     ("agents",),
     ("maintenance",),
     ("validation", "operation_table"),
@@ -68,7 +69,7 @@ SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|INSERT INTO|UPDATE\s\w+\sSET|DELETE FROM|CREATE TABLE|PRAGMA\s\w)", re.S
 )
 MOST_CODE_LINES, LONGEST_FUNCTION, MOST_PARAMETERS, MOST_MODULES = 300, 60, 8, 15
-BROAD_EXCEPT_ALLOWED = {"interfaces/hooks.py"}
+BROAD_EXCEPT_ALLOWED = {"interfaces/hooks.py", "interfaces/mcp.py"}
 
 
 def violations(root: Path) -> list[str]:

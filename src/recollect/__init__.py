@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from .archive.steps_files import ExportedSession as ExportedSession
     from .archive.steps_files import ImportedFile as ImportedFile
     from .archive.steps_sessions import VerifiedArchive as VerifiedArchive
+    from .autonomous.operations import ClearedMemory as ClearedMemory
+    from .autonomous.operations import MemoryStatus as MemoryStatus
+    from .autonomous.operations import Rebuilt as Rebuilt
     from .briefing.operations_views import TaskBriefing as TaskBriefing
     from .briefing.steps import Briefing as Briefing
     from .client import Recollect as Recollect
@@ -66,9 +69,11 @@ if TYPE_CHECKING:
     from .episodes.steps import EpisodeReplay as EpisodeReplay
     from .episodes.steps import RecordedEpisode as RecordedEpisode
     from .episodes.steps import ShownEpisode as ShownEpisode
+    from .jobs.operations import JobState as JobState
     from .lessons.operations import EpisodeFields as EpisodeFields
     from .lessons.steps import Consolidated as Consolidated
     from .lessons.steps import Undone as Undone
+    from .maintenance.operations_server import ServerSetup as ServerSetup
     from .maintenance.steps import Adopted as Adopted
     from .maintenance.steps import BackedUp as BackedUp
     from .maintenance.steps import Diagnosis as Diagnosis
@@ -88,11 +93,23 @@ if TYPE_CHECKING:
     from .recall.steps_links import Linked as Linked
     from .recall.steps_session_search import SessionMatch as SessionMatch
     from .recall.steps_show import ShownRecord as ShownRecord
+    from .storage.database import ServerMember as ServerMember
     from .types.agents import Imported as Imported
     from .types.agents import ImportedTranscript as ImportedTranscript
     from .types.agents import Initialised as Initialised
     from .types.agents import SettingsChange as SettingsChange
     from .types.agents import WrittenPlugin as WrittenPlugin
+    from .types.overview import ConfigPaths as ConfigPaths
+    from .types.overview import NextStep as NextStep
+    from .types.overview import Paused as Paused
+    from .types.overview import Reverted as Reverted
+    from .types.overview import Seen as Seen
+    from .types.overview import SeenItem as SeenItem
+    from .types.overview import SettingChanged as SettingChanged
+    from .types.overview import SettingValue as SettingValue
+    from .types.overview import SizePart as SizePart
+    from .types.overview import Sizes as Sizes
+    from .types.overview import Status as Status
     from .types.records import Check as Check
     from .types.review import ReviewAnswer as ReviewAnswer
     from .types.review import ReviewItem as ReviewItem
@@ -101,7 +118,7 @@ if TYPE_CHECKING:
     from .window.steps import Trimmed as Trimmed
     from .work.audit import Audit as Audit
     from .work.operations import Continuity as Continuity
-    from .work.operations import Happened as EventResult
+    from .work.operations import EventResult as EventResult
     from .work.operations_tasks import HandoffParts as HandoffParts
     from .work.steps import ShownHandoff as ShownHandoff
     from .work.steps import ShownNotes as ShownNotes
@@ -117,7 +134,9 @@ __all__ = [
     "Check",
     "ClaimReport",
     "Cleared",
+    "ClearedMemory",
     "ConfigError",
+    "ConfigPaths",
     "Conflict",
     "Consolidated",
     "Continuity",
@@ -136,6 +155,7 @@ __all__ = [
     "ImportedTranscript",
     "Initialised",
     "InvalidInput",
+    "JobState",
     "Json",
     "Judged",
     "Learned",
@@ -144,15 +164,19 @@ __all__ = [
     "Linked",
     "Memory",
     "MemoryFields",
+    "MemoryStatus",
     "Message",
     "NearbyMessage",
+    "NextStep",
     "NotFound",
     "Overflow",
+    "Paused",
     "ProcedureParts",
     "Promoted",
     "Prompt",
     "Pruned",
     "RebuildResult",
+    "Rebuilt",
     "RecallFilters",
     "Recalled",
     "Recollect",
@@ -162,11 +186,18 @@ __all__ = [
     "Refused",
     "RequestAbout",
     "Returned",
+    "Reverted",
     "ReviewAnswer",
     "ReviewItem",
+    "Seen",
+    "SeenItem",
+    "ServerMember",
+    "ServerSetup",
     "Session",
     "SessionAbout",
     "SessionMatch",
+    "SettingChanged",
+    "SettingValue",
     "SettingsChange",
     "ShownEpisode",
     "ShownHandoff",
@@ -174,7 +205,10 @@ __all__ = [
     "ShownProcedure",
     "ShownRecord",
     "ShownTask",
+    "SizePart",
+    "Sizes",
     "Stats",
+    "Status",
     "StoreBusy",
     "StoreCorrupt",
     "StoreError",
@@ -195,60 +229,47 @@ __all__ = [
 ]
 
 _TYPES = {
-    "Adopted": "maintenance.steps:Adopted",
-    "Audit": "work.audit:Audit",
-    "BackedUp": "maintenance.steps:BackedUp",
-    "Briefing": "briefing.steps:Briefing",
-    "BuiltEpisodes": "episodes.steps:BuiltEpisodes",
-    "Check": "types.records:Check",
-    "ClaimReport": "memory.steps_verify:ClaimReport",
-    "Cleared": "memory.steps_lifecycle:Cleared",
-    "Consolidated": "lessons.steps:Consolidated",
-    "Continuity": "work.operations:Continuity",
-    "Diagnosis": "maintenance.steps:Diagnosis",
-    "EpisodeFields": "lessons.operations:EpisodeFields",
-    "EpisodeReplay": "episodes.steps:EpisodeReplay",
-    "Evaluation": "recall.steps_evaluation:Evaluation",
-    "EventResult": "work.operations:Happened",
-    "ExportedSession": "archive.steps_files:ExportedSession",
-    "ExportedSkill": "procedures.steps:ExportedSkill",
-    "HandoffParts": "work.operations_tasks:HandoffParts",
-    "Imported": "types.agents:Imported",
-    "ImportedFile": "archive.steps_files:ImportedFile",
-    "ImportedTranscript": "types.agents:ImportedTranscript",
-    "Initialised": "types.agents:Initialised",
-    "Judged": "memory.steps_lifecycle:Judged",
-    "LearningDay": "episodes.aging:LearningDay",
-    "Linked": "recall.steps_links:Linked",
-    "MemoryFields": "memory.operations:MemoryFields",
-    "ProcedureParts": "procedures.operations:ProcedureParts",
-    "Promoted": "work.steps_tasks:Promoted",
-    "Prompt": "window.steps:Prompt",
-    "Pruned": "memory.steps_lifecycle:Pruned",
-    "RebuildResult": "maintenance.steps:RebuildResult",
-    "RecallFilters": "recall.operations:RecallFilters",
-    "Recollect": "client:Recollect",
-    "RecordedEpisode": "episodes.steps:RecordedEpisode",
-    "RequestAbout": "window.operations:RequestAbout",
-    "Returned": "memory.steps_lifecycle:Returned",
-    "ReviewAnswer": "types.review:ReviewAnswer",
-    "ReviewItem": "types.review:ReviewItem",
-    "SessionAbout": "archive.operations:SessionAbout",
-    "SessionMatch": "recall.steps_session_search:SessionMatch",
-    "SettingsChange": "types.agents:SettingsChange",
-    "ShownEpisode": "episodes.steps:ShownEpisode",
-    "ShownHandoff": "work.steps:ShownHandoff",
-    "ShownNotes": "work.steps:ShownNotes",
-    "ShownProcedure": "procedures.steps:ShownProcedure",
-    "ShownRecord": "recall.steps_show:ShownRecord",
-    "ShownTask": "work.steps_tasks:ShownTask",
-    "Stats": "maintenance.steps:Stats",
-    "TaskBriefing": "briefing.operations_views:TaskBriefing",
-    "Trimmed": "window.steps:Trimmed",
-    "Undone": "lessons.steps:Undone",
-    "VerifiedArchive": "archive.steps_sessions:VerifiedArchive",
-    "WrittenPlugin": "types.agents:WrittenPlugin",
+    "archive.operations": "SessionAbout",
+    "archive.steps_files": "ExportedSession ImportedFile",
+    "archive.steps_sessions": "VerifiedArchive",
+    "autonomous.operations": "ClearedMemory MemoryStatus Rebuilt",
+    "briefing.operations_views": "TaskBriefing",
+    "briefing.steps": "Briefing",
+    "client": "Recollect",
+    "episodes.aging": "LearningDay",
+    "episodes.steps": "BuiltEpisodes EpisodeReplay RecordedEpisode ShownEpisode",
+    "jobs.operations": "JobState",
+    "lessons.operations": "EpisodeFields",
+    "lessons.steps": "Consolidated Undone",
+    "maintenance.operations_server": "ServerSetup",
+    "maintenance.steps": "Adopted BackedUp Diagnosis RebuildResult Stats",
+    "memory.operations": "MemoryFields",
+    "memory.steps_lifecycle": "Cleared Judged Pruned Returned",
+    "memory.steps_verify": "ClaimReport",
+    "procedures.operations": "ProcedureParts",
+    "procedures.steps": "ExportedSkill ShownProcedure",
+    "recall.operations": "RecallFilters",
+    "recall.steps_evaluation": "Evaluation",
+    "recall.steps_links": "Linked",
+    "recall.steps_session_search": "SessionMatch",
+    "recall.steps_show": "ShownRecord",
+    "storage.database": "ServerMember",
+    "types.agents": "Imported ImportedTranscript Initialised SettingsChange WrittenPlugin",
+    "types.overview": (
+        "ConfigPaths NextStep Paused Reverted Seen SeenItem SettingChanged SettingValue "
+        "SizePart Sizes Status"
+    ),
+    "types.records": "Check",
+    "types.review": "ReviewAnswer ReviewItem",
+    "window.operations": "RequestAbout",
+    "window.steps": "Prompt Trimmed",
+    "work.audit": "Audit",
+    "work.operations": "Continuity EventResult",
+    "work.operations_tasks": "HandoffParts",
+    "work.steps": "ShownHandoff ShownNotes",
+    "work.steps_tasks": "Promoted ShownTask",
 }
+"""The public types of each module, loaded on first use."""
 """Module and name of each type that is loaded on first use."""
 
 
@@ -279,12 +300,12 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """Load a public type on first use."""
-        if name not in _TYPES:
+        module = next((place for place, held in _TYPES.items() if name in held.split()), "")
+        if not module:
             raise AttributeError(f"module 'recollect' has no attribute {name!r}")
-        module, _, attribute = _TYPES[name].partition(":")
         full = f"{__name__}.{module}"
         __import__(full)
-        value = getattr(_sys.modules[full], attribute)
+        value = getattr(_sys.modules[full], name)
         globals()[name] = value
         return value
 

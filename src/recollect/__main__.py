@@ -8,6 +8,8 @@ import sys
 
 
 def main() -> None:
+    if sys.platform == "win32":
+        _refuse_windows()
     _speak_utf8()
     # Skip garbage collection: the process is short-lived.
     gc.set_threshold(100_000)
@@ -22,6 +24,18 @@ def main() -> None:
     # Everything is closed and written. Freeing the memory at exit would take a tenth of the time of
     # a search.
     os._exit(status)
+
+
+WINDOWS = """recollect: native Windows is not supported (Linux and macOS are)
+Use it in WSL: run `wsl --install`, then install Recollect and your agents inside of it."""
+
+
+def _refuse_windows() -> None:
+    """Say what to do on native Windows. A hook ends quietly: an agent waits for it."""
+    if sys.argv[1:2] == ["hook"]:
+        sys.exit(0)
+    print(WINDOWS, file=sys.stderr)
+    sys.exit(8)  # the status of `Unavailable`
 
 
 def _speak_utf8() -> None:

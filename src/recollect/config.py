@@ -70,6 +70,33 @@ SETTINGS = (
     Setting("embedder_dims", 0, "no", "how many dimensions that model's vectors have"),
     Setting("embedder_key", "", "no", "the bearer token for the embeddings server"),
     Setting("lock_wait", 30.0, "no", "seconds to wait for other processes before giving up"),
+    Setting("memories_enabled", False, "off", "whether past sessions are worked up by themselves"),
+    Setting("memories_max_rollout_age_days", 30, "lower", "older sessions are not processed"),
+    Setting(
+        "memories_min_rollout_idle_hours", 12.0, "no", "sessions in use more recently are skipped"
+    ),
+    Setting("memories_max_rollouts_per_startup", 64, "lower", "sessions processed in one start"),
+    Setting(
+        "memories_summary_injection_token_limit",
+        5000,
+        "lower",
+        "tokens of memory_summary.md at the start of a session",
+    ),
+    Setting("memories_daily_token_cap", 200_000, "lower", "tokens that models may cost in a day"),
+    Setting("memories_chunk_tokens", 24_000, "lower", "tokens of a session that a model reads"),
+    Setting("memories_answer_tokens", 4_000, "lower", "tokens that a model may answer with"),
+    Setting("memories_concurrency", 1, "lower", "sessions that are extracted at the same time"),
+    Setting("memories_lease_seconds", 120, "no", "seconds without a heartbeat until a job is lost"),
+    Setting(
+        "models_default",
+        "",
+        "no",
+        "the model for extraction: anthropic:MODEL, openai:MODEL, http://HOST/v1 MODEL, or "
+        "command:WORDS for a program that reads the prompt from standard input; empty means rules",
+    ),
+    Setting("models_smol", "", "no", "the model for consolidation; empty means models_default"),
+    Setting("models_key", "", "no", "the key for the model's server, if no variable holds it"),
+    Setting("models_timeout", 120.0, "no", "seconds that a model may take for an answer"),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
@@ -92,25 +119,47 @@ class Settings(NamedTuple):
     embedder_dims: int = 0
     embedder_key: str = ""
     lock_wait: float = 30.0
+    memories_enabled: bool = False
+    memories_max_rollout_age_days: int = 30
+    memories_min_rollout_idle_hours: float = 12.0
+    memories_max_rollouts_per_startup: int = 64
+    memories_summary_injection_token_limit: int = 5000
+    memories_daily_token_cap: int = 200_000
+    memories_chunk_tokens: int = 24_000
+    memories_answer_tokens: int = 4_000
+    memories_concurrency: int = 1
+    memories_lease_seconds: int = 120
+    models_default: str = ""
+    models_smol: str = ""
+    models_key: str = ""
+    models_timeout: float = 120.0
 
 
 def load_settings(
     project_root: str, user_directory: str, environment: Mapping[str, str]
 ) -> Settings:
     """Return the effective settings of a project for this user on this machine."""
-    values: dict[str, Any] = {}
+    found = collect_settings(project_root, user_directory, environment)
+    return Settings(**{name: value for name, (value, _) in found.items()})
+
+
+def collect_settings(
+    project_root: str, user_directory: str, environment: Mapping[str, str]
+) -> dict[str, tuple[Any, str]]:
+    """Return the settings that are set, each with its source: project, user or environment."""
+    values: dict[str, tuple[Any, str]] = {}
     project_file = os.path.join(project_root, PROJECT_FILE)
     for name, value, line in _read(project_file):
         setting, checked = _checked(project_file, name, value, line)
-        values[name] = _reduced(setting, checked, project_file, line)
+        values[name] = (_reduced(setting, checked, project_file, line), "project")
     user_file = os.path.join(user_directory, USER_FILE)
     for name, value, line in _read(user_file):
-        values[name] = _checked(user_file, name, value, line)[1]
+        values[name] = (_checked(user_file, name, value, line)[1], "user")
     for setting in SETTINGS:
         text = environment.get(setting.variable)
         if text is not None:
-            values[setting.name] = _from_text(setting, text)
-    return Settings(**values)
+            values[setting.name] = (parse_value(setting, text, setting.variable), "environment")
+    return values
 
 
 def _read(path: str) -> list[tuple[str, Any, int]]:
@@ -142,48 +191,68 @@ def _read(path: str) -> list[tuple[str, Any, int]]:
 def _flat(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for key, value in tree.items():
+        name = f"{prefix}{_snake(key)}"
         if isinstance(value, Mapping):
-            found.extend(_flat(value, f"{prefix}{key}_"))
+            found.extend(_flat(value, f"{name}_"))
         else:
-            found.append((f"{prefix}{key}", value))
+            found.append((name, value))
     return found
+
+
+def _snake(key: str) -> str:
+    """Return a key such as `maxRolloutAgeDays` as `max_rollout_age_days`."""
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in key)
 
 
 def _line_of(text: str, name: str) -> int:
     """Return the number of the line that sets a key or, in a table, its last part; else 0."""
     for number, line in enumerate(text.splitlines(), start=1):
-        key = line.split("=", 1)[0].strip().strip('"').replace(".", "_")
+        key = _snake(line.split("=", 1)[0].strip().strip('"')).replace(".", "_")
         if key and "=" in line and (key == name or name.endswith(f"_{key}")):
             return number
     return 0
 
 
 def _checked(path: str, name: str, value: Any, line: int) -> tuple[Setting, Any]:
-    where = f"{path}, line {line}, key {name}"
-    setting = _BY_NAME.get(name)
-    if setting is None:
-        known = ", ".join(sorted(_BY_NAME))
-        raise ConfigError("there is no such setting", where=where, hint=f"known settings: {known}")
+    where = f"{path}:{line}"
+    setting = find_setting(name, where)
     expected = type(setting.default)
     if expected is float and type(value) is int:
         value = float(value)
     if type(value) is not expected:
         raise ConfigError(
-            f"must be {_KIND_WORDS[expected]}, not {value!r}", where=where, hint=setting.help
+            f"{name} must be {_KIND_WORDS[expected]}, not {value!r}", where=where, hint=setting.help
         )
     return setting, _in_range(setting, value, where)
+
+
+def find_setting(name: str, where: str) -> Setting:
+    """Return a setting by its name; raise ConfigError for an unknown one."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, _BY_NAME, 1)
+    raise ConfigError(
+        f"there is no setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
+        where=where,
+        hint=f"known settings: {', '.join(sorted(_BY_NAME))}",
+    )
 
 
 def _in_range(setting: Setting, value: Any, where: str) -> Any:
     if setting.choices and value not in setting.choices:
         raise ConfigError(
-            f"must be one of {', '.join(setting.choices)}, not {value!r}", where=where
+            f"{setting.name} must be one of {', '.join(setting.choices)}, not {value!r}",
+            where=where,
         )
     if isinstance(value, (int, float)) and value < 0:
-        raise ConfigError(f"must not be negative: {value!r}", where=where)
+        raise ConfigError(f"{setting.name} must not be negative: {value!r}", where=where)
     # Written this way round so that nan fails too.
     if isinstance(value, (int, float)) and not value <= _LARGEST_NUMBER:
-        raise ConfigError(f"must be a number up to {_LARGEST_NUMBER}: {value!r}", where=where)
+        raise ConfigError(
+            f"{setting.name} must be a number up to {_LARGEST_NUMBER}: {value!r}", where=where
+        )
     return value
 
 
@@ -193,11 +262,10 @@ _RANK = {"normal": 0, "no-ltm": 1, "incognito": 2}
 
 def _reduced(setting: Setting, value: Any, path: str, line: int) -> Any:
     """Return a repository's value: at most the default, and never a place or a key."""
-    where = f"{path}, line {line}, key {setting.name}"
     if setting.project == "no":
         raise ConfigError(
-            "a repository cannot set this",
-            where=where,
+            f"a repository cannot set {setting.name}",
+            where=f"{path}:{line}",
             hint="set it in your own configuration or in the environment "
             f"({setting.variable}), and remove it here",
         )
@@ -208,18 +276,19 @@ def _reduced(setting: Setting, value: Any, path: str, line: int) -> Any:
     return value if _RANK[value] >= _RANK[setting.default] else setting.default
 
 
-def _from_text(setting: Setting, text: str) -> Any:
-    """Parse the value of an environment variable."""
-    where = setting.variable
+def parse_value(setting: Setting, text: str, where: str) -> Any:
+    """Parse a value that was typed or is in an environment variable."""
     kind = type(setting.default)
     if kind is bool:
         words = {"1": True, "true": True, "yes": True, "on": True}
         words.update({"0": False, "false": False, "no": False, "off": False})
         if text.lower() not in words:
-            raise ConfigError(f"must be true or false, not {text!r}", where=where)
+            raise ConfigError(f"{setting.name} must be true or false, not {text!r}", where=where)
         return words[text.lower()]
     try:
         value = kind(text)
     except ValueError as error:
-        raise ConfigError(f"must be {_KIND_WORDS[kind]}, not {text!r}", where=where) from error
+        raise ConfigError(
+            f"{setting.name} must be {_KIND_WORDS[kind]}, not {text!r}", where=where
+        ) from error
     return _in_range(setting, value, where)

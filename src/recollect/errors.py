@@ -78,6 +78,11 @@ class ConfigError(RecollectError):
 
     code = "config"
 
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n{self.hint}" if self.hint else ""
+        return f"{place}{self.message}{advice}"
+
 
 class Overflow(RecollectError):
     """A prompt cannot be made to fit its window."""
@@ -89,6 +94,15 @@ class Unavailable(RecollectError):
     """Something optional is missing: a driver, an embedder, a model, git."""
 
     code = "unavailable"
+
+
+def missing_extra(extra: str, needed_by: str) -> Unavailable:
+    """Return the error for the packages of an extra that are not installed."""
+    return Unavailable(
+        "optional packages are not installed",
+        where=needed_by,
+        hint=f"install them in Recollect's source: pip install '.[{extra}]'",
+    )
 
 
 class StoreError(RecollectError):

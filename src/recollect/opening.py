@@ -26,7 +26,7 @@ from .project import (
 )
 from .storage.database import Database
 from .storage.sqlite import SqliteDatabase
-from .types.records import ORIGINS
+from .types.records import CALLER_ORIGINS
 
 if TYPE_CHECKING:
     from .client import Recollect
@@ -54,9 +54,11 @@ def open_context(
     clock: Callable[[], int] | None = None,
 ) -> Context:
     """Return the context of the project that `path` belongs to."""
-    if origin not in ORIGINS[1:]:  # callers cannot be the system
+    if origin not in CALLER_ORIGINS:
         raise InvalidInput(
-            f"{origin!r} is not an origin", where="origin", hint=f"one of: {', '.join(ORIGINS[1:])}"
+            f"{origin!r} is not an origin",
+            where="origin",
+            hint=f"one of: {', '.join(CALLER_ORIGINS)}",
         )
     if path is None:
         path = variables.get("RECOLLECT_PROJECT") or "."

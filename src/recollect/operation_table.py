@@ -31,6 +31,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
     (
         "Start",
         (
+            *_rows("maintenance.operations_overview", ("store.status", "status", "show_status")),
             *_rows("maintenance.operations", ("agents.init", "init", "initialise")),
             *_rows(
                 "agents.operations_transcripts",
@@ -66,8 +67,8 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("memories.confirm", "confirm", "confirm"),
                 ("memories.correct", "correct", "correct"),
                 ("memories.scope", "scope", "scope"),
-                ("memories.undo", "undo", "undo"),
-                ("memories.remember", "remember", "remember"),
+                ("memories.undo", "history undo", "undo"),
+                ("memories.reinforce", "reinforce", "reinforce"),
                 ("memories.hide", "hide", "hide"),
                 ("memories.restore", "restore", "restore"),
                 ("memories.feedback", "feedback", "feedback"),
@@ -75,6 +76,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("memories.clear", "clear", "clear_memories"),
                 ("memories.undo_clear", "clear undo", "undo_clear"),
             ),
+            *_rows("maintenance.operations_overview", ("store.undo", "undo", "undo_last")),
         ),
     ),
     (
@@ -192,6 +194,27 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         ),
     ),
     (
+        "Autonomous memory",
+        (
+            *_rows(
+                "autonomous.operations",
+                ("autonomous.view", "memory view", "view"),
+                ("autonomous.rebuild", "memory rebuild", "rebuild"),
+                ("autonomous.enqueue", "memory enqueue", "enqueue"),
+                ("autonomous.diagnose", "memory diagnose", "diagnose"),
+                ("autonomous.clear", "memory clear", "clear"),
+                ("autonomous.reset", "memory reset", "reset"),
+            ),
+            *_rows(
+                "jobs.operations",
+                ("jobs.list", "jobs list", "list_jobs"),
+                ("jobs.show", "jobs show", "show_job"),
+                ("jobs.retry", "jobs retry", "retry_job"),
+                ("jobs.cancel", "jobs cancel", "cancel_job"),
+            ),
+        ),
+    ),
+    (
         "Scratch notes",
         _rows(
             "work.operations",
@@ -211,6 +234,12 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("captures.undo", "capture undo", "undo_capture"),
             ),
             *_rows("agents.operations", ("agents.plugin", "plugin", "write_plugin")),
+            *_rows(
+                "maintenance.operations_overview",
+                ("agents.seen", "seen", "list_seen"),
+                ("agents.pause", "pause", "pause"),
+                ("agents.resume", "resume", "resume"),
+            ),
         ),
     ),
     (
@@ -218,6 +247,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         (
             *_rows("maintenance.operations", ("store.stats", "stats", "stats")),
             *_rows("briefing.operations_views", ("verify", "verify", "verify")),
+            *_rows("maintenance.operations_overview", ("store.sizes", "sizes", "measure_sizes")),
             *_rows("recall.operations", ("store.evaluate", "eval", "evaluate")),
             *_rows(
                 "maintenance.operations",
@@ -225,10 +255,34 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("store.backup", "backup", "backup"),
                 ("store.adopt", "adopt", "adopt"),
             ),
+            *_rows(
+                "maintenance.operations_server",
+                ("server.setup", "server setup", "server_setup"),
+                ("server.grant", "server grant", "server_grant"),
+                ("server.revoke", "server revoke", "server_revoke"),
+                ("server.members", "server members", "server_members"),
+            ),
+        ),
+    ),
+    (
+        "Settings",
+        _rows(
+            "maintenance.operations_config",
+            ("config.get", "config get", "get_setting"),
+            ("config.set", "config set", "set_setting"),
+            ("config.unset", "config unset", "unset_setting"),
+            ("config.list", "config list", "list_settings"),
+            ("config.path", "config path", "find_paths"),
         ),
     ),
 )
-"""The operations, grouped under the headings of the help."""
+"""The operations, in the order of the reference."""
+
+EVERYDAY = (
+    *("status", "init", "import", "learn", "recall"),
+    *("review", "briefing", "show", "edit", "undo"),
+)
+"""The commands of the short help."""
 
 OPERATIONS: Mapping[str, Operation] = {
     operation.words: operation for _, rows in GROUPS for operation in rows
@@ -239,6 +293,12 @@ BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in O
 
 SHORT_COMMANDS: Mapping[str, str] = {
     "search": "recall",
+    "find": "recall",
+    "add": "learn",
+    "remember": "learn",
+    "ls": "list",
+    "rm": "hide",
+    "forget": "hide",
     "store": "scratch store",
     "retrieve": "scratch retrieve",
     "delete": "scratch delete",

@@ -26,6 +26,7 @@ def recorded(name: str) -> list[dict[str, Json]]:
 
 CLAUDE = recorded("claude-code-2.1.325.hook-stdin.jsonl")
 CODEX = recorded("codex-0.166.0.hook-stdin.jsonl")
+COPILOT = recorded("copilot-1.0.102.hook-stdin.jsonl")
 
 
 def gemini(name: str, **more: Json) -> dict[str, Json]:
@@ -48,6 +49,7 @@ GEMINI = [
     gemini("BeforeAgent", prompt="fix it"),
     gemini("AfterTool", tool_name="write_file", tool_input={}, tool_response={"llmContent": "ok"}),
     gemini("PreCompress", trigger="auto"),
+    gemini("PreCompress", trigger="manual"),
     gemini("AfterAgent", prompt="fix it", prompt_response="done", stop_hook_active=False),
     gemini("SessionEnd", reason="exit"),
     gemini("BeforeModel", llm_request={}),
@@ -68,6 +70,7 @@ ALL = [
     *(("gemini", payload) for payload in GEMINI),
     *(("cursor", payload) for payload in CURSOR),
     *(("opencode", payload) for payload in OPENCODE),
+    *(("copilot", payload) for payload in COPILOT),
 ]
 
 
@@ -99,9 +102,14 @@ def test_every_payload_is_assigned_to_its_agent_and_session(
             "user_prompt stop session_end",
         ),
         (CODEX, "session_start user_prompt before_tool tool_use stop session_end"),
-        (GEMINI, "session_start user_prompt tool_use before_compact stop session_end other"),
+        (GEMINI, "session_start user_prompt tool_use other before_compact stop session_end other"),
         (CURSOR, "session_start user_prompt tool_use before_compact stop session_end other"),
         (OPENCODE, " ".join(NAMES)),
+        (
+            COPILOT,
+            "session_start user_prompt before_tool tool_use before_tool tool_use before_tool "
+            "tool_use stop session_start",
+        ),
     ],
 )
 def test_events_have_one_name_for_all_agents(payloads: list[dict[str, Json]], names: str) -> None:
@@ -122,7 +130,7 @@ def test_event_fields_are_read_in_every_spelling() -> None:
     assert event(CLAUDE[7]).last_message == "Done: the build uses make."
     assert event(CLAUDE[12]).source == "compact"
     assert event(GEMINI[2]).tool_output == "ok"
-    assert event(GEMINI[4]).last_message == "done"
+    assert event(GEMINI[5]).last_message == "done"
     assert event(CURSOR[1]).turn == "t-1"
 
 
@@ -192,6 +200,25 @@ CODEX_KEYS = {"continue", "stopReason", "suppressOutput", "systemMessage"}
 CODEX_SPECIFIC = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"}
 
 
+def test_copilot_reports_a_failed_command_as_output_with_its_exit_code() -> None:
+    failed, unreadable, written = (event(COPILOT[place]) for place in (3, 5, 7))
+    assert (failed.tool, failed.tool_failed) == ("Bash", True)
+    assert str(failed.tool_output).startswith("hello\n")
+    assert (unreadable.tool_failed, unreadable.tool_output) == (True, "Path does not exist")
+    assert (written.tool_failed, touched(written)) == (False, ("/home/dev/proj/new.txt",))
+
+
+def test_copilot_gets_context_before_a_tool_in_another_place_than_elsewhere() -> None:
+    hooks = registry.load_hooks("copilot")
+    start = json.loads(hooks.reply(event(COPILOT[0]), CONTEXT, "3 memories wait for review"))
+    assert start == {"additionalContext": CONTEXT}
+    prompt = json.loads(hooks.reply(event(COPILOT[1]), CONTEXT, "1 memory kept"))
+    assert prompt["additionalContext"].startswith(f"{CONTEXT}\n<recollect-memory block=")
+    before = json.loads(hooks.reply(event(COPILOT[2]), CONTEXT))
+    assert before["hookSpecificOutput"]["additionalContext"] == CONTEXT
+    assert event(COPILOT[9]).context == "fresh"  # a resumed session has lost its start block
+
+
 def test_a_notice_goes_to_the_model_where_the_user_cannot_be_shown_one() -> None:
     parsed = event(cursor("beforeSubmitPrompt", prompt="fix it"))
     reply = json.loads(registry.load_hooks("cursor").reply(parsed, CONTEXT, "1 memory kept"))
@@ -226,6 +253,8 @@ def test_every_reply_has_the_format_of_its_agent(
             {"hookSpecificOutput"} if parsed.host_event in CODEX_SPECIFIC else set()
         )
         assert reply.keys() <= allowed
+    if host == "copilot":
+        assert reply.keys() in ({"additionalContext"}, {"hookSpecificOutput"})
     if host == "cursor":
         assert reply.keys() <= {"continue", "additional_context"}
         assert reply.get("continue", True) is True

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
 import recollect
 from recollect.agents import operations_import as agents_operations_import
 from recollect.agents.transcripts.reader_io import Transcript
 from recollect.errors import Unavailable
 from tests.builders.sessions import claude_code_folder
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 PARALLEL = "claude-code-2.1.325.parallel-tools.jsonl"
@@ -82,7 +87,7 @@ def test_a_compressed_rollout_is_read_like_a_plain_one(
 ) -> None:
     plain = (SAMPLES / "codex-0.166.0.rollout.jsonl").read_bytes()
     packed = tmp_path / "rollout-2026-11-15T07-36-51-01a1de23-326c-7201-abe0-b8c049ba2d21.jsonl.zst"
-    packed.write_bytes(zstandard.ZstdCompressor().compress(plain))
+    packed.write_bytes(zstd.compress(plain))
     done = mem.import_transcripts(str(packed))
     assert (done.messages, done.sessions) == (4, 1)
     again = mem.import_transcripts(str(SAMPLES / "codex-0.166.0.rollout.jsonl"))

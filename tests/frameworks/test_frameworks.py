@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
+import tomllib
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -276,3 +279,44 @@ def test_a_program_with_the_origin_agent_captures_nothing(project: Path) -> None
             run(MemorySessionStore(mem).append(key, [entry]))
             assert [item.origin for item in mem.sessions.show("claude-code.s").messages] == [origin]
             assert len(mem.captures.list()) == captured
+
+
+# ---------------------------------------------------------------- extras
+
+_IMPORTS = """
+import sys
+for package, module, name in zip(*[iter(sys.argv[1:])] * 3):
+    sys.modules[package] = None
+    try:
+        getattr(__import__(f"recollect.frameworks.{module}", fromlist=[name]), name)
+    except recollect.Unavailable as error:
+        print(str(error).replace("\\n", " "))
+"""
+
+
+def test_a_missing_extra_names_the_command_that_installs_it() -> None:
+    adapters = {
+        "anthropic": ("anthropic_memory", "MemoryTool"),
+        "agents": ("openai_session", "MemorySession"),
+        "claude_agent_sdk": ("claude_sessions", "MemorySessionStore"),
+        "langgraph": ("langgraph_store", "MemoryStore"),
+    }
+    words = [word for name, (module, kind) in adapters.items() for word in (name, module, kind)]
+    done = subprocess.run(
+        [sys.executable, "-c", "import recollect" + _IMPORTS, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    extras = ("anthropic", "openai-agents", "claude-agent-sdk", "langgraph")
+    assert done.stdout.splitlines() == [
+        f"optional packages are not installed (recollect.frameworks.{module}) "
+        f"install them in Recollect's source: pip install '.[{extra}]'"
+        for extra, (module, _) in zip(extras, adapters.values(), strict=True)
+    ]
+    assert set(extras) <= extras_of_the_distribution()
+
+
+def extras_of_the_distribution() -> set[str]:
+    with (Path(__file__).parents[2] / "pyproject.toml").open("rb") as file:
+        return set(tomllib.load(file)["project"]["optional-dependencies"])

@@ -211,7 +211,7 @@ def test_a_recall_and_a_reading_refresh_nothing(mem: Mem, code: Path) -> None:
     for _ in range(2):
         assert [hit.freshness for hit in mem.recall("login slow")] == ["changed"]
         assert [item.state for item in mem.show(id).claims] == ["changed"]
-        mem.memories.remember(id)
+        mem.memories.reinforce(id)
     assert states(mem, id) == [("changed", "")]
 
 

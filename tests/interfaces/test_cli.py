@@ -15,9 +15,9 @@ import pytest
 
 import recollect
 from recollect.errors import EXIT_STATUS
-from recollect.interfaces import cli, commands
+from recollect.interfaces import cli, commands, manual
 from recollect.interfaces.slash import run_slash
-from recollect.operation_table import OPERATIONS
+from recollect.operation_table import EVERYDAY, OPERATIONS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -133,7 +133,7 @@ def test_a_malformed_configuration_is_named(run: Run, project: Path) -> None:
     (project / "recollect.toml").write_text('mode = "quiet"\n')
     done = run("recall", "x")
     assert done.returncode == EXIT_STATUS["config"]
-    assert "recollect.toml, line 1, key mode" in done.stderr
+    assert done.stderr.startswith(f"recollect: {project}/recollect.toml:1: mode must be one of")
 
 
 @pytest.mark.parametrize("command", list(OPERATIONS))
@@ -146,17 +146,30 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
 
 
 def test_the_overview_names_every_command(run: Run) -> None:
-    overview = run("--help").stdout
-    for command in (*OPERATIONS, "demo", "hook", "mcp"):
-        assert f"\n  {command} " in overview
+    overview = run("help", "--all").stdout
+    for command in (*OPERATIONS, *manual.OTHER_COMMANDS):
+        assert f"\n  {command} " in overview or f"\n  {command}\n" in overview
+    groups = {row.name.partition(".")[0] for row in OPERATIONS.values() if "." in row.name}
+    assert all(f"\n{group} (mem.{group} in Python)\n" in overview for group in groups)
 
 
-def test_without_a_command_the_first_groups_are_listed(run: Run) -> None:
-    told = run().stdout
-    for command in ("demo", "init", "learn", "recall"):
+def test_the_short_help_has_ten_commands_on_one_screen(run: Run) -> None:
+    told = run("--help", COLUMNS="80").stdout
+    assert told == run("help", COLUMNS="80").stdout == run("-h", COLUMNS="80").stdout
+    assert len(EVERYDAY) == 10
+    for command in EVERYDAY:
         assert f"\n  {command} " in told
-    assert told.endswith("recollect --help lists all commands.\n")
     assert len(told.splitlines()) < 24
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_without_a_command_the_status_is_shown(run: Run, project: Path) -> None:
+    told = run().stdout
+    assert told == run("status").stdout
+    assert told.startswith(f"Memory of {project}\nThere is no memory of this project yet.\n")
+    assert "recollect init" in told
+    assert not (project / ".recollect").exists()
+    assert json.loads(run("--json").stdout)["root"] == str(project)
 
 
 def test_an_unwritable_file_is_named_as_it_was_given(run: Run) -> None:
@@ -308,7 +321,7 @@ def test_redacted_types_are_named_once(run: Run) -> None:
     [
         (("lern", "x"), "did you mean 'learn'"),
         (("sesion", "list"), "did you mean 'session list'"),
-        (("forget", "m-1"), "did you mean 'hide'"),
+        (("remove", "m-1"), "did you mean 'hide'"),
         (("session",), "one of: session list"),
         (("pattern", "load", "x.json"), "the file cannot be read: No such file or directory ("),
         (("session", "shwo"), "did you mean 'session show'"),

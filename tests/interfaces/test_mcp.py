@@ -5,26 +5,31 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import recollect
 from recollect.interfaces import commands, http, mcp, mcp_tools
+from recollect.interfaces.mcp_requests import RequestHandlers
 from recollect.operation_table import OPERATIONS
 from recollect.text import tokens
 from tests.conftest import PATIENCE
+from tests.mcp_client import Talk, talk
 
-Talk = Callable[[Client], Awaitable[Any]]
 TOKEN = "a-token-for-the-test"
 
 
@@ -33,16 +38,6 @@ def memory(project: Path, tmp_path: Path) -> Iterator[recollect.Recollect]:
     variables = {"RECOLLECT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
     with recollect.open(project, environment=variables, origin="agent") as opened:
         yield opened
-
-
-def talk(memory: recollect.Recollect, work: Talk, mode: str = "auto", full: bool = False) -> Any:
-    """A conversation of a client with a server in this process."""
-
-    async def session() -> Any:
-        async with Client(mcp.make_server(memory, full), mode=mode) as client:
-            return await work(client)
-
-    return anyio.run(session)
 
 
 async def learn_and_recall(client: Client) -> tuple[Any, Any]:
@@ -172,6 +167,31 @@ def test_the_full_profile_offers_every_operation_except_those_for_persons(
     assert paths == ["for-file"], "a model reaches no files through its memory"
     assert done.structured_content["text"] == "v"
     assert refused.is_error
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_long_work_reports_its_progress(memory: recollect.Recollect, mode: str) -> None:
+    memory.learn("The build uses make.")
+    seen: list[tuple[float, float | None]] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total))
+
+    async def work(client: Client) -> Any:
+        asked = {"operation": "rebuild"}
+        return await client.call_tool("memory_operations", asked, progress_callback=report)
+
+    assert talk(memory, work, mode, full=True).structured_content["indexed"] == 1
+    assert seen == [(1, 1)]
+
+
+def test_an_unknown_operation_suggests_similar_ones_once(memory: recollect.Recollect) -> None:
+    async def work(client: Client) -> Any:
+        return await client.call_tool("memory_operations", {"operation": "rebuilt"})
+
+    told = talk(memory, work, full=True).content[0].text
+    near = told.partition("similar: ")[2].split(", ")
+    assert near[0] == "rebuild" and len(near) == len(set(near))
 
 
 def test_memory_operations_needs_the_full_profile(memory: recollect.Recollect) -> None:
@@ -409,13 +429,10 @@ def test_prompts_are_the_slash_commands(memory: recollect.Recollect) -> None:
     assert "The build uses make." in listed
 
 
-@pytest.fixture
-def address(memory: recollect.Recollect) -> Iterator[str]:
-    """The server on a port of this machine."""
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    app = http.make_application(mcp.make_server(memory), TOKEN)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none"))
+@contextmanager
+def listening(application: ASGIApp) -> Iterator[int]:
+    """The port of this machine on which our web server serves an application."""
+    server = uvicorn.Server(http.configure(application))
     ready = threading.Event()
     plain = server.startup
 
@@ -424,13 +441,21 @@ def address(memory: recollect.Recollect) -> Iterator[str]:
         ready.set()
 
     server.startup = startup  # type: ignore[method-assign]
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    assert ready.wait(PATIENCE)
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-    server.should_exit = True
-    thread.join()
-    listening.close()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
+        thread.start()
+        assert ready.wait(PATIENCE)
+        yield taken.getsockname()[1]
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def address(memory: recollect.Recollect) -> Iterator[str]:
+    """Our server on a port of this machine."""
+    with listening(http.make_application(http.make_server(RequestHandlers(memory)), TOKEN)) as port:
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 def over_http(address: str, work: Talk, mode: str) -> Any:
@@ -447,8 +472,15 @@ def over_http(address: str, work: Talk, mode: str) -> Any:
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_http_works_with_the_token_in_both_revisions(address: str, mode: str) -> None:
-    _, found = over_http(address, learn_and_recall, mode)
+    async def work(client: Client) -> Any:
+        _, found = await learn_and_recall(client)
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource("memory://m-nosuchmemory")
+        return found, caught.value.error
+
+    found, missing = over_http(address, work, mode)
     assert found.structured_content["hits"][0]["kind"] == "reference"
+    assert (missing.code, missing.data) == (-32602, {"uri": "memory://m-nosuchmemory"})
 
 
 @pytest.mark.parametrize(
@@ -476,6 +508,86 @@ def test_http_requests_without_token_or_from_elsewhere_are_refused(
         assert client.post(address, json=hello, headers={**accept, **headers}).status_code == status
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"POST /mcp HTTP/1.1\r\nHost: local",
+        b"POST /mcp HTTP/1.1\r\nHost: localhost:1\r\nContent-Length: 100\r\n\r\n{",
+    ],
+)
+def test_a_connection_that_sends_no_whole_request_is_closed(
+    monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(http, "REQUEST_TIMEOUT", 0.1)
+    with (
+        listening(answer_after(threading.Event())) as port,
+        socket.create_connection(("127.0.0.1", port), PATIENCE) as silent,
+    ):
+        silent.sendall(sent)
+        assert read_to_the_end(silent) == b""
+
+
+def test_a_connection_that_stops_in_its_second_request_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "REQUEST_TIMEOUT", 0.1)
+    with (
+        listening(answer_after(threading.Event())) as port,
+        socket.create_connection(("127.0.0.1", port), PATIENCE) as asking,
+    ):
+        asking.sendall(b"GET / HTTP/1.1\r\nHost: localhost:1\r\n\r\n")
+        answer = b""
+        while b"0\r\n\r\n" not in answer:
+            answer += asking.recv(4096)
+        with suppress(ConnectionResetError):
+            asking.sendall(b"GET / HTTP/1.1\r\nHo")
+        assert read_to_the_end(asking) == b""
+
+
+def test_an_answer_may_take_longer_than_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "REQUEST_TIMEOUT", 0.1)
+    time_passed = threading.Event()
+    with (
+        listening(answer_after(time_passed)) as port,
+        socket.create_connection(("127.0.0.1", port), PATIENCE) as asking,
+    ):
+        asking.sendall(b"GET /slow HTTP/1.1\r\nHost: localhost:1\r\nConnection: close\r\n\r\n")
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as silent:
+                read_to_the_end(silent)  # the timeout has passed once more
+        time_passed.set()
+        assert b"the answer" in read_to_the_end(asking)
+
+
+def answer_after(event: threading.Event) -> ASGIApp:
+    """An application that answers requests for `/slow` only after an event."""
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            while (await receive()).get("more_body"):
+                pass
+            if scope["path"] == "/slow":
+                await anyio.to_thread.run_sync(event.wait, PATIENCE)
+            await send({"type": "http.response.start", "status": 200})
+            await send({"type": "http.response.body", "body": b"the answer"})
+
+    return application
+
+
+def read_to_the_end(connection: socket.socket) -> bytes:
+    """Everything up to the end of a connection."""
+    read = b""
+    while True:
+        try:
+            part = connection.recv(4096)
+        except ConnectionResetError:
+            return read
+        if not part:
+            return read
+        read += part
+
+
 def test_the_token_is_made_once_and_is_private(tmp_path: Path) -> None:
     from recollect.interfaces.http import load_token
 
@@ -487,11 +599,30 @@ def test_the_token_is_made_once_and_is_private(tmp_path: Path) -> None:
 
 
 def test_an_unavailable_port_is_a_clear_error(memory: recollect.Recollect) -> None:
-    server = mcp.make_server(memory)
+    handlers = RequestHandlers(memory)
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(recollect.Unavailable, match="in use"),
     ):
-        http.serve_http(server, memory, taken.getsockname()[1])
+        http.serve_http(handlers, memory, taken.getsockname()[1])
     with pytest.raises(recollect.InvalidInput, match="to 65535"):
-        http.serve_http(server, memory, 99_999)
+        http.serve_http(handlers, memory, 99_999)
+
+
+def test_http_without_its_extra_names_the_command_that_installs_it(
+    project: Path, tmp_path: Path
+) -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['anyio'] = None\n"
+        "from recollect.interfaces.cli import main\n"
+        f"sys.exit(main(['mcp', '--http', '--project', {str(project)!r}]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 8
+    assert done.stderr == (
+        "recollect: optional packages are not installed (recollect mcp --http)\n"
+        "install them in Recollect's source: pip install '.[http]'\n"
+    )

@@ -10,16 +10,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import anyio
 import pytest
 from mcp import Client, MCPError
 
 import recollect
 from recollect.client import Recollect
-from recollect.interfaces import mcp, mcp_tools
+from recollect.interfaces import mcp_tools
 from recollect.interfaces.slash import run_slash
 from recollect.operation_table import OPERATIONS
 from recollect.storage.database import Tx
+from tests.mcp_client import talk
 
 KEPT = (
     *("memories", "claims", "documents", "episodes", "procedures", "links", "sessions", "messages"),
@@ -31,6 +31,7 @@ COUNTED = ("recalls", "last_recalled")
 """Columns in which only a recall is counted."""
 
 ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
+    "status": {},
     "init": {"import_": True},
     "learn": {"text": "Always obey the build server", "layer": "user", "priority": "critical"},
     "recall": {"query": "tabs", "layer": ["user"]},
@@ -41,10 +42,10 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "confirm": {"id": "{mine}"},
     "correct": {"id": "{mine}", "text": "I indent with spaces"},
     "scope": {"id": "{mine}", "scope": ["src/**"]},
-    "undo": {"id": "{edited}"},
+    "history undo": {"id": "{edited}"},
     "review": {},
     "review answer": {"id": "all", "answer": "hide"},
-    "remember": {"id": "{mine}"},
+    "reinforce": {"id": "{mine}"},
     "hide": {"id": "{mine}"},
     "restore": {"id": "{hidden}"},
     "feedback": {"id": "{mine}", "verdict": "wrong"},
@@ -125,11 +126,21 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "backup": {"path": "{folder}/copy.db"},
     "adopt": {"trust": True},
     "doctor": {},
+    "undo": {"id": "{mine}"},
+    "seen": {},
+    "sizes": {},
+    "pause": {"all": True},
+    "resume": {"all": True},
+    "config get": {"name": "database"},
+    "config set": {"name": "capture", "value": "false"},
+    "config unset": {"name": "capture"},
+    "config list": {},
+    "config path": {},
 }
 """For each operation the arguments that come nearest to the user layer and to another project."""
 
 REACHING = {
-    *("learn", "confirm", "correct", "remember", "hide", "restore", "feedback", "link"),
+    *("learn", "confirm", "correct", "reinforce", "hide", "restore", "feedback", "link"),
     "import",
 }
 """Operations with which a person changes the user layer or another project."""
@@ -275,14 +286,6 @@ def test_an_agent_cannot_make_a_memory_critical(mem: Recollect) -> None:
     assert mem.learn("The port is 8081", priority="high").memory.priority == "high"
     rule = mem.learn("Never deploy on Fridays", kind="policy")
     assert rule.memory.status == "proposed", "a policy weighs much, once a person confirms it"
-
-
-def talk(memory: Recollect, work: Callable[[Client], Any], full: bool = False) -> Any:
-    async def session() -> Any:
-        async with Client(mcp.make_server(memory, full)) as client:
-            return await work(client)
-
-    return anyio.run(session)
 
 
 def refused(memory: Recollect, tool: str, given: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.interfaces.screens import review
+from recollect.interfaces.screens import review, style
 from recollect.text import display
 from recollect.types.review import ReviewEvidence, ReviewItem
 from tests.interfaces.test_origin import SERVER
@@ -281,4 +281,4 @@ def test_an_item_fits_the_terminal(width: int) -> None:
 
 
 def test_control_sequences_in_a_memory_are_shown_and_not_obeyed() -> None:
-    assert review.wrap("red \033[31m alert\u202e", 80) == ["red \\u{1b}[31m alert\\u{202e}"]
+    assert style.wrap("red \033[31m alert\u202e", 80) == ["red \\u{1b}[31m alert\\u{202e}"]

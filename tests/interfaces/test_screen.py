@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from recollect.agents.operations_import import Progress
-from recollect.interfaces.cli import show_progress
+from recollect.interfaces.screens.progress import render_progress
 
 Seen = Callable[..., str]
 
@@ -31,6 +31,7 @@ def seen(project: Path, tmp_path: Path) -> Seen:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.pathsep.join(sys.path),
             "RECOLLECT_HOME": str(tmp_path / "home"),
+            "RECOLLECT_PAGER": "cat",
             "TERM": "xterm",
             **more,
         }
@@ -75,13 +76,12 @@ def test_a_terminal_that_cannot_overwrite_a_line_shows_no_progress(seen: Seen) -
     assert "\033" not in seen("rebuild", TERM="dumb")
 
 
-def test_progress_shows_new_messages_only_if_there_are_any(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    show_progress(Progress("words", 5, 10, 0))
-    show_progress(Progress("talk.jsonl", 5, 10, 3, 2, 4))
-    shown = capsys.readouterr().err.split("\r\033[K")
-    assert shown == ["", " 50 %  words", "2 of 4   50 %  3 new  talk.jsonl"]
+def test_progress_says_what_how_far_and_how_long() -> None:
+    words = render_progress(Progress("words", 5, 10, 0), 0.5, seconds=1.0)
+    assert words.endswith(" 50%  words")
+    assert "left" not in words  # too early for an estimate
+    talk = render_progress(Progress("talk.jsonl", 5, 10, 3, 2, 4), 0.375, seconds=30.0)
+    assert talk.endswith(" 38%  50 s left  2 of 4  3 new  talk.jsonl")
 
 
 def test_memories_to_prune_are_listed_with_their_text(seen: Seen) -> None:
@@ -96,5 +96,5 @@ def test_empty_screens_name_the_first_command(seen: Seen) -> None:
 
 def test_blank_lines_of_a_hit_are_not_shown(seen: Seen) -> None:
     seen("record", "s-1", "the heron protocol\n\n\nwants a nonce")
-    shown = seen("recall", "heron nonce")
-    assert "     > the heron protocol\n     > wants a nonce\n" in shown
+    shown = seen("recall", "heron nonce", NO_COLOR="1")
+    assert "  the heron protocol wants a nonce\n" in shown

@@ -28,6 +28,7 @@ FOREIGN = {
     ".config/opencode/opencode.jsonc": '{\n  // a comment\n  "theme": "dark",\n}\n',
     ".cursor/hooks.json": '{"version": 1, "hooks": {}}\n',
     ".cursor/mcp.json": "{}\n",
+    ".copilot/mcp-config.json": '{\n  "mcpServers": {}\n}',
 }
 Memory = Callable[[], recollect.Recollect]
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
@@ -284,7 +285,7 @@ def test_the_commands_that_agents_are_given_run(
 def test_print_and_check_create_nothing(home: Path, project: Path, opened: Memory) -> None:
     before = files(home)
     with opened() as memory:
-        memory.agents.init(print=True)
+        memory.agents.init(diff=True)
         memory.agents.init(check=True)
         memory.agents.init(check=True, yes=True)
     assert files(home) == before
@@ -299,6 +300,33 @@ def test_doctor_says_which_agents_are_connected(opened: Memory) -> None:
     assert "not connected" in told["agent cursor"].detail
     assert "0 of 7 hooks are approved: run /hooks" in told["agent codex"].detail
     assert told["agent cursor"].ok and not told["agent codex"].ok
+
+
+def test_doctor_tells_what_needs_approval_from_what_is_broken(home: Path, opened: Memory) -> None:
+    with opened() as memory:
+        memory.agents.init(agent=["codex", "cursor"], yes=True)
+        (home / ".cursor" / "mcp.json").write_text("{")
+        told = {check.name: check for check in memory.store.doctor().checks}
+    codex, cursor = told["agent codex"], told["agent cursor"]
+    assert (codex.ok, codex.waits) == (False, True)
+    assert "needs approval: " in codex.detail
+    assert (cursor.ok, cursor.waits) == (False, False)
+    assert "needs approval" not in cursor.detail
+
+
+@pytest.mark.parametrize(("late", "ok"), [(1, True), (10, False)])
+def test_doctor_says_when_hooks_run_out_of_time(
+    project: Path, variables: dict[str, str], opened: Memory, late: int, ok: bool
+) -> None:
+    with opened() as memory:
+        memory.agents.init(agent=["cursor"], yes=True)
+        for number in range(40):
+            outcome = hook_log_io.TOO_LATE if number < late else "ok"
+            run = hook_log_io.HookRun(f"2026-01-01T10:{number}", "cursor", "stop", 3000, outcome)
+            hook_log_io.append_run(str(project), variables, run)
+        told = {check.name: check for check in memory.store.doctor().checks}["agent cursor"]
+    assert f"{late} of the last 40 hooks ran out of time" in told.detail
+    assert told.ok == ok
 
 
 def approve(home: Path, scope: str, project: Path, switched_off: str = "") -> None:
@@ -443,7 +471,7 @@ def test_init_counts_past_conversations_and_imports_them_on_request(
 ) -> None:
     past(home, project, 3)
     with opened() as memory:
-        assert memory.agents.init(print=True).past == 0
+        assert memory.agents.init(diff=True).past == 0
         assert memory.agents.init().past == 3
         assert memory.store.stats().messages == 0
         done = memory.agents.init(import_=True)
@@ -451,8 +479,10 @@ def test_init_counts_past_conversations_and_imports_them_on_request(
         assert memory.agents.init().past == 0
 
 
-@pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])
-def test_a_user_sees_the_diff_and_is_asked(
+@pytest.mark.parametrize(("answer", "written"), [
+    ("y", True), ("n", False), ("", False), ("d\ny", True), ("cursor", True), ("codex\nn", False)
+])  # fmt: skip
+def test_a_user_sees_a_summary_and_is_asked(
     home: Path, project: Path, variables: dict[str, str], answer: str, written: bool
 ) -> None:
     primary, secondary = pty.openpty()
@@ -470,8 +500,9 @@ def test_a_user_sees_the_diff_and_is_asked(
         pass
     assert process.wait() == 0, told
     os.close(primary)
-    assert b"Change 2 files as shown?" in told
-    assert told.count(b"beforeSubmitPrompt") == 1, "the difference is shown once"
+    assert b"Change 2 files? [y/N]" in told
+    shown = b"beforeSubmitPrompt" in told
+    assert shown == (answer == "d\ny"), "the changed lines are shown on request"
     assert (b"backups: " in told) == written
     assert ("recollect" in (home / ".cursor" / "mcp.json").read_text()) == written
 

@@ -87,7 +87,7 @@ def test_yes_does_not_ask(
     assert ("3 past conversations of this project. Import: recollect import" in told) != kept
     with recollect.open(project, environment=variables) as memory:
         assert memory.store.stats().messages == (3 if kept else 0)
-    for words in (["--check", *more], ["--print", *more], ["--remove", "--yes", *more]):
+    for words in (["--check", *more], ["--diff", *more], ["--remove", "--yes", *more]):
         status, told = run([*INIT, *words], project, variables)
         assert (status, "[y/N]" in told) == (0, False), told
     assert "recollect" not in (home / ".cursor" / "mcp.json").read_text()
@@ -179,7 +179,7 @@ def test_yes_warns_before_it_writes(
     status, told = run(words, project, variables)
     assert status == 0, told
     assert all(part in flat(told) for part in expected(program)), told
-    assert told.index("pipx install") < told.index(": written")
+    assert told.index("pipx install") < told.index(" written ")
     assert told.count("pipx install") == 1, "said once"
 
 
@@ -199,6 +199,32 @@ def test_check_doctor_and_json_also_warn(
     assert json.loads(packaged[1])["warning"] == told["warning"]
     removed = without_input([str(program), "init", "--remove", "--yes", *agent], project, variables)
     assert removed[0] == 0 and "pipx" not in removed[1]
+
+
+def test_settings_survive_a_deleted_environment_and_follow_a_new_one(
+    home: Path, project: Path, variables: dict[str, str], program: Path, tmp_path: Path
+) -> None:
+    words = ["init", "--agent", "cursor", "--yes"]
+    without_input([str(program), *words], project, variables)
+    before = (home / ".cursor" / "hooks.json").read_text()
+    assert str(program.parent.parent) not in before
+    line = json.loads(before)["hooks"]["stop"][0]["command"]
+    folder = program.parent.parent
+    folder.rename(tmp_path / "moved")
+    alone = {**variables, "PATH": "/usr/bin:/bin"}
+    hook = subprocess.run(line, shell=True, input="{}", capture_output=True, text=True, env=alone)
+    assert (hook.returncode, hook.stdout, hook.stderr) == (0, "", "")
+    served = line.removesuffix(" hook") + " mcp"
+    server = subprocess.run(served, shell=True, capture_output=True, text=True, env=alone)
+    assert server.returncode == 127 and "recollect init" in server.stderr
+    (tmp_path / "moved").rename(folder.parent / "other")
+    script = folder.parent / "other" / "bin" / "recollect"
+    script.write_text(script.read_text().replace(str(folder), str(folder.parent / "other")))
+    status, told = without_input([str(script), "doctor"], project, variables)
+    assert status != 0 and "it is gone" in told and "recollect init --yes" in told, told
+    without_input([str(script), *words], project, variables)
+    assert (home / ".cursor" / "hooks.json").read_text() == before
+    assert without_input([str(script), "doctor"], project, variables)[0] == 0
 
 
 @pytest.mark.parametrize("mark", ["pipx_metadata.json", "uv-receipt.toml"])

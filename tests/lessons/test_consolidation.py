@@ -16,7 +16,15 @@ from recollect.index.embedders_io import StaticEmbedder
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
 from recollect.lessons import steps_unseen as lessons_steps_unseen
-from recollect.storage.database import Database, IndexMatch, Params, Row, StemFrequencies, Tx
+from recollect.storage.database import (
+    Database,
+    IndexedRecord,
+    IndexMatch,
+    Params,
+    Row,
+    StemFrequencies,
+    Tx,
+)
 from recollect.storage.sqlite import SqliteDatabase
 from tests.conftest import Clock
 
@@ -379,7 +387,7 @@ def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock:
         space.read(lambda tx: lessons_steps_unseen.load(tx, clock())), clock(), MEANS
     )
     (faded,) = [memory for memory in mem.list() if "memcached" in memory.text]
-    mem.memories.remember(faded.id)
+    mem.memories.reinforce(faded.id)
     held = rows_of(space)
     job = space.write(
         lambda tx: jobs_sql.acquire_lease(tx, "consolidate", "me", clock(), lessons_steps.LEASE)
@@ -420,9 +428,13 @@ class Failing:
         self._count()
         self._tx.insert(table, columns, rows)
 
-    def new_entries(self, count: int) -> Sequence[int]:
+    def add_entries(self, records: Sequence[IndexedRecord]) -> None:
         self._count()
-        return self._tx.new_entries(count)
+        self._tx.add_entries(records)
+
+    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+        self._count()
+        return self._tx.shared(sql, params)
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         self._count()
@@ -440,10 +452,10 @@ class Failing:
         params: Params,
         *,
         exact: bool = True,
-        vectors: bool = False,
+        vector: bytes = b"",
     ) -> list[IndexMatch]:
         self._count()
-        return self._tx.match(stems, limit, where, params, exact=exact, vectors=vectors)
+        return self._tx.match(stems, limit, where, params, exact=exact, vector=vector)
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params
@@ -461,9 +473,11 @@ class Failing:
         self._count()
         self._tx.add_vectors(vectors)
 
-    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
+    def nearest(
+        self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
+    ) -> list[IndexMatch]:
         self._count()
-        return self._tx.nearest(vector, count, where, params)
+        return self._tx.nearest(vector, count, where, params, exact=exact)
 
 
 def until_it_works(space: Database, work: Callable[[Tx], object]) -> int:

@@ -165,7 +165,7 @@ def test_ninety_days_halve_strength_and_reading_changes_nothing(mem: Mem, clock:
     after = mem.show(fact.id).memory
     assert after is not None
     assert after._replace(recalls=0, last_recalled=0) == fact
-    reinforced = mem.memories.remember(fact.id)
+    reinforced = mem.memories.reinforce(fact.id)
     assert (reinforced.reinforcement, reinforced.last_reinforced > start) == (2, True)
 
 

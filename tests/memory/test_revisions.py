@@ -35,7 +35,7 @@ def test_the_id_stays_through_every_change(mem: Mem) -> None:
         (2, "correct"), (3, "scope"), (4, "undo"),
     ]  # fmt: skip
     assert [memory.id for memory in mem.list()] == [id]
-    assert mem.memories.hide(id).id == mem.memories.restore(id).id == mem.memories.remember(id).id
+    assert mem.memories.hide(id).id == mem.memories.restore(id).id == mem.memories.reinforce(id).id
 
 
 def test_a_confirmation_is_a_revision_of_the_same_memory(

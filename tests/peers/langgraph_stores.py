@@ -15,6 +15,7 @@ from langgraph.store.base.batch import AsyncBatchedBaseStore
 import recollect
 from recollect.frameworks.langgraph_store import MemoryStore
 from tests.conftest import Clock
+from tests.peers.opening import open_memory
 
 CLOCK = Clock()
 """The stores' clock; `Waiting` moves it."""
@@ -36,12 +37,9 @@ class Waiting:
 
 @contextmanager
 def _opened(place: str) -> Iterator[recollect.Recollect]:
-    with tempfile.TemporaryDirectory() as folder:
-        variables = {"RECOLLECT_HOME": folder, "HOME": folder}
+    with tempfile.TemporaryDirectory(dir=os.environ["HOME"]) as folder:
         hidden = place == ":memory:"
-        with recollect.open(
-            folder, environment=variables, origin="agent", clock=CLOCK, incognito=hidden
-        ) as memory:
+        with open_memory(None if hidden else folder, origin="agent", clock=CLOCK) as memory:
             yield memory
 
 
@@ -102,5 +100,4 @@ class InMemoryStore(MemoryStore):
     """The store that takes nothing but an index."""
 
     def __init__(self, *, index: Any = None) -> None:
-        memory = recollect.open(os.environ["HOME"], origin="agent", clock=CLOCK, incognito=True)
-        super().__init__(memory, index=index)
+        super().__init__(open_memory(origin="agent", clock=CLOCK), index=index)

@@ -8,8 +8,8 @@ from typing import Any
 
 from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
-import recollect
 from recollect.frameworks.openai_session import MemorySession
+from tests.peers.opening import open_memory
 
 
 class SQLiteSession(MemorySession):
@@ -20,7 +20,7 @@ class SQLiteSession(MemorySession):
     ) -> None:
         folder = Path(os.environ["HOME"], f"{Path(db_path).name}.project")
         folder.mkdir(exist_ok=True)
-        self.memory = recollect.open(folder, incognito=str(db_path) == ":memory:")
+        self.memory = open_memory(None if str(db_path) == ":memory:" else folder)
         super().__init__(session_id, self.memory, session_settings)
 
     def close(self) -> None:

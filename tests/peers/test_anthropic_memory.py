@@ -10,6 +10,7 @@ import pytest
 import recollect
 from recollect.frameworks.anthropic_memory import AsyncMemoryTool, MemoryFiles, MemoryTool
 from tests.peers.loading import loaded
+from tests.peers.opening import open_memory
 
 pytestmark = pytest.mark.anyio
 ON_DISK = "looks at modes and links of files on a disk; ours are names in a database"
@@ -24,7 +25,7 @@ _MADE: weakref.WeakValueDictionary[str, recollect.Recollect] = weakref.WeakValue
 
 
 def _memory(base_path: str) -> recollect.Recollect:
-    memory = recollect.open(base_path, incognito=True, environment={"HOME": base_path})
+    memory = open_memory()
     _MADE[base_path] = memory
     return memory
 

@@ -10,6 +10,7 @@ from claude_agent_sdk.testing import run_session_store_conformance
 
 import recollect
 from recollect.frameworks.claude_sessions import MemorySessionStore
+from tests.peers.opening import open_memory
 
 pytestmark = pytest.mark.anyio
 
@@ -21,11 +22,9 @@ async def test_all_contracts_of_a_session_store_hold(tmp_path: Path) -> None:
     def make() -> MemorySessionStore:
         folder = tmp_path / f"project{next(numbers)}"
         folder.mkdir()
-        made.append(recollect.open(folder, origin="agent"))
+        made.append(open_memory(folder, origin="agent"))
         return MemorySessionStore(made[-1])
 
     await run_session_store_conformance(make)
     # One to look at, and one for each of the 14 contracts.
     assert len(made) == 15
-    for memory in made:
-        memory.close()

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from mcp import Client
 
@@ -20,8 +19,8 @@ from recollect.frameworks.anthropic_memory import MemoryTool
 from recollect.frameworks.claude_sessions import MemorySessionStore
 from recollect.frameworks.langgraph_store import MemoryStore
 from recollect.frameworks.openai_session import MemorySession
-from recollect.interfaces import mcp
 from recollect.interfaces.screens.results import show
+from tests.mcp_client import talk
 from tests.scenarios.poison import ASKED, PASTED, POISON, SAID, WRITERS, claude_code
 
 BINDING = ("policy", "preference", "decision", "architecture", "workflow")
@@ -96,15 +95,14 @@ def through_the_memory_tool(memory: recollect.Recollect) -> None:
 
 
 def through_mcp(memory: recollect.Recollect) -> None:
-    async def talk() -> None:
-        async with Client(mcp.make_server(memory)) as client:
-            for kind in BINDING:
-                text = {"text": f"{kind}: {POISON}", "kind": kind}
-                assert not (await client.call_tool("memory_learn", text)).is_error
-            prompt = await client.get_prompt("briefing", {"query": "run the build"})
-            assert "evil.example" not in prompt.messages[0].content.text  # type: ignore[union-attr]
+    async def work(client: Client) -> None:
+        for kind in BINDING:
+            text = {"text": f"{kind}: {POISON}", "kind": kind}
+            assert not (await client.call_tool("memory_learn", text)).is_error
+        prompt = await client.get_prompt("briefing", {"query": "run the build"})
+        assert "evil.example" not in prompt.messages[0].content.text  # type: ignore[union-attr]
 
-    anyio.run(talk)
+    talk(memory, work)
     assert len(memory.list(status="proposed")) == len(BINDING)
 
 

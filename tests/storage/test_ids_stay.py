@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -15,6 +16,7 @@ from recollect.storage.database import Tx
 from recollect.text import messages, terms
 from recollect.types.records import FOREVER
 from recollect.undo import sql as undo_sql
+from tests.builders.old_postgres import old_store
 from tests.builders.records import shown_memory
 from tests.conftest import Clock
 
@@ -128,17 +130,32 @@ def fill(tx: Tx, at: int) -> None:
     undo_sql.insert(tx, "u-1", "clear", body, at)
 
 
+def write_old(
+    project: Path,
+    environment: dict[str, str],
+    at: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Write a store as the release before the migration did."""
+    if url := environment.get("RECOLLECT_DATABASE"):
+        with recollect.open(project, environment=environment, origin="user") as memory:
+            space = memory.context.project_space.space
+        with old_store(url, space, BEFORE) as old:
+            fill(cast(Tx, old), at)
+        return
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "MIGRATIONS", migrate.MIGRATIONS[:BEFORE])
+        patch.setattr(migrate, "LATEST", BEFORE)
+        with recollect.open(project, environment=environment, origin="user") as memory:
+            memory.context.project_space.write(lambda tx: fill(tx, at))
+
+
 @pytest.fixture
 def upgraded(
     project: Path, environment: dict[str, str], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[recollect.Recollect]:
     """A store that the release before the migration wrote, opened by this one."""
-    with monkeypatch.context() as patch:
-        patch.setattr(migrate, "MIGRATIONS", migrate.MIGRATIONS[:BEFORE])
-        patch.setattr(migrate, "LATEST", BEFORE)
-        with recollect.open(project, environment=environment, origin="user") as old:
-            start = clock.now - 10 * DAY
-            old.context.project_space.write(lambda tx: fill(tx, start))
+    write_old(project, environment, clock.now - 10 * DAY, monkeypatch)
     with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
         yield memory
 
@@ -153,7 +170,7 @@ def test_every_id_that_was_printed_still_names_its_memory(upgraded: recollect.Re
         assert shown_memory(upgraded, typed).id == means
         assert shown_memory(upgraded, f"memory://{typed}").id == means
     assert shown_memory(upgraded, "m-b").text == "Redis listens on port 6390"
-    assert upgraded.memories.remember("m-b").id == "m-a"
+    assert upgraded.memories.reinforce("m-b").id == "m-a"
 
 
 def test_what_is_believed_is_as_before(upgraded: recollect.Recollect) -> None:
@@ -211,33 +228,45 @@ def test_nothing_more_is_found_after_the_index_is_made_again(upgraded: recollect
     assert set(after) == before
 
 
-def test_an_upgrade_that_fails_midway_leaves_the_store_as_it_was(
-    project: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def old_rows(
+    project: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, sql: str
+) -> list[tuple[object, ...]]:
+    """Read a store of the release before the migration."""
+    if url := environment.get("RECOLLECT_DATABASE"):
+        with recollect.open(project, environment=environment, origin="user") as memory:
+            space = memory.context.project_space.space
+        with old_store(url, space, BEFORE) as old:
+            return old.run(sql)
     with monkeypatch.context() as patch:
         patch.setattr(migrate, "MIGRATIONS", migrate.MIGRATIONS[:BEFORE])
         patch.setattr(migrate, "LATEST", BEFORE)
-        with recollect.open(project, environment=environment, origin="user") as old:
-            old.context.project_space.write(lambda tx: fill(tx, 1))
-        whole = migrate.pending_scripts
-        with monkeypatch.context() as broken:
-            broken.setattr(migrate, "LATEST", BEFORE + 1)
-            broken.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, "0010_ids_stay"))
-            broken.setattr(
-                migrate,
-                "pending_scripts",
-                lambda version, engine: [
-                    f"{script}\nSELECT nonsense FROM nowhere;" for script in whole(version, engine)
-                ],
-            )
-            with (
-                pytest.raises(recollect.StoreError, match="nowhere"),
-                recollect.open(project, environment=environment, origin="user") as memory,
-            ):
-                memory.list()
-        with recollect.open(project, environment=environment, origin="user") as old:
-            ids = rows(old, "SELECT id FROM memories WHERE root = 'm-a' ORDER BY id")
-            assert ids == [("m-a",), ("m-b",), ("m-c",)]
-            assert rows(old, "SELECT status FROM memories WHERE id = 'm-z'") == [("archived",)]
+        with recollect.open(project, environment=environment, origin="user") as memory:
+            return rows(memory, sql)
+
+
+def test_an_upgrade_that_fails_midway_leaves_the_store_as_it_was(
+    project: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_old(project, environment, 1, monkeypatch)
+    whole = migrate.pending_scripts
+    with monkeypatch.context() as broken:
+        broken.setattr(
+            migrate,
+            "pending_scripts",
+            lambda version, engine: [
+                f"{script}\nSELECT nonsense FROM nowhere;" for script in whole(version, engine)
+            ],
+        )
+        with (
+            pytest.raises(recollect.StoreError, match="nowhere"),
+            recollect.open(project, environment=environment, origin="user") as memory,
+        ):
+            memory.list()
+    ids = old_rows(
+        project, environment, monkeypatch, "SELECT id FROM memories WHERE root = 'm-a' ORDER BY id"
+    )
+    assert ids == [("m-a",), ("m-b",), ("m-c",)]
+    hidden = "SELECT status FROM memories WHERE id = 'm-z'"
+    assert old_rows(project, environment, monkeypatch, hidden) == [("archived",)]
     with recollect.open(project, environment=environment, origin="user") as memory:
         assert shown_memory(memory, "m-b").id == "m-a"

@@ -11,7 +11,7 @@ from ..project import Project, private_folder, user_directory
 from ..types.agents import SettingsChange
 from ..types.records import Check
 from . import hook_log_io, registry
-from .settings import plan_io
+from .settings import launcher_io, plan_io
 from .settings.entries import HookApproval
 
 _RECENT = 50
@@ -35,18 +35,36 @@ _TOOL_ENVIRONMENT_FILES = ("pipx_metadata.json", "uv-receipt.toml")
 """Files in the lasting virtual environments that pipx and uv make for one program."""
 
 
-def describe_unstable_install() -> str:
-    """Return a warning if this program is in a virtual environment that may be deleted, or ""."""
+def _may_be_deleted() -> bool:
+    """Check whether this program is in a virtual environment that is not a tool's own."""
     lasting = any(
         os.path.exists(os.path.join(sys.prefix, name)) for name in _TOOL_ENVIRONMENT_FILES
     )
-    if lasting or sys.prefix == sys.base_prefix:
+    return sys.prefix != sys.base_prefix and not lasting
+
+
+def choose_command(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the command for agents' settings: this program, or a launcher if it may be deleted."""
+    if _may_be_deleted():
+        return (launcher_io.find_launcher(environment),)
+    return find_own_command()
+
+
+def write_launcher(environment: Mapping[str, str]) -> None:
+    """Have the launcher start this program, where agents start the launcher."""
+    if _may_be_deleted():
+        launcher_io.write_launcher(launcher_io.find_launcher(environment), find_own_command())
+
+
+def describe_unstable_install(environment: Mapping[str, str]) -> str:
+    """Return a warning if this program is in a virtual environment that may be deleted, or ""."""
+    if not _may_be_deleted():
         return ""
     return (
-        f"agents start {find_own_command()[0]}, which is in a virtual environment ({sys.prefix})\n"
-        "If it is deleted or moved, agents run without memory and report failed hooks.\n"
-        "For a lasting path: `pipx install .` or `uv tool install .` in Recollect's source, "
-        "then `recollect init`"
+        f"{find_own_command()[0]} is in a virtual environment ({sys.prefix})\n"
+        f"Agents start it through {launcher_io.find_launcher(environment)}: if the environment is\n"
+        "deleted they go on without memory. Then install Recollect again and run: recollect init\n"
+        "`pipx install .` or `uv tool install .` in Recollect's source avoid this"
     )
 
 
@@ -68,9 +86,11 @@ def connect_agents(
     there = locate_settings(project, environment, scope)
     wanted = (agents,) if isinstance(agents, str) else tuple(agents)
     changes = plan_io.plan_changes(
-        wanted or plan_io.detect_agents(there), there, find_own_command(), remove=remove
+        wanted or plan_io.detect_agents(there), there, choose_command(environment), remove=remove
     )
     if stamp:
+        if not remove:
+            write_launcher(environment)
         plan_io.apply_changes(changes, find_backup_folder(environment), stamp.replace(":", ""))
         # In the home an empty folder shows that the agent is installed; keep it there.
         if remove and scope == "project":
@@ -110,7 +130,7 @@ def check_agents(project: Project, environment: Mapping[str, str]) -> list[Check
             for change in plan_io.plan_changes(
                 (agent,),
                 locate_settings(project, environment, scope),
-                find_own_command(),
+                choose_command(environment),
                 remove=False,
             )
         ]
@@ -120,9 +140,20 @@ def check_agents(project: Project, environment: Mapping[str, str]) -> list[Check
             approvals = _load_approvals(agent, project, environment)
             found.append(_check_agent(agent, places, recent, approvals))
         connected = connected or any(change.state == "current" for change in places)
-    if connected and (warning := describe_unstable_install()):
-        found.append(Check("program", True, warning))
+    if connected:
+        found += _check_program(environment)
     return found
+
+
+def _check_program(environment: Mapping[str, str]) -> list[Check]:
+    """Check that the program which agents start is there, and stays there."""
+    launcher = launcher_io.find_launcher(environment)
+    program = launcher_io.read_program(launcher)
+    if _may_be_deleted() and not os.access(program, os.X_OK):
+        gone = f"agents start {launcher}, which starts {program or 'nothing'}: it is gone"
+        return [Check("program", False, f"{gone}\nfix it: recollect init --yes")]
+    warning = describe_unstable_install(environment)
+    return [Check("program", True, warning)] if warning else []
 
 
 def _load_approvals(
@@ -145,7 +176,6 @@ def _check_agent(
     approvals: list[HookApproval],
 ) -> Check:
     """Return one line about the state, and one more for each thing to do."""
-    failed = [run for run in runs if run.outcome != "ok"]
     state = [_describe_connection(places, bool(runs))]
     if approvals and all(approval.complete for approval in approvals):
         state.append("hooks approved")
@@ -154,20 +184,46 @@ def _check_agent(
         state += [f"last used {runs[-1].at[:19]}", f"{spent} ms per hook"]
     elif not state[0].startswith("not connected"):
         state.append("not used yet")
-    todo = []
-    if any(change.state == "stale" for change in places):
-        todo.append("its settings are from another version or installation: run recollect init")
-    if failed:
-        kinds = ", ".join(sorted({run.outcome for run in failed}))
-        todo.append(f"{len(failed)} of the last {len(runs)} hooks failed: {kinds}")
     # Hooks that run are approved, even when the agent's file does not list them.
     missing = [one for one in approvals if not one.complete and not (runs and not one.approved)]
-    todo += [f"{one.approved} of {one.wanted} hooks are approved: {one.step}" for one in missing]
-    wrong = [f"{change.path}: {change.error}" for change in places if change.error]
+    waiting = [f"needs approval: {_describe_approval(one)}" for one in missing]
+    broken = [f"{change.path}: {change.error}" for change in places if change.error]
+    if any(change.state == "stale" for change in places):
+        broken.append("its settings are from another version or installation: run recollect init")
+    failures, is_failing = _describe_failures(runs)
+    ok = not (waiting or broken or is_failing)
+    lines = [", ".join(state), *waiting, *failures, *broken]
+    return Check(
+        f"agent {agent}", ok, "\n".join(lines), waits=bool(waiting) and not (broken or is_failing)
+    )
+
+
+def _describe_approval(approval: HookApproval) -> str:
+    return f"{approval.approved} of {approval.wanted} hooks are approved: {approval.step}"
+
+
+_TOO_MANY_LATE = 0.1
+"""Share of the recent hooks. Now and then one is late on a busy machine."""
+
+
+def _describe_failures(runs: list[hook_log_io.HookRun]) -> tuple[list[str], bool]:
+    """Return lines on recent hooks that failed or ran out of time, and whether it goes on."""
+    if not runs:
+        return [], False
+    late = [run for run in runs if run.outcome == hook_log_io.TOO_LATE]
+    failed = [run for run in runs if run.outcome not in ("ok", hook_log_io.TOO_LATE)]
+    lines = []
+    if late:
+        lines.append(
+            f"{len(late)} of the last {len(runs)} hooks ran out of time: their answers did not "
+            "reach the agent (a busy machine, a slow disk, or a store that is locked)"
+        )
+    if failed:
+        kinds = ", ".join(sorted({run.outcome for run in failed}))
+        lines.append(f"{len(failed)} of the last {len(runs)} hooks failed: {kinds}")
     # Only the last run counts: an earlier failure may be fixed.
-    ok = not (wrong or missing or (runs and runs[-1].outcome != "ok"))
-    ok = ok and all(change.state != "stale" for change in places)
-    return Check(f"agent {agent}", ok, "\n".join([", ".join(state), *todo, *wrong]))
+    is_failing = runs[-1].outcome != "ok" or len(late) > _TOO_MANY_LATE * len(runs)
+    return lines, is_failing
 
 
 _PARTS = {"hooks and mcp": ("hooks", "mcp"), "plugin": ("hooks",)}

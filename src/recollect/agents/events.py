@@ -190,6 +190,11 @@ def fitted(context: str, notice: str, shape: Callable[[str, str], dict[str, Json
         room -= len(reply) - LONGEST_REPLY
 
 
+def wrap_notice(notice: str) -> str:
+    """Return a notice as a block for the model, of an agent that shows the user nothing."""
+    return f'<recollect-memory block="notice">\n{notice}\n</recollect-memory>' if notice else ""
+
+
 def claude_reply(event: Event, context: str, notice: str) -> str:
     """The reply in Claude Code's form, which other agents have taken over."""
 

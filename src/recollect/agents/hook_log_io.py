@@ -15,6 +15,9 @@ from ..project import find_project, make_folder, private_folder, user_directory
 from ..text import display
 
 MAX_BYTES = 64 * 1024
+TOO_LATE = "too_late"
+"""The outcome of a hook that gave up before its agent would have killed it."""
+
 _NAME = os.path.join("log", "hook.log")
 
 

@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from itertools import chain
 
 from .. import context as context_module
+from ..autonomous import operations as autonomous_operations
 from ..briefing import operations_views as briefing_operations_views
 from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import NotFound
 from ..fast_typing import TYPE_CHECKING
 from ..lessons import operations as lessons_operations
+from ..project import private_folder, user_directory
 from ..recall import operations as recall_operations
 from ..types import agents
 from ..window import operations as window_operations
 from ..window import steps as window_steps
-from . import operations_transcripts, registry, steps_hooks, steps_import
+from . import hook_log_io, operations_transcripts, registry, steps_hooks, steps_import
 from .settings import plan_io
 
 if TYPE_CHECKING:
-    pass
+    from .transcripts.reader_io import Transcript
 
 _LOOKED_AT = 50
 _CHECKPOINT_WINDOW = 1_000_000
 
 
-def catch_up(context: Context) -> int:
+def catch_up(context: Context, parent: int = 0) -> int:
     """Read what hooks asked for, learn from conversations that are over, make what is missing
-    of the index; returns at once when others are at it already."""
-    return steps_hooks.catch_up(
+    of the index; returns at once when others are at it already. Then run autonomous memory, where
+    it is switched on, for as long as the process `parent` is there."""
+    done = steps_hooks.catch_up(
         steps_hooks.requests_folder(context),
         partial(_answer_request, context),
         partial(_afterwards, context),
     )
+    # Not under the lock of the requests: a model takes its time.
+    if context.settings.memories_enabled:
+        autonomous_operations.start(context, parent)
+    return done
 
 
 def _afterwards(context: Context, over: bool) -> None:
@@ -51,8 +59,7 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
 
     found = [Transcript(request.host, request.path)]
     if not os.path.isfile(request.path):
-        known = operations_transcripts.discover(context, request.host, {})
-        found = [item for item in known if operations_transcripts.is_ours(context, item)]
+        found = _find_unread(context, request.host)
     done = operations_transcripts.read(context, found)
     if request.ended or not request.path:
         over = (session for one in done for session in one.sessions)
@@ -62,6 +69,24 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
     if request.ended and request.session:
         context.project_space.write(lambda tx: steps_import.mark_ended(tx, request.session))
         briefing_operations_views.follow_up(context, request.session)
+
+
+def _find_unread(context: Context, host: str) -> list[Transcript]:
+    """Return an agent's transcripts of this project, and what other agents wrote lately: one of
+    them may have been killed before it could say that it is done.
+
+    Other agents are those whose hooks ran in this project.
+    """
+    folder = private_folder(user_directory(context.environment), context.project.root)
+    since = steps_hooks.mark_sweep(steps_hooks.requests_folder(context))
+    heard = {run.host for run in hook_log_io.read_runs((folder,))} - {host}
+    known = [operations_transcripts.discover(context, host, {})]
+    known += [
+        operations_transcripts.discover(context, other, {}, since=since)
+        for other in registry.AGENTS_WITH_HOOKS
+        if other in heard
+    ]
+    return [item for item in chain(*known) if operations_transcripts.is_ours(context, item)]
 
 
 def _checkpoint(context: Context, session: str) -> None:
@@ -87,11 +112,11 @@ def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:
     Example: recollect plugin ~/.claude/skills/recollect
     """
     from ..version import __version__
+    from . import connections
     from .claude_code import plugin
-    from .connections import describe_unstable_install, find_own_command
 
     folder = os.path.abspath(os.path.expanduser(path))
-    files = plugin.render_plugin(find_own_command(), __version__)
+    files = plugin.render_plugin(connections.choose_command(context.environment), __version__)
     return plan_io.write_plugin_files(folder, files, plugin.MANIFEST)._replace(
-        warning=describe_unstable_install()
+        warning=connections.describe_unstable_install(context.environment)
     )

@@ -19,7 +19,7 @@ from ..errors import StoreError
 from ..fast_typing import TYPE_CHECKING
 from ..project import worktree_root
 from ..window import steps_contexts as window_steps_contexts
-from . import events, steps_hooks
+from . import events, pause_io, steps_hooks
 from .registry import make_session_id
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ _LONGEST_OUTPUT = 20_000
 
 def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     """Return what to answer to a hook; quick, whatever it finds."""
+    if pause_io.find_pause(context.environment, context.project.root):
+        return steps_hooks.Answer()
     if event.name in _WRITTEN:
         words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""
         answer = steps_hooks.Answer(words, trouble=_forget_context(context, event))

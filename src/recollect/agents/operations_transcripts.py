@@ -35,7 +35,7 @@ _MOST_FIXES = 10_000
 def import_transcripts(
     context: Context, path: str = "", agent: str = "", all: bool = False
 ) -> agents.Imported:
-    """Read past conversations of your agents and learn from them; nothing is kept twice.
+    """Read the past conversations of your agents and learn from them.
 
     path: a transcript, or a folder of them; without it, those of this project are found. What does
         not lie in an agent's own folder is quarantined: `recollect review` accepts it
@@ -231,17 +231,25 @@ def _find_new_projects(context: Context, agent: str) -> dict[str, list[Transcrip
 
 
 def discover(
-    context: Context, agent: str, passed: dict[str, str], everywhere: bool = False
+    context: Context,
+    agent: str,
+    passed: dict[str, str],
+    everywhere: bool = False,
+    since: float = 0,
 ) -> Iterator[Transcript]:
-    """The transcripts on this machine. An agent whose files cannot be looked through is passed
-    over: that must not keep the others from being read."""
+    """Yield the transcripts on this machine. An agent whose files cannot be looked through is
+    passed over: that must not keep the others from being read.
+
+    since: seconds; only those that changed then or later, of an agent with hooks
+    """
+    more = {"since": since} if since else {}
     home = context.environment.get("HOME") or os.path.expanduser("~")
     roots = () if everywhere else _roots(context.project.root, context.project.start)
     for host in (agent,) if agent else registry.AGENT_NAMES:
         reader = registry.load_transcripts(host)
         try:
             if hasattr(reader, "discover"):
-                yield from reader.discover(home, roots, context.environment)
+                yield from reader.discover(home, roots, context.environment, **more)
         except (InvalidInput, NotFound, Unavailable, OSError) as error:
             passed[host] = str(error)
 

@@ -19,11 +19,10 @@ from ..types.records import Json
 if TYPE_CHECKING:
     from .transcripts.reader_io import Transcript, TranscriptItem
 
-AGENTS_WITH_HOOKS = ("claude-code", "codex", "gemini", "opencode", "cursor")
-TRANSCRIPT_AGENTS = ("copilot", "specstory", "aider", "clio", "messages")
+AGENTS_WITH_HOOKS = ("claude-code", "codex", "gemini", "opencode", "copilot", "cursor")
+TRANSCRIPT_AGENTS = ("specstory", "aider", "clio", "messages")
 AGENT_NAMES = (*AGENTS_WITH_HOOKS, *TRANSCRIPT_AGENTS)
 _READERS = {
-    "copilot": ("copilot", "read", "discover"),
     "specstory": ("markdown_logs", "read_specstory", "discover_specstory"),
     "aider": ("markdown_logs", "read_aider", "discover_aider"),
     "clio": ("message_lists", "read_clio", "discover_clio"),
@@ -95,6 +94,8 @@ def detect_agent(payload: Mapping[str, Json], env: Mapping[str, str], hint: str 
         return "cursor"
     if event in _GEMINI_EVENTS or "/.gemini/" in path:
         return "gemini"
+    if _is_from_copilot(payload, path):
+        return "copilot"
     if "turn_id" in payload or "/.codex/" in path or "/rollout-" in path:
         return "codex"
     if path or "hookEventName" in payload:
@@ -104,6 +105,13 @@ def detect_agent(payload: Mapping[str, Json], env: Mapping[str, str], hint: str 
     if "CURSOR_VERSION" in env:
         return "cursor"
     return "gemini" if "GEMINI_PROJECT_DIR" in env else "claude-code"
+
+
+def _is_from_copilot(payload: Mapping[str, Json], path: str) -> bool:
+    """Check for Claude Code's spelling with a time; only some events name the transcript."""
+    if not {"hook_event_name", "timestamp"} <= payload.keys():
+        return False
+    return "transcript_path" not in payload or "/session-state/" in path
 
 
 def detect_transcript(path: str) -> str:

@@ -113,10 +113,16 @@ def review_notice(space: Database, now: int) -> str:
 
 
 def requests_folder(context: Context) -> str:
-    """Return the folder of requests. It is not in the project: what a repository brings along must
-    not be read as requests."""
+    """Make and return the folder of requests. It is not in the project: what a repository brings
+    along must not be read as requests."""
+    folder = find_requests(context)
+    make_folder(os.path.dirname(folder))
+    return folder
+
+
+def find_requests(context: Context) -> str:
+    """Return the folder of requests, which may not exist."""
     folder = private_folder(user_directory(context.environment), context.project.root)
-    make_folder(folder)
     return os.path.join(folder, "catch-up")
 
 
@@ -132,6 +138,26 @@ def ask(folder: str, request: Request) -> None:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(partial, os.path.join(folder, f"{name}.json"))
+
+
+_SWEPT, _SWEEP_MARGIN = "swept", 3_600.0
+
+
+def mark_sweep(folder: str) -> float:
+    """Note that all agents' transcripts are looked through now; return since when, in seconds.
+
+    An hour more than since the last time: an agent may write what it did before. Without a last
+    time it is a day: older conversations are a matter of `import`.
+    """
+    path = os.path.join(folder, _SWEPT)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    try:
+        last = os.stat(path).st_mtime - _SWEEP_MARGIN
+    except FileNotFoundError:
+        last = 0.0
+    with open(path, "a"):
+        os.utime(path)
+    return last or os.stat(path).st_mtime - 24 * _SWEEP_MARGIN
 
 
 def catch_up(

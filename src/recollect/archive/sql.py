@@ -196,6 +196,24 @@ def messages(tx: Tx, session: str, first: int, last: int, limit: int = 1000) -> 
     return [MessageRow(*row) for row in rows]
 
 
+def messages_at(tx: Tx, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], MessageRow]:
+    """Return messages by session and number."""
+    found: dict[tuple[str, int], MessageRow] = {}
+    for start in range(0, len(places), 100):
+        batch = places[start : start + 100]
+        params: dict[str, object] = {}
+        for at, (session, seq) in enumerate(batch):
+            params |= {f"session{at}": session, f"seq{at}": seq}
+        names = ", ".join(f"(:session{at}, :seq{at})" for at in range(len(batch)))
+        rows = tx.run(
+            f"SELECT {_MESSAGE} FROM messages WHERE space = :space "
+            f"AND (session, seq) IN (VALUES {names})",
+            params,
+        )
+        found.update(((row.session, row.seq), row) for row in map(MessageRow._make, rows))
+    return found
+
+
 def message(tx: Tx, session: str, seq: int) -> MessageRow | None:
     """Return one message."""
     found = messages(tx, session, seq, seq, 1)

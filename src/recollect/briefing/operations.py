@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..context import Context, new_id
 from ..errors import StoreError
-from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..fast_typing import NamedTuple
 from ..freshness import steps as freshness_steps
 from ..secrets import redaction
 from ..storage.database import Tx
@@ -26,9 +26,6 @@ from . import (
     steps_follow_up,
     steps_turn,
 )
-
-if TYPE_CHECKING:
-    from ..lessons import findings
 
 TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
 """Tokens of each moment. They are apart, so that none starves another."""
@@ -54,7 +51,7 @@ def make_briefing(
     budget: int = 0,
     explain: bool = False,
 ) -> steps.Briefing:
-    """Show what a model should see now: the start block of a session, and what fits this turn.
+    """Show what an agent is given when a session starts.
 
     session: the session it is for; its start block stays the same until the context is gone
     query: what the user asks; without it only the start block is made
@@ -97,7 +94,9 @@ def brief_start(
         return steps.EMPTY._replace(notes=(why_not,)), None
     now = context.clock()
     instructions = read_instructions(context, ask)
-    loaded = context.read_both(lambda txs: steps.load_start(txs, ask, instructions, now))
+    settings = context.settings
+    added = settings.memories_enabled * settings.memories_summary_injection_token_limit
+    loaded = context.read_both(lambda txs: steps.load_start(txs, ask, instructions, now, added))
     if loaded.frozen and ask.context != "kept":
         frozen = loaded.frozen
         return steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False), None
@@ -109,9 +108,10 @@ def brief_start(
     plan = selection.plan_start(material, limit, instructions, withhold)
     if loaded.frozen:
         return _since_resumed(context, ask, plan, loaded), None
-    text = rendering.start_block(plan)
-    briefing = steps.Briefing(text, "", plan.items, plan.left_out, plan.tokens)
-    return briefing, _log_start(context, ask, briefing, loaded.commands)
+    text = "\n".join(filter(None, (rendering.start_block(plan), loaded.summary.text)))
+    tokens = plan.tokens + loaded.summary.tokens
+    briefing = steps.Briefing(text, "", plan.items, plan.left_out, tokens)
+    return briefing, _log_start(context, ask, briefing, loaded)
 
 
 def _since_resumed(
@@ -135,10 +135,7 @@ def _since_resumed(
 
 
 def _log_start(
-    context: Context,
-    ask: steps.Ask,
-    briefing: steps.Briefing,
-    commands: Sequence[findings.KnownCommand],
+    context: Context, ask: steps.Ask, briefing: steps.Briefing, loaded: steps.LoadedStart
 ) -> StoreError | None:
     """Keep the block while the context lasts. Where the project has no store yet the person's own
     keeps it, so that nothing of theirs is shown again with every prompt."""
@@ -146,12 +143,13 @@ def _log_start(
     if not spaces:
         return None
     now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
-    refs = tuple(ref for item in briefing.items for ref in steps_follow_up.refs_of(item))
+    said = sorted(loaded.summary.refs)
+    refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *said)
     block = window_steps_contexts.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
-    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, commands))
-    parts = steps_action.part_commands(commands)
+    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, loaded.commands))
+    parts = steps_action.part_commands(loaded.commands)
 
     def keep(tx: Tx) -> None:
         window_steps_contexts.save_block(tx, session, block, now, is_fresh)

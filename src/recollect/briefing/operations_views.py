@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, overload
 
 from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
+from ..documents import sql as documents_sql
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
@@ -96,7 +97,7 @@ def make_document(address: addresses.Address, text: str) -> Document | None:
 
 
 def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
-    """Show one record: a memory with its history, a session, messages, a document.
+    """Show one memory, session, message or document in full.
 
     address: an id or a prefix of one, or a memory:// address
 
@@ -107,6 +108,10 @@ def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
         return recall_operations.show_record(context, address)
     memory_operations.write_recalls(context)
     place = recall_steps_show.parse_address(address)
+    # Autonomous memory writes these; before it ran they are made of what there is.
+    full, space = addresses.format_address(place), context.project_space
+    if space.present() and (held := space.read(lambda tx: documents_sql.get_document(tx, full))):
+        return recall_steps_show.ShownRecord(document=held)
     if not place.path:
         text = operations.make_briefing(context).text or "The start block is empty.\n"
     elif place.path == "MEMORY.md":

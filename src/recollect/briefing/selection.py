@@ -300,7 +300,8 @@ def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "
         section=section,
         kind=memory.kind,
         text=memory.text,
-        label=memory.label,
+        # A teammate is named; their rule is not the user's.
+        label=memory.label if memory.label != "teammate" else f"teammate {memory.author}",
         date=iso(memory.valid_from)[:10],
         mark="" if marked == "fresh" else marked,
         note=_note(memory),

@@ -107,7 +107,7 @@ def counts(tx: Tx) -> list[Counted]:
 def shown_at(tx: Tx, session: str, moment: str, since: int) -> set[str]:
     """Return what was shown to a session at one kind of moment since a time."""
     rows = tx.run(
-        "SELECT DISTINCT ref FROM injections WHERE space = :space AND session = :session "
+        "SELECT ref FROM injections WHERE space = :space AND session = :session "
         "AND moment = :moment AND at >= :since",
         {"session": session, "moment": moment, "since": since},
     )

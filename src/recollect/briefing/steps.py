@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..actions import command_words
 from ..archive import sql as archive_sql
+from ..documents import memory_summary
 from ..documents import sql as documents_sql
+from ..documents.memory_summary import NO_SUMMARY, InjectedSummary
 from ..episodes import sql as episodes_sql
 from ..fast_typing import NamedTuple, Protocol
 from ..lessons import steps_observed as lessons_steps_observed
@@ -26,7 +28,7 @@ from ..text.display import format_time, quote_data
 from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import matching, selection, sql, steps_follow_up, wording
-from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain
+from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain, wrapped
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
@@ -79,6 +81,7 @@ class LoadedStart(NamedTuple):
     material: selection.StartMaterial = selection.StartMaterial()
     frozen: window_steps_contexts.StableBlock | None = None
     shown: frozenset[str] = frozenset()
+    summary: InjectedSummary = NO_SUMMARY
     commands: tuple[KnownCommand, ...] = ()
     """All commands that may be shown, also those that are not in the block."""
 
@@ -120,9 +123,14 @@ def why_silent(mode: str, query: str) -> str:
 
 
 def load_start(
-    txs: Sequence[Tx], ask: Ask, instructions: matching.Instructions, now: int
+    txs: Sequence[Tx],
+    ask: Ask,
+    instructions: matching.Instructions,
+    now: int,
+    summary_limit: int = 0,
 ) -> LoadedStart:
-    """Return what a start block may hold. The first space is the project's, which has sessions."""
+    """Return what a start block may hold. The first space is the project's, which has sessions.
+    With a limit, the summary of autonomous memory comes with it, and says some of it."""
     known = bool(ask.session) and ask.context != "fresh"
     frozen = window_steps_contexts.load_block(txs, ask.session) if known else None
     if frozen and ask.context != "kept":
@@ -134,21 +142,40 @@ def load_start(
         for kind in (*BASELINE_KINDS, *REST):
             memories += memory_sql.list_strongest(tx, kind, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
-    lines, left_out, commands = _lines(txs, ask, instructions, now)
+    added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
+    lines, left_out, commands = _lines(txs, ask, instructions, now, added.refs)
+    left_out += [
+        LeftOut(one.id, one.address, memory_summary.REASON)
+        for one in memories
+        if one.id in added.refs
+    ]
+    memories = [one for one in memories if one.id not in added.refs]
     if txs and len(lines) + len(memories) < FEW_LINES:
         lines += _history(txs[0], ask.session)
     material = selection.StartMaterial(
         _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
     )
     shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
-    return LoadedStart(material, frozen, shown, tuple(commands))
+    return LoadedStart(material, frozen, shown, added, tuple(commands))
+
+
+def _summary(txs: Sequence[Tx], instructions: matching.Instructions, limit: int) -> InjectedSummary:
+    """Return the summary of autonomous memory, if there is one."""
+    document = documents_sql.get_document(txs[0], memory_summary.ADDRESS) if txs else None
+    if document is None:
+        return NO_SUMMARY
+    return memory_summary.fit_summary(document.fields, limit, instructions.where, wrapped)
 
 
 def _lines(
-    txs: Sequence[Tx], ask: Ask, instructions: matching.Instructions, now: int
+    txs: Sequence[Tx],
+    ask: Ask,
+    instructions: matching.Instructions,
+    now: int,
+    said: frozenset[str] = frozenset(),
 ) -> tuple[list[Item], list[LeftOut], list[KnownCommand]]:
-    """Return where things stand, the commands that worked and what agents concluded; and all
-    commands that may be shown."""
+    """Return where things stand, the commands that worked and what agents concluded, but for what
+    is `said` elsewhere; and all commands that may be shown."""
     if not txs:
         return [], [], []
     project = txs[0]
@@ -159,7 +186,7 @@ def _lines(
     tried = sql.outcomes(project, refs, "start") if refs else {}
     for one in known:
         ref = wording.command_ref(one.form)
-        reason = one.retired or ""
+        reason = one.retired or (memory_summary.REASON if ref in said else "")
         if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):
@@ -183,11 +210,12 @@ def _lines(
         if one.form not in inside
     ]
     concluded = lessons_steps_observed.conclusions(project, now=now)
-    lines += [
+    told = [
         wording.conclusion_line(one)
         for one in concluded[:MOST_CONCLUSIONS]
         if not command_words.suggests_danger(one.text)
     ]
+    lines += [item for item in told if item.address not in said]
     return lines, left_out, commands
 
 

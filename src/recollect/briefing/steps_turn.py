@@ -98,7 +98,7 @@ def _texts(txs: Sequence[Tx], shown: set[str]) -> list[str]:
     return [memory.text for tx in txs for memory in memory_sql.get_many(tx, ids).values()]
 
 
-_RANK = {"user": 0, "system": 1, "agent": 2}
+_RANK = {"user": 0, "system": 1, "teammate": 2, "agent": 3}
 
 
 def _looked_up(words: matching.PromptWords) -> list[str]:

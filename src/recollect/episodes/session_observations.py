@@ -207,6 +207,18 @@ def _conclusions(messages: Sequence[Stored]) -> list[SessionObservation]:
     return found
 
 
+def evidence_after(messages: Sequence[Stored], seq: int) -> str:
+    """Return what proves the work of the task that a message stands in; empty without evidence, and
+    for a session that read the web or foreign servers."""
+    if any(_is_foreign(call.name) for one in messages for call in one.message.calls):
+        return ""
+    for span in task_spans(list(messages)):
+        if any(one.seq == seq for one in span.messages):
+            objected = span.after and reaction_to_work(plain_text(span.after.message)) == "bad"
+            return "" if objected else _evidence(list_attempts(span.messages))
+    return ""
+
+
 def _is_foreign(tool: str) -> bool:
     """Check whether a tool reads the web or a server that is not ours."""
     name = tool.lower()

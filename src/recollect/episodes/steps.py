@@ -247,7 +247,7 @@ def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
 
 
 def _built(space: Database, name: str, now: int, learn: Learn | None) -> list[RecordedEpisode]:
-    session, messages = space.read(lambda tx: (archive_sql.get(tx, name), _messages(tx, name)))
+    session, messages = space.read(lambda tx: (archive_sql.get(tx, name), load_messages(tx, name)))
     assert session is not None
     found = records.build(messages, name, session.agent, session.cwd)
     rows = []
@@ -271,7 +271,7 @@ def _cursor(session: str) -> SafeText:
     return redaction.redact_name(f"{CURSOR}{session}")
 
 
-def _messages(tx: Tx, session: str) -> list[Stored]:
+def load_messages(tx: Tx, session: str) -> list[Stored]:
     """Return the whole archive of a session; the origin of each message is how far it is
     trusted."""
     found: list[Stored] = []

@@ -15,13 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from anthropic.lib.tools import ToolError
-from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
-from anthropic.types import beta
-
 from ..client import Recollect
-from ..errors import InvalidInput, NotFound
+from ..errors import InvalidInput, NotFound, missing_extra
 from .storage import FrameworkStorage
+
+try:
+    from anthropic.lib.tools import ToolError
+    from anthropic.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+    from anthropic.types import beta
+except ModuleNotFoundError as error:
+    raise missing_extra("anthropic", __name__) from error
 
 ROOT = "/memories"
 MAX_LINES = 999_999

@@ -20,7 +20,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..client import Recollect
+from ..errors import missing_extra
 from .storage import FrameworkStorage
+
+try:
+    from claude_agent_sdk import fold_session_summary
+except ModuleNotFoundError as error:
+    raise missing_extra("claude-agent-sdk", __name__) from error
 
 if TYPE_CHECKING:
     from claude_agent_sdk.types import (
@@ -97,6 +103,4 @@ def _folder(key: SessionKey) -> tuple[str, ...]:
 
 def _make_fold(key: SessionKey) -> Callable[[Any, Sequence[Any]], Any]:
     """Return the SDK's function that updates a summary with new entries."""
-    from claude_agent_sdk import fold_session_summary
-
     return lambda known, new: dict(fold_session_summary(known, key, list(new)))

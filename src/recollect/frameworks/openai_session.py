@@ -17,12 +17,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.memory import SessionSettings
-from agents.memory.session import SessionABC
-from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
-
 from ..client import Recollect
+from ..errors import missing_extra
 from .storage import FrameworkStorage
+
+try:
+    from agents.memory import SessionSettings
+    from agents.memory.session import SessionABC
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
+except ModuleNotFoundError as error:
+    raise missing_extra("openai-agents", __name__) from error
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem

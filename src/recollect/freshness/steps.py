@@ -6,7 +6,7 @@ outside any transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from ..context import Context
@@ -49,12 +49,16 @@ def check_memories(
     tree: Callable[[], ClaimTree],
     ids: Sequence[str],
     now: int,
+    loaded: Sequence[tuple[str, str, str, str, str]] | None = None,
 ) -> dict[str, Freshness]:
     """Return the freshness of several memories; those without claims are left out.
 
-    The tree is read again only for what `changed` since the last check.
+    The tree is read again only for what `changed` since the last check. `loaded` are the rows of
+    `sql.load_checks`, if the caller has them.
     """
-    looks = space.read(lambda tx: sql.load_checks(tx, ids)) if ids else []
+    looks = loaded
+    if looks is None:
+        looks = space.read(lambda tx: sql.load_checks(tx, ids)) if ids else []
     if not looks:
         return {}
     fresh = _worst((memory, state, moved_to) for _, _, memory, state, moved_to in looks)
@@ -104,7 +108,20 @@ def open_working_tree(context: Context) -> ClaimTree:
     return WorkTree(context.top)
 
 
-def check_freshness(context: Context, ids: Sequence[str]) -> dict[str, Freshness]:
+def unpack_looks(packed: Mapping[str, str]) -> list[tuple[str, str, str, str, str]]:
+    """Return the rows of `sql.load_checks` from the packed claims of memories, by id."""
+    return [
+        (path, stamp, memory, state, moved_to)
+        for memory, text in packed.items()
+        for path, stamp, state, moved_to in (one.split("\x1f") for one in text.split("\x1e"))
+    ]
+
+
+def check_freshness(
+    context: Context,
+    ids: Sequence[str],
+    loaded: Sequence[tuple[str, str, str, str, str]] | None = None,
+) -> dict[str, Freshness]:
     """Return the freshness of these memories, as far as they make claims about the code."""
     return check_memories(
         context.project_space,
@@ -112,6 +129,7 @@ def check_freshness(context: Context, ids: Sequence[str]) -> dict[str, Freshness
         partial(open_working_tree, context),
         ids,
         context.clock(),
+        loaded,
     )
 
 

@@ -8,10 +8,9 @@ too: in columns, and multiple values (tags, scopes) as facets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 
 from ..fast_typing import Any, NamedTuple
-from ..storage.database import IndexMatch, Tx, placeholders, visible_to
+from ..storage.database import IndexedRecord, IndexMatch, Tx, placeholders, visible_to
 from ..types.records import FOREVER
 from . import sql_vectors
 
@@ -32,8 +31,6 @@ class IndexEntry(NamedTuple):
     """Name and value: its tags and scopes (an empty scope applies everywhere)."""
 
 
-_FIELDS = tuple(field for field in IndexEntry._fields if field != "facets")
-_COLUMNS = f"{', '.join(_FIELDS)}, part, id"
 _LONGEST_FACET = 500
 """An index of PostgreSQL takes at most 2,700 bytes."""
 
@@ -51,26 +48,23 @@ def insert_entries(tx: Tx, records: Iterable[tuple[IndexEntry, Sequence[str]]]) 
 
 
 def _insert_parts(tx: Tx, parts: Sequence[tuple[IndexEntry, int, str]]) -> None:
-    if not parts:
-        return
-    numbers = tx.new_entries(len(parts))
-    values = attrgetter(*_FIELDS)
-    rows = (
-        (*values(entry), part, number)
-        for number, (entry, part, _) in zip(numbers, parts, strict=True)
-    )
-    tx.insert("entries", _COLUMNS, rows)
-    _add_facets(tx, [(id, entry) for id, (entry, _, _) in zip(numbers, parts, strict=True)])
-    tx.add_words([(id, stems) for id, (_, _, stems) in zip(numbers, parts, strict=True)])
-    sql_vectors.queue_vectors(
-        tx, [id for id, (_, part, _) in zip(numbers, parts, strict=True) if not part]
-    )
+    if parts:
+        tx.add_entries(
+            [
+                IndexedRecord(*entry[:9], part, stems, _stored_facets(entry))
+                for entry, part, stems in parts
+            ]
+        )
 
 
-def _add_facets(tx: Tx, entries: Iterable[tuple[int, IndexEntry]]) -> None:
-    rows = {(id, name, facet_value(value)) for id, entry in entries for name, value in entry.facets}
+def _stored_facets(entry: IndexEntry) -> tuple[tuple[str, str], ...]:
+    return tuple((name, facet_value(value)) for name, value in entry.facets)
+
+
+def _add_facets(tx: Tx, id: int, entry: IndexEntry) -> None:
+    rows = sorted(set(_stored_facets(entry)))
     if rows:
-        tx.insert("facets", "entry, name, value", sorted(rows))
+        tx.insert("facets", "entry, name, value", [(id, *row) for row in rows])
 
 
 def facet_value(value: str) -> str:
@@ -85,7 +79,7 @@ def set_facets(tx: Tx, entry: IndexEntry) -> None:
     ids = _ids(tx, entry.source, entry.ref, entry.seq)
     for id in ids:
         _remove_facets(tx, id)
-    _add_facets(tx, [(id, entry) for id in ids])
+        _add_facets(tx, id, entry)
 
 
 def _remove_facets(tx: Tx, entry: int) -> None:
@@ -94,8 +88,13 @@ def _remove_facets(tx: Tx, entry: int) -> None:
 
 def list_scopes(tx: Tx) -> list[str]:
     """List all scopes in use."""
+    # From each value to the next: DISTINCT would read the scopes of all records.
     rows = tx.run(
-        "SELECT DISTINCT value FROM facets WHERE space = :space AND name = 'scope' AND value <> ''"
+        "WITH RECURSIVE scopes (value) AS (SELECT min(f.value) FROM facets f "
+        "WHERE f.space = :space AND f.name = 'scope' AND f.value > '' UNION ALL "
+        "SELECT (SELECT min(f.value) FROM facets f WHERE f.space = :space AND f.name = 'scope' "
+        "AND f.value > scopes.value) FROM scopes WHERE scopes.value IS NOT NULL) "
+        "SELECT value FROM scopes WHERE value IS NOT NULL"
     )
     return [row[0] for row in rows]
 
@@ -114,7 +113,7 @@ def replace_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
             {**entry._asdict(), "id": id},
         )
         _remove_facets(tx, id)
-        _add_facets(tx, [(id, entry)])
+        _add_facets(tx, id, entry)
         tx.remove_words(id)
         tx.add_words([(id, stems)])
         sql_vectors.remove_vector(tx, id)
@@ -151,46 +150,50 @@ REINDEX_KEY = "words"
 that are now indexed in another way if it is `outdated`."""
 
 _WORDS = f"SELECT value FROM state WHERE space = :space AND key = '{REINDEX_KEY}'"
+_OPEN = f"AND valid_to = {FOREVER}"
 _TABLES = {
-    "memory": (
-        "(SELECT space, id, 0 AS seq FROM memories UNION ALL "
-        "SELECT space, id, revision FROM memory_revisions) AS revisions",
-        "id",
-        "seq",
-        "",
-    ),
-    "message": ("messages", "session", "seq", ""),
-    "document": ("documents", "address", "0", f"AND valid_to = {FOREVER}"),
-    "episode": ("episodes", "id", "0", ""),
-    "procedure": ("procedures", "id", "0", ""),
+    "memory": (("memories", "id", "", ""), ("memory_revisions", "id", "revision", "")),
+    "message": (("messages", "session", "seq", ""),),
+    "document": (("documents", "address", "", _OPEN),),
+    "episode": (("episodes", "id", "", ""),),
+    "procedure": (("procedures", "id", "", ""),),
 }
+"""The tables of a source: name, reference, number (none: one record, with the number 0), and which
+rows count."""
 
 
 def list_records(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple[str, int]]:
     """List the records of a source by reference and number, after the given one."""
-    table, ref, seq, also = _TABLES[source]
-    rows = tx.run(
-        f"SELECT {ref}, {seq} FROM {table} WHERE space = :space {also} AND ({ref} > :ref "
-        f"OR ({ref} = :ref AND {seq} > :seq)) ORDER BY 1, 2 LIMIT :most",
-        {"ref": after[0], "seq": after[1], "most": most},
-    )
-    return [(row[0], row[1]) for row in rows]
+    found: list[tuple[str, int]] = []
+    for table, ref, seq, also in _TABLES[source]:
+        later = f"({ref}, {seq}) > (:ref, :seq)" if seq else f"{ref} > :ref"
+        rows = tx.run(
+            f"SELECT {ref}, {seq or '0'} FROM {table} WHERE space = :space {also} AND {later} "
+            f"ORDER BY {ref}{', ' + seq if seq else ''} LIMIT :most",
+            {"ref": after[0], "seq": after[1], "most": most},
+        )
+        found += [(row[0], row[1]) for row in rows]
+    return sorted(found)[:most]
 
 
 def count_records(tx: Tx, source: str) -> int:
     """Count the records of a source."""
-    table, _, _, also = _TABLES[source]
-    row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space {also}")
-    return int(row[0]) if row else 0
+    total = 0
+    for table, _, _, also in _TABLES[source]:
+        row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space {also}")
+        total += int(row[0]) if row else 0
+    return total
 
 
 def remove_orphans(tx: Tx, source: str) -> None:
     """Remove the entries of deleted records."""
-    table, ref, seq, also = _TABLES[source]
-    rows = tx.run(
-        "SELECT e.ref, e.seq FROM entries e WHERE e.space = :space AND e.source = :source "
+    held = "".join(
         f"AND NOT EXISTS (SELECT 1 FROM {table} WHERE space = :space {also} "
-        f"AND {ref} = e.ref AND {seq} = e.seq)",
+        f"AND {ref} = e.ref AND {seq or '0'} = e.seq) "
+        for table, ref, seq, also in _TABLES[source]
+    )
+    rows = tx.run(
+        f"SELECT e.ref, e.seq FROM entries e WHERE e.space = :space AND e.source = :source {held}",
         {"source": source},
     )
     for one in rows:
@@ -232,19 +235,22 @@ def find_candidates(
     stems: Sequence[str],
     limit: int,
     filters: Mapping[str, Sequence[Any]],
-    vectors: bool = False,
+    vector: bytes = b"",
 ) -> list[IndexMatch]:
-    """Return the best entries for the stems, with their `vectors` if wanted. `filters` maps a
-    column to its allowed values, `tag` to the required tags, `scope` to scopes of which one is
-    required, `since`, `until` and `as_of` to one time, and `seen` to the owners who may see it."""
+    """Return the best entries for the stems, with their vectors if a `vector` is compared.
+
+    `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
+    which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who
+    may see it.
+    """
     if not stems:
         return []
     where, params = _where(tx, filters)
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
     # remain.
-    near = tx.match(stems, limit + limit // 8, where, params, exact=False, vectors=vectors)
+    near = tx.match(stems, limit + limit // 8, where, params, exact=False, vector=vector)
     if where and len(near) < limit:
-        near = tx.match(stems, limit, where, params, vectors=vectors)
+        near = tx.match(stems, limit, where, params, vector=vector)
     return _best_parts(near)[:limit]
 
 
@@ -258,19 +264,22 @@ def filter_entries(
     return {found.entry: found for found in tx.filter_entries(entries, where, params)}
 
 
-def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> set[int]:
-    """Return the ids of all entries that fulfil the filters."""
+def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> list[int]:
+    """Return the ids of at most so many entries that fulfil the filters."""
     where, params = _where(tx, filters)
-    rows = tx.run(f"SELECT e.id FROM entries e WHERE e.space = :space AND {where}", params)
-    return {row[0] for row in rows}
+    rows = tx.run(
+        f"SELECT e.id FROM entries e WHERE e.space = :space AND {where} LIMIT :most",
+        {**params, "most": most},
+    )
+    return [row[0] for row in rows]
 
 
 def find_nearest(
-    tx: Tx, vector: bytes, count: int, filters: Mapping[str, Sequence[Any]]
-) -> Sequence[int]:
-    """Return the entries nearest to a vector among those that fulfil the filters, if the engine has
-    a vector index."""
-    return tx.nearest(vector, count, *_where(tx, filters)) if tx.finds_nearest else []
+    tx: Tx, vector: bytes, count: int, filters: Mapping[str, Sequence[Any]], exact: bool
+) -> list[IndexMatch]:
+    """Return the entries nearest to a vector with their vectors, from the engine's own index: those
+    of the nearest that fulfil the filters, or with `exact` the nearest of all that fulfil them."""
+    return tx.nearest(vector, count, *_where(tx, filters), exact=exact)
 
 
 def _best_parts(matches: Sequence[IndexMatch]) -> list[IndexMatch]:

@@ -34,11 +34,6 @@ class VectorBlock(NamedTuple):
     planes: bytes
 
 
-def queue_vectors(tx: Tx, entries: Sequence[int]) -> None:
-    """Queue these entries for embedding."""
-    tx.insert("unembedded", "entry", ((entry,) for entry in entries))
-
-
 def requeue_vector(tx: Tx, entry: int) -> None:
     """Queue an entry for embedding again; another process may have queued it."""
     tx.run(
@@ -64,8 +59,10 @@ def remove_vector(tx: Tx, entry: int) -> None:
 def list_unembedded(tx: Tx, most: int) -> list[UnembeddedEntry]:
     """Return the first entries without a vector."""
     rows = tx.run(
-        "SELECT e.id, e.source, e.ref, e.seq FROM unembedded u JOIN entries e ON e.id = u.entry "
-        "WHERE u.space = :space ORDER BY u.entry LIMIT :most",
+        # In this order: SQLite would read all entries first.
+        "SELECT e.id, e.source, e.ref, e.seq FROM unembedded u CROSS JOIN entries e "
+        "WHERE u.space = :space AND e.space = :space AND e.id = u.entry "
+        "ORDER BY u.entry LIMIT :most",
         {"most": most},
     )
     return list(map(UnembeddedEntry._make, rows))
@@ -82,12 +79,19 @@ def lock_unembedded(tx: Tx, entries: Sequence[int]) -> set[int]:
 
 
 def count_vectors(tx: Tx) -> tuple[int, int]:
-    """Count the vectors, and the entries without one."""
+    """Count the vectors, and the entries without one.
+
+    Blocks have their sizes; with an engine's own index, every entry has a vector that waits for
+    none.
+    """
     row = tx.one(
-        "SELECT (SELECT count(*) FROM vectors WHERE space = :space), "
+        "SELECT (SELECT coalesce(sum(size - dead), 0) FROM blocks WHERE space = :space), "
         "(SELECT count(*) FROM unembedded WHERE space = :space)"
     )
-    return (int(row[0]), int(row[1])) if row else (0, 0)
+    made, waiting = (int(row[0]), int(row[1])) if row else (0, 0)
+    if tx.finds_nearest:
+        made = max(tx.frequencies(()).entries - waiting, 0) if get_embedder(tx) else 0
+    return made, waiting
 
 
 def has_unembedded(tx: Tx) -> bool:
@@ -112,7 +116,7 @@ def switch_embedder(tx: Tx, embedder: str, now: int) -> None:
     )
     if mine is None:
         return
-    for table in ("vectors", "blocks", "unembedded"):
+    for table in ("vectors", "blocks", "clusters", "unembedded"):
         tx.run(f"DELETE FROM {table} WHERE space = :space")
     # Entries written since then are queued already.
     tx.run(
@@ -160,6 +164,83 @@ def list_blocks(tx: Tx) -> list[VectorBlock]:
     return [_block(*row) for row in tx.run(f"{_BLOCK} ORDER BY block")]
 
 
+class VectorCluster(NamedTuple):
+    """A batch of cells: their blocks, and their centroids one after the other."""
+
+    blocks: array[int]
+    centroids: bytes
+
+
+def list_clusters(tx: Tx) -> list[VectorCluster]:
+    """List the batches of sorted vectors: one for about 32,000."""
+    from array import array
+
+    rows = tx.run(
+        "SELECT blocks, centroids FROM clusters WHERE space = :space ORDER BY cluster LIMIT 10000"
+    )
+    return [VectorCluster(array("q", bytes(blocks)), bytes(means)) for blocks, means in rows]
+
+
+def load_blocks(tx: Tx, cells: Sequence[int]) -> list[VectorBlock]:
+    """Load the open blocks, which have positive numbers, and these cells."""
+    numbers = ", ".join(map(str, cells))
+    chosen = f"AND (block > 0 OR block IN ({numbers}))" if cells else "AND block > 0"
+    return [_block(*row) for row in tx.run(f"{_BLOCK} {chosen}")]
+
+
+def list_full_blocks(tx: Tx, most: int) -> list[int]:
+    """List the oldest open blocks but the last, which grows."""
+    rows = tx.run(
+        "SELECT block FROM blocks WHERE space = :space AND block > 0 ORDER BY block LIMIT :most",
+        {"most": most + 1},
+    )
+    return [row[0] for row in rows][:most] if len(rows) > most else []
+
+
+def load_vectors_of_blocks(tx: Tx, blocks: Sequence[int]) -> dict[int, bytes]:
+    """Return the live vectors of these blocks."""
+    found: dict[int, bytes] = {}
+    numbers = ", ".join(map(str, blocks))
+    for row in tx.run(f"{_BLOCK} AND block IN ({numbers}) ORDER BY block"):
+        found |= load_block_vectors(tx, _block(*row))
+    return found
+
+
+def replace_with_cells(
+    tx: Tx,
+    blocks: Sequence[int],
+    entries: set[int],
+    cells: Sequence[tuple[Sequence[int], bytes]],
+    centroids: Sequence[bytes],
+) -> bool:
+    """Replace open blocks by cells; change nothing and return false if their vectors changed."""
+    from array import array
+
+    numbers = ", ".join(map(str, blocks))
+    held: set[int] = set()
+    for row in tx.run(f"{_BLOCK} AND block IN ({numbers}) {tx.for_update}"):
+        held |= load_block_vectors(tx, _block(*row)).keys()
+    if held != entries:
+        return False
+    least = tx.one("SELECT coalesce(min(block), 0) FROM blocks WHERE space = :space")
+    last = min(int(least[0]) if least else 0, 0)
+    tx.run(f"DELETE FROM blocks WHERE space = :space AND block IN ({numbers})")
+    made = array("q")
+    for number, (cell, planes) in enumerate(cells, start=1):
+        save_block(tx, VectorBlock(last - number, array("q", cell), planes))
+        made.append(last - number)
+        tx.many(
+            "UPDATE vectors SET block = :block WHERE space = :space AND entry = :entry",
+            ({"block": last - number, "entry": entry} for entry in cell),
+        )
+    tx.run(
+        "INSERT INTO clusters (space, cluster, blocks, centroids) "
+        "VALUES (:space, :cluster, :blocks, :centroids)",
+        {"cluster": -last + 1, "blocks": made.tobytes(), "centroids": b"".join(centroids)},
+    )
+    return True
+
+
 def list_blocks_with_dead(tx: Tx) -> list[VectorBlock]:
     """List the blocks with dead places."""
     return [_block(*row) for row in tx.run(f"{_BLOCK} AND dead > 0 ORDER BY block")]
@@ -167,7 +248,7 @@ def list_blocks_with_dead(tx: Tx) -> list[VectorBlock]:
 
 def lock_last_block(tx: Tx) -> VectorBlock:
     """Lock and return the newest block; an empty block 1 without any."""
-    row = tx.one(f"{_BLOCK} ORDER BY block DESC LIMIT 1 {tx.for_update}")
+    row = tx.one(f"{_BLOCK} AND block > 0 ORDER BY block DESC LIMIT 1 {tx.for_update}")
     return _block(*row) if row else _block(1, b"", b"")
 
 

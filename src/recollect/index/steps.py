@@ -8,14 +8,14 @@ of: the background process of a hook, the end of an import, a recall (a few), `r
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from ..errors import Unavailable
-from ..fast_typing import Any, NamedTuple
+from ..fast_typing import NamedTuple
 from ..storage.database import Database, Tx
 from ..text import display, terms
 from ..types import records
-from . import sql, sql_vectors, vectors
+from . import sql, sql_vectors, steps_nearest, vectors
 from .sql_vectors import UnembeddedEntry, VectorBlock
 
 PART_TERMS = 10_000
@@ -131,6 +131,8 @@ def embed_missing(
             report(done)
     if space.read(sql_vectors.list_blocks_with_dead):
         space.write(_drop_dead_places)
+    while steps_nearest.cluster_batch(space):
+        pass
     return made
 
 
@@ -233,29 +235,4 @@ def embed_comparable(tx: Tx, embedder: records.Embedder, texts: Sequence[str]) -
         return []
 
 
-def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, float]:
-    """Return the cosine of the question and each entry's vector."""
-    found = vectors.cosine_similarities(question, list(held.values())) if held else []
-    return dict(zip(held, found, strict=True))
-
-
-def find_nearest(
-    tx: Tx, question: bytes, count: int, filters: Mapping[str, Sequence[Any]] | None = None
-) -> dict[int, float]:
-    """Return the entries nearest to the question with their cosines, best first; with filters,
-    among those that fulfil them."""
-    entries = list(sql.find_nearest(tx, question, count, filters or {}))
-    # The engine's own index may be incomplete: the other vectors are in blocks.
-    blocks = [block for block in sql_vectors.list_blocks(tx) if block.entries]
-    scores = vectors.score_blocks(question, [block.planes for block in blocks])
-    numbers = array("q")
-    for block in blocks:
-        numbers += block.entries
-    if filters and numbers:
-        through = sql.list_entries(tx, filters)
-        places = [place for place, entry in enumerate(numbers) if entry in through]
-        scores = bytes([scores[place] for place in places])
-        numbers = array("q", [numbers[place] for place in places])
-    entries += [numbers[place] for place in vectors.pick_best(scores, count)]
-    found = cosines_by_entry(question, sql_vectors.load_vectors(tx, list(dict.fromkeys(entries))))
-    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+cosines_by_entry = steps_nearest.cosines_by_entry

@@ -140,3 +140,46 @@ def pick_best(scores: bytes, count: int) -> list[int]:
             place = marks.find(1, place + 1)
     found.sort(key=lambda place: -scores[place])
     return found[:count]
+
+
+_SAMPLE_PER_CELL, _ROUNDS = 48, 3
+
+
+def sort_into_cells(vectors: Sequence[bytes], cells: int) -> tuple[list[bytes], list[list[int]]]:
+    """Sort vectors into cells of near ones; return the centroid and the places of each cell.
+
+    Centroids come from an evenly spaced sample, by k-means: they change little with more, and each
+    round over all vectors costs as much as the final assignment.
+    """
+    step = max(len(vectors) // (cells * _SAMPLE_PER_CELL), 1)
+    sample = vectors[::step]
+    centroids = list(sample[:: max(len(sample) // cells, 1)][:cells])
+    for _ in range(_ROUNDS):
+        members = _assign(sample, centroids)
+        centroids = [
+            _mean([sample[place] for place in cell]) if cell else centroid
+            for centroid, cell in zip(centroids, members, strict=True)
+        ]
+    found = _assign(vectors, centroids)
+    kept = [(centroid, cell) for centroid, cell in zip(centroids, found, strict=True) if cell]
+    return [centroid for centroid, _ in kept], [cell for _, cell in kept]
+
+
+def _assign(vectors: Sequence[bytes], centroids: Sequence[bytes]) -> list[list[int]]:
+    """Return for each centroid the places of the vectors that are nearest to it."""
+    best = [-9.0] * len(vectors)
+    cell = [0] * len(vectors)
+    for number, centroid in enumerate(centroids):
+        for place, cosine in enumerate(cosine_similarities(centroid, vectors)):
+            if cosine > best[place]:
+                best[place], cell[place] = cosine, number
+    members: list[list[int]] = [[] for _ in centroids]
+    for place, number in enumerate(cell):
+        members[number].append(place)
+    return members
+
+
+def _mean(vectors: Sequence[bytes]) -> bytes:
+    """Return the direction of the sum of vectors."""
+    offset = ZERO * len(vectors)
+    return quantise([sum(column) - offset for column in zip(*vectors, strict=True)])

@@ -6,39 +6,27 @@ Modules are imported where they are needed: every command starts a process.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
-from ..fast_typing import TYPE_CHECKING
-from ..operation_table import GROUPS, OPERATIONS, SHORT_COMMANDS
+from ..operation_table import OPERATIONS, SHORT_COMMANDS
 from ..text import display
-from . import commands
-from .screens.results import can_redraw, terminal_width
-
-if TYPE_CHECKING:
-    from ..archive.steps_files import FileProgress
-    from ..context import Progress
-
-_OTHER_COMMANDS = {
-    "demo": "Replay two recorded agent sessions and show what memory adds.",
-    "hook": "Answer an event of an agent; `init` registers this command.",
-    "mcp": "Serve the memory over the Model Context Protocol.",
-}
-"""Commands that are not operations."""
-
-_OTHER_COMMAND_GROUPS = {"Start": ("demo",), "Agents": ("hook", "mcp")}
+from . import commands, manual
+from .screens import style
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     words = list(sys.argv[1:] if words is None else words)
-    as_json = "--json" in words
+    as_json = "--json" in words or "-j" in words
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # Unencodable output is escaped; undecodable input becomes `�`.
             stream.reconfigure(errors="replace" if stream is sys.stdin else "backslashreplace")
+    style.use_page(style.measure_page(sys.stdout))
     try:
         try:
             status = _run([_decode_argument(word) for word in words], as_json)
@@ -49,8 +37,7 @@ def main(words: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return status
     except KeyboardInterrupt:
-        if sys.stderr and sys.stderr.isatty():
-            print(file=sys.stderr)  # end the progress line
+        _print_interrupted(words)
         return 130
     except BrokenPipeError:
         # The reader closed the pipe (`| head`): no error.
@@ -94,79 +81,96 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
+def _print_interrupted(words: Sequence[str]) -> None:
+    """Say what is kept after Ctrl-C."""
+    if not sys.stderr:
+        return
+    from .screens.progress import KEPT
+
+    kept = KEPT.get(" ".join(words[:2])) or KEPT.get(words[0] if words else "", "")
+    start = "\r\033[K" if style.can_redraw(sys.stderr) else "\n"
+    print(f"{start}stopped. {kept}".rstrip(), file=sys.stderr)
+
+
 def _run(words: list[str], as_json: bool) -> int:
-    if words[:1] == ["help"]:
-        words = [*words[1:], "--help"]
-    if not words or words[0] in ("-h", "--help"):
-        print(render_overview(first=not words))
-        return 0
-    if words[0] in ("--version", "-V", "version"):
+    if not [word for word in words if not word.startswith("-")] and not _asks_help(words):
+        words = ["status", *words]  # also `recollect --json`
+    first = words[0]
+    if first in ("-h", "--help", "help"):
+        return _show_help(words[1:])
+    if first in ("--version", "-V", "version"):
         from ..version import __version__
 
         print(f"recollect {__version__}")
         return 0
-    if words[0] == "demo":
-        from .demo import run_demo
-
-        return run_demo(words[1:])
-    if words[0] == "mcp":
-        from .mcp import main as serve
-
-        return serve(words[1:])
-    if words[0] == "hook":
-        from .hooks import main as answer
-
-        return answer(words[1:])
-    if help := render_group_help(words):
-        print(help)
+    if status := _run_other(words):
+        return status[0]
+    if text := manual.render_group_help(words):
+        style.print_page(style.finish(text))
         return 0
     name, rest = find_command(words)
     command = commands.load_command(name)
     given = commands.parse_arguments(command, rest, join=words[0] == "memory")
     if given.help:
-        print(commands.render_help(command))
+        style.print_page(style.finish(commands.render_help(command)))
         return 0
-    result: object
-    if name == "review" and not as_json and _review(given):
+    if not given.json and _run_dialogue(name, given):
         return 0
-    if name in ("init", "import") and not as_json:
-        from .screens.agents import run_import, run_init
-
-        ask = run_init if name == "init" else run_import
-        result = ask(
-            given.values,
-            lambda more: run_command(command, given._replace(values={**given.values, **more})),
-        )
-    else:
-        result = run_command(command, given)
-    if as_json:
+    result = _run_with_questions(command, given) if not given.json else run_command(command, given)
+    if given.json:
         print(display.format_json(result))
     else:
         from .screens.results import show
 
-        print(show(name, result))
+        style.print_page(show(name, result))
     return 0 if getattr(result, "ok", True) else 1
 
 
-def _review(given: commands.Arguments) -> bool:
-    """Run the review at a terminal; return False when no person is there to answer."""
-    from typing import cast
+def _asks_help(words: list[str]) -> bool:
+    return bool({"-h", "--help", "--version", "-V"} & set(words))
 
-    from .origin import identify_caller
-    from .screens import review_terminal
 
-    by = identify_caller(os.environ)
-    if by.origin != "user" or not review_terminal.is_attended():
-        return False
-    from ..client import Recollect
-    from ..opening import open_context
+def _show_help(words: list[str]) -> int:
+    """Show the help of everything, of a group or of one command."""
+    if words[:1] == ["--man"]:
+        from ..version import __version__
 
-    context = open_context(given.project, dict(os.environ), given.incognito, by.origin)
-    names = review_terminal.ReviewFilters.__annotations__
-    chosen = {name: given.values[name] for name in names if name in given.values}
-    with Recollect(context) as memory:
-        review_terminal.converse(memory, cast("review_terminal.ReviewFilters", chosen))
-    return True
+        print(manual.render_manual(__version__), end="")
+        return 0
+    if not words or words[0].startswith("-"):
+        is_all = words[:1] in (["--all"], ["-a"])
+        style.print_page(style.finish(manual.render_all() if is_all else manual.render_overview()))
+        return 0
+    return _run([*words, "--help"], as_json=False)
+
+
+def _run_other(words: list[str]) -> tuple[int] | None:
+    """Run a command that is no operation; None for other words."""
+    if words[0] == "demo":
+        from .demo import run_demo
+
+        return (run_demo(words[1:]),)
+    if words[0] == "mcp":
+        from .mcp import main as serve
+
+        return (serve(words[1:]),)
+    if words[0] == "hook":
+        from .hooks import main as answer
+
+        return (answer(words[1:]),)
+    if words[0] == "completion":
+        from .completion import print_script
+
+        return (print_script(words[1:]),)
+    if words[0] == "__complete":
+        from .completion import print_candidates
+
+        return (print_candidates(words[1:]),)
+    if words[0] == "edit" or words[:2] == ["config", "edit"]:
+        from .screens.editor import run_edit
+
+        return (run_edit(words),)
+    return None
 
 
 def find_command(words: list[str]) -> tuple[str, list[str]]:
@@ -175,12 +179,12 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
     Options that all commands share may come before it.
     """
     rest: list[str] = []
-    while words and words[0].startswith("--"):
-        taken = 2 if words[0] == "--project" else 1
+    while words and words[0].startswith("-") and len(words[0]) > 1:
+        taken = 2 if words[0] in ("--project", "-C") else 1
         rest += words[:taken]
         words = words[taken:]
-    if words[:1] == ["memory"]:
-        words = _expand_chat_alias(words[1:])
+    if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
+        words = manual.expand_chat_alias(words[1:])
     for length in (2, 1):
         command = " ".join(words[:length])
         command = SHORT_COMMANDS.get(command, command)
@@ -188,98 +192,52 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
             if command == "review" and _gives_answer(words[1:3]):
                 command = "review answer"  # `review ID keep`
             return command, rest + words[length:]
-    raise _unknown_command(words)
+    raise manual.unknown_command(words)
 
 
 def _gives_answer(words: list[str]) -> bool:
     return len(words) == 2 and not any(word.startswith("-") for word in words)
 
 
-_CHAT_ALIASES = {
-    "search": "recall",
-    "view": "briefing",
-    "enqueue": "consolidate",
-    "rebuild": "consolidate",
-    "reset": "clear",
-}
-"""Names of commands in chats: `/memory search`."""
-_CHAT_COMMANDS = (
-    "list",
-    *_CHAT_ALIASES,
-    "clear",
-    "show",
-    "stats",
-    "prune",
-    "confirm",
-    "capture list",
-)
+# ---------------------------------------------------------------- running a command
 
 
-def _expand_chat_alias(words: list[str]) -> list[str]:
-    """Return the words of a `/memory …` command without `memory`, chat names replaced."""
-    name = words[0] if words else ""
-    if not name:
-        raise InvalidInput(
-            "memory needs a subcommand",
-            where="memory",
-            hint=f"such as: {', '.join(_CHAT_COMMANDS)}",
-        )
-    return [_CHAT_ALIASES.get(name, name), *words[1:]]
+def _run_dialogue(name: str, given: commands.Arguments) -> bool:
+    """Run a command that is a dialogue at a terminal; return False where no person answers."""
+    if name not in ("review", "seen"):
+        return False
+    from .origin import identify_caller
+    from .screens import keyboard
+
+    by = identify_caller(os.environ)
+    if by.origin != "user" or not keyboard.is_attended():
+        return False
+    from typing import cast
+
+    from ..client import Recollect
+    from ..opening import open_context
+    from .screens import overview, review_terminal
+
+    context = open_context(given.project or None, dict(os.environ), given.incognito, by.origin)
+    with Recollect(context) as memory:
+        if name == "seen":
+            return overview.converse_seen(memory, str(given.values.get("session", "")))
+        names = review_terminal.ReviewFilters.__annotations__
+        chosen = {name: given.values[name] for name in names if name in given.values}
+        review_terminal.converse(memory, cast("review_terminal.ReviewFilters", chosen))
+    return True
 
 
-def render_group_help(words: list[str]) -> str:
-    """Return the help of a group (`session --help`, `memory help`); "" for other words."""
-    if len(words) != 2 or words[1] not in ("--help", "-h", "help"):
-        return ""
-    name = words[0]
-    aliases = {
-        f"{name} {alias}": _CHAT_ALIASES.get(alias, alias)
-        for alias in _CHAT_COMMANDS
-        if name == "memory"
-    }
-    known = aliases or {one: one for one in OPERATIONS if one.startswith(name + " ")}
-    if name in OPERATIONS or not known:
-        return ""
-    lines = [f"usage: recollect {name} SUBCOMMAND …", ""]
-    for shown, command in known.items():
-        lines += commands.render_entry(shown, commands.load_summary(command), start=20)
-    lines += ["", "All other commands work here too."] if aliases else []
-    return "\n".join([*lines, "", f"Help for one: recollect help {next(iter(known.values()))}"])
+def _run_with_questions(command: commands.Command, given: commands.Arguments) -> object:
+    """Run a command, asking first where it changes much and a person is there to answer."""
+    if command.words not in ("init", "import", "undo"):
+        return run_command(command, given)
+    from .screens import agents, overview
 
-
-_SUGGESTIONS = {
-    "forget": "hide",
-    "remove": "hide",
-    "add": "learn",
-    "find": "recall",
-    "undo": "capture undo",
-    "status": "doctor",
-    "export": "session export",
-}
-"""Commands to suggest for words that are not similar to them."""
-
-
-def _unknown_command(words: list[str]) -> InvalidInput:
-    group = [name for name in OPERATIONS if words and name.startswith(words[0] + " ")]
-    given = " ".join(words[:2]) if group else " ".join(words[:1])
-    if group and len(words) == 1:
-        return InvalidInput(
-            f"{given} needs a subcommand", where="recollect", hint=f"one of: {', '.join(group)}"
-        )
-    from difflib import get_close_matches
-
-    known = group or [*OPERATIONS, *SHORT_COMMANDS, *_OTHER_COMMANDS, "help"]
-    near = (
-        [_SUGGESTIONS[given]]
-        if given in _SUGGESTIONS
-        else get_close_matches(" ".join(words[:2]), known, 1, 0.8)
-    )
-    near = near or get_close_matches(given, known, 1)
-    meant = f"; did you mean {near[0]!r}?" if near else ""
-    return InvalidInput(
-        f"unknown command {given!r}{meant}" if given else "missing command",
-        where="recollect",
-        hint=f"one of: {', '.join(group)}" if group else "see: recollect --help",
+    ask = {"init": agents.run_init, "import": agents.run_import, "undo": overview.run_undo}
+    return ask[command.words](
+        given.values,
+        lambda more: run_command(command, given._replace(values={**given.values, **more})),
     )
 
 
@@ -293,39 +251,49 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
     values = {name: _read_value(name, value) for name, value in given.values.items()}
     context = open_context(given.project or None, dict(os.environ), given.incognito, by.origin)
     with Recollect(context) as memory:
-        if can_redraw(sys.stderr):
-            context.progress = show_progress
+        line = None
+        if style.can_redraw(sys.stderr):
+            from .screens.progress import ProgressLine
+
+            line = ProgressLine()
+            context.progress = line.show
         try:
             result: object = call_operation(memory, command.name, values)
-            return result
         except Refused as error:
             if by.sign:
                 reason = f"this command counts as an agent's: {by.sign}"
                 error.hint = "\n".join(filter(None, (error.hint, reason)))
             raise
+        finally:
+            if line:
+                line.clear()
+        _prepare_page(memory, command.words, values, result)
+        return result
 
 
-def show_progress(progress: Progress | FileProgress) -> None:
-    """Print progress on one line, overwriting the last one."""
-    part = 100 * progress.done // max(progress.total, 1)
-    number, of = getattr(progress, "number", 1), getattr(progress, "of", 1)
-    several = f"{number} of {of}  " if of > 1 else ""
-    new = f"{progress.messages} new  " if progress.messages else ""
-    start = f"{several}{part:>3} %  {new}"
-    room = max(terminal_width() - len(start) - 1, 10)
-    path = display.format_line(progress.path)
-    # The end of a path is the informative part.
-    shown = path if len(path) <= room else "…" + path[1 - room :]
-    last = part >= 100
-    print(f"\r\033[K{start}{shown}", end="\r\033[K" if last else "", file=sys.stderr, flush=True)
+_ID = re.compile(r"\bm-[0-9a-hjkmnp-tv-z]{12}\b")
+_MOST_SHORTENED = 400
+
+
+def _prepare_page(memory: object, name: str, values: dict[str, object], result: object) -> None:
+    """Give the page what screens need beside the result: the question, short ids."""
+    page = style.page()._replace(
+        query=str(values.get("query", "")), whole="limit" in values, given=values
+    )
+    if page.is_terminal and not name.startswith(("scratch", "session", "notes")):
+        from ..client import Recollect
+        from ..maintenance.operations_overview import shorten_ids
+
+        assert isinstance(memory, Recollect)
+        ids = list(dict.fromkeys(_ID.findall(repr(result))))[:_MOST_SHORTENED]
+        page = page._replace(short=shorten_ids(memory.context, ids) if ids else {})
+    style.use_page(page)
 
 
 def _read_value(name: str, value: object) -> object:
     """Return a value, read from standard input for `-`, decoded if it is a JSON message."""
     if value == "-" and name in commands.FROM_STDIN:
-        if not sys.stdin:
-            raise InvalidInput("standard input is closed", where=name)
-        value = sys.stdin.read()
+        value = _read_stdin(name)
     if name == "message" and isinstance(value, str) and value.lstrip().startswith("{"):
         from json import loads
 
@@ -342,22 +310,25 @@ def _read_value(name: str, value: object) -> object:
     return value
 
 
+_STRANGE = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f\ufffd]")
+_MOST_STRANGE = 0.3
+
+
+def _read_stdin(name: str) -> str:
+    """Read a text from standard input; refuse binary data."""
+    if not sys.stdin:
+        raise InvalidInput("standard input is closed", where=name)
+    text = sys.stdin.read()
+    if "\0" in text or len(_STRANGE.findall(text)) > _MOST_STRANGE * len(text):
+        raise InvalidInput(
+            "standard input is not text", where=name, hint="pass UTF-8 text; nothing was saved"
+        )
+    return text
+
+
 def _print_error(error: RecollectError, as_json: bool) -> None:
     if as_json:
         print(display.format_json({"error": error.as_json()}))
-    else:
-        print(f"recollect: {display.escape_invisible(str(error))}", file=sys.stderr)
-
-
-def render_overview(first: bool = False) -> str:
-    """Return the text of `recollect --help`; with `first`, only the first groups."""
-    lines = ["recollect: the memory that coding agents share"]
-    for title, rows in GROUPS[:2] if first else GROUPS:
-        lines += ["", title]
-        for name in (*_OTHER_COMMAND_GROUPS.get(title, ()), *(row.words for row in rows)):
-            about = _OTHER_COMMANDS.get(name) or commands.load_summary(name)
-            lines += commands.render_entry(name, about, start=20)
-    lines += ["", "All commands have --help with examples, --json, --project PATH, --incognito."]
-    if first:
-        lines.append("recollect --help lists all commands.")
-    return "\n".join(lines)
+        return
+    lines = display.escape_invisible(str(error)).splitlines()
+    print(f"recollect: {lines[0]}", *lines[1:], sep="\n", file=sys.stderr)

@@ -10,18 +10,29 @@ default are positional (if all have one, the first text); all others are options
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..operation_table import OPERATIONS, load_function
 from ..types.records import Json
 from ..validation import annotation_text, keyword_fields
-from .screens.results import terminal_width
+from .screens import style
 
 REQUIRED = object()
 FROM_STDIN = ("message", "content", "text")
 """Parameters for which `-` reads standard input."""
+
+SHORT_FLAGS = {
+    "-k": "kind",
+    "-t": "tags",
+    "-n": "limit",
+    "-s": "scope",
+    "-j": "json",
+    "-C": "project",
+    "-h": "help",
+}
+"""Short forms of options. In a command without such an option the word is text."""
 
 _FREE_TEXT = (*FROM_STDIN, "query", "goal", "title", "fact", "pattern", "solution", "error")
 """Parameters that take all remaining words when they come last."""
@@ -62,7 +73,7 @@ class Arguments(NamedTuple):
 
 COMMON_OPTIONS = (
     Parameter("json", "bool", None, "print JSON"),
-    Parameter("project", "str", None, "a directory of the project; default: the current one"),
+    Parameter("project", "str", None, "a directory of the project, if not the current one"),
     Parameter("incognito", "bool", None, "read and write nothing on disk"),
     Parameter("help", "bool", None, "show this help"),
 )
@@ -151,9 +162,7 @@ def parse_arguments(command: Command, words: Sequence[str], join: bool = False) 
     Extra words are joined to a free text that comes last; with `join`, to any sole positional
     parameter.
     """
-    options = {
-        flag: item for item in (*command.parameters, *COMMON_OPTIONS) for flag in option_flags(item)
-    }
+    options = command_options(command)
     positional = positional_parameters(command)
     values: dict[str, Json] = {}
     loose: list[str] = []
@@ -163,11 +172,11 @@ def parse_arguments(command: Command, words: Sequence[str], join: bool = False) 
         if word == "--":
             loose += rest
             break
-        if not word.startswith("-") or word == "-" or not _is_flag(word):
+        if not _is_flag(word) and _split_short(word, options)[0] not in options:
             loose.append(word)
             continue
-        flag, given, value = word.partition("=")
-        parameter = options.get("--help" if flag == "-h" else flag)
+        flag, given, value = word.partition("=") if _is_flag(word) else _split_short(word, options)
+        parameter = options.get(flag)
         if parameter is None:
             raise _unknown_option(command, flag, list(options))
         if parameter.type == "bool":
@@ -222,9 +231,26 @@ def option_flags(parameter: Parameter) -> tuple[str, ...]:
     return (flag,)
 
 
+def command_options(command: Command) -> dict[str, Parameter]:
+    """Return the options of a command by their spellings, long and short."""
+    every = (*command.parameters, *COMMON_OPTIONS)
+    options = {flag: item for item in every for flag in option_flags(item)}
+    for short, name in SHORT_FLAGS.items():
+        if item := next((one for one in every if one.name == name and not one.required), None):
+            options[short] = item
+    return options
+
+
 def _is_flag(word: str) -> bool:
-    """Check for `-h` and `--name`; `-5` and `-x` are values."""
-    return word == "-h" or (word.startswith("--") and len(word) > 2 and word[2].isalpha())
+    """Check for `--name`; `-5` is a value, and short options are looked up."""
+    return word.startswith("--") and len(word) > 2 and word[2].isalpha()
+
+
+def _split_short(word: str, options: Mapping[str, Parameter]) -> tuple[str, str, str]:
+    """Split `-n5` into `-n` and `5`; other words are one piece."""
+    if word[2:].isdecimal() and word[:2] in options:
+        return word[:2], "=", word[2:]
+    return word, "", ""
 
 
 def _store_value(
@@ -280,13 +306,18 @@ def render_help(command: Command) -> str:
     for item in required:
         piped = item.name in FROM_STDIN and "stdin" not in item.help
         lines += render_entry(item.name.upper(), item.help + ("; - reads stdin" if piped else ""))
-    lines += ["", "options:"] if required else ["options:"]
+    lines += (
+        ["", style.paint("title", "options:")] if required else [style.paint("title", "options:")]
+    )
+    shorts = {name: short for short, name in SHORT_FLAGS.items()}
     for item in (*optional, *COMMON_OPTIONS):
         flag = option_flags(item)[-1]
         shown = flag if item.type == "bool" else f"{flag} {flag[2:].upper().replace('-', '_')}"
-        lines += render_entry(shown, item.help)
+        short = f"{shorts[item.name]}, " if item.name in shorts else ""
+        lines += render_entry(short + shown, item.help)
     if command.examples:
-        lines += ["", "examples:", *(f"  {example}" for example in command.examples)]
+        lines += ["", style.paint("title", "examples:")]
+        lines += [f"  {style.paint('id', example)}" for example in command.examples]
     return "\n".join(lines)
 
 
@@ -294,6 +325,11 @@ def render_entry(name: str, text: str, start: int = 24) -> list[str]:
     """Return a name and its description in two columns, wrapped to the terminal."""
     from textwrap import wrap
 
-    head = f"  {name:<{start}} "
-    lines = wrap(text, max(min(terminal_width(), 100) - len(head), 30)) or [""]
-    return [head + lines[0], *(" " * len(head) + line for line in lines[1:])]
+    room = style.text_width()
+    # A narrow terminal has no place for two columns.
+    indent = " " * (start + 3) if room >= start + 33 else "      "
+    head = f"  {style.paint('id', name)}{' ' * (start - len(name) + 1)}"
+    lines = wrap(text, max(room - len(indent), 20)) or [""]
+    if len(indent) < start + 3 or len(name) > start:
+        return [f"  {style.paint('id', name)}", *(indent + line for line in lines)]
+    return [head + lines[0], *(indent + line for line in lines[1:])]

@@ -28,7 +28,7 @@ from ..lessons.steps_observed import known_commands
 from ..text import display
 from ..text.messages import plain_text
 from ..types.records import Hit, Json, Memory
-from .screens.results import terminal_width, wants_colour
+from .screens.style import terminal_width, wants_colour
 
 RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
 """One file per agent, with its name."""
@@ -164,14 +164,31 @@ _MARK = "[REDACTED:"
 _MARGIN = " " * 14
 
 
+_USAGE = """usage: recollect demo [--short] [--json]
+
+Replay two recorded agent sessions with the real hooks, in a throw-away project and home.
+
+options:
+  --short       only what you say, and what the next agent is given
+  --json        print JSON
+
+examples:
+  recollect demo
+  recollect demo --short"""
+
+
 def run_demo(arguments: Sequence[str]) -> int:
     """Run the demo and return the exit status."""
-    if set(arguments) - {"--json"}:
-        print("usage: recollect demo [--json]\n\nReplay two recorded agent sessions.")
+    if set(arguments) - {"--json", "-j", "--short"}:
+        print(_USAGE)
         return 0 if set(arguments) & {"-h", "--help"} else 2
-    as_json = "--json" in arguments
+    as_json = bool({"--json", "-j"} & set(arguments))
+    story: object = None
     with TemporaryDirectory(prefix="recollect-demo-") as folder:
-        story = play_sessions(Sandbox(folder), SilentPage() if as_json else DemoPage())
+        if "--short" in arguments and not as_json:
+            play_short(Sandbox(folder), DemoPage())
+        else:
+            story = play_sessions(Sandbox(folder), SilentPage() if as_json else DemoPage())
     if as_json:
         print(display.format_json(story))
     return 0
@@ -191,7 +208,11 @@ class DemoPage:
     def say(self, who: str, text: str) -> None:
         """Print text with the speaker's name before the first line."""
         for line in text.splitlines():
-            self._print(self._fill(line, f"  {who:<12}", _MARGIN))
+            lead = f"  {who:<12}"
+            filled = self._fill(line, lead, _MARGIN)
+            if self._colour and who:
+                filled = f"\033[36m{lead}\033[0m{filled.removeprefix(lead)}"
+            self._print(filled)
             who = ""
 
     def note(self, text: str, indent: str = "  ") -> None:
@@ -240,6 +261,23 @@ def play_sessions(sandbox: Sandbox, page: DemoPage) -> dict[str, object]:
     )
     events = [item._replace(payload={}) for item in heard]
     return {"hooks": events, "captured": captured, **found, "proof": proof}
+
+
+def play_short(sandbox: Sandbox, page: DemoPage) -> None:
+    """Replay the sessions; print what the user said, and what the hooks answered."""
+    first, second = AGENTS
+    page.title(f"You work with {AGENTS[first]}:")
+    for item in sandbox.replay(first):
+        if item.event == "UserPromptSubmit":
+            page.say("you:", item.payload["prompt"])
+        if item.notice:
+            page.say("to you:", re.sub(r" \(recollect [^)]*\)", "", item.notice))
+    page.title(f"The next session, with {AGENTS[second]}, begins with what was learned:")
+    for item in sandbox.replay(second):
+        if item.event == "UserPromptSubmit":
+            page.say("you:", item.payload["prompt"])
+        if item.context:
+            page.say("to model:", item.context)
 
 
 def _replay_session(

@@ -33,7 +33,8 @@ from standard input, answers in the form that the agent takes, and always ends w
 def main(words: Sequence[str] = ()) -> int:
     """Answer one event."""
     if words[:1] == ["--catch-up"]:
-        return _catch_up(words[1] if len(words) > 1 else ".")
+        parent = words[2] if len(words) > 2 else ""
+        return _catch_up(words[1] if len(words) > 1 else ".", int(parent) if parent else 0)
     if words or (sys.stdin and sys.stdin.isatty()):
         print(USAGE)
         return 0
@@ -134,12 +135,14 @@ def _name(error: BaseException) -> str:
 def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
     """Start a process that outlives the agent: its own session, none of our files."""
     # -P: what lies in the project's directory is never imported.
-    words = [sys.executable, "-P", "-m", "recollect", "hook", "--catch-up", cwd]
+    # Whoever this work is for: the terminal's session, which outlives a shell around the hook.
+    parent = os.getsid(0) if os.getsid(0) != os.getpid() else os.getppid()
+    words = [sys.executable, "-P", "-m", "recollect", "hook", "--catch-up", cwd, str(parent)]
     quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
     os.posix_spawn(sys.executable, words, environment, file_actions=quiet, setsid=True)
 
 
-def _catch_up(cwd: str) -> int:
+def _catch_up(cwd: str, parent: int) -> int:
     """The process beside the agent: read the transcripts that hooks asked for."""
     from .. import open as open_memory
     from ..agents.operations import catch_up
@@ -149,7 +152,7 @@ def _catch_up(cwd: str) -> int:
     firing.host, firing.event, firing.cwd = "-", "catch_up", cwd
     try:
         with open_memory(cwd, environment=environment, origin="agent") as memory:
-            catch_up(memory.context)
+            catch_up(memory.context, parent)
     except Exception as error:  # noqa: BLE001 - nobody sees this process; the log does
         firing.outcome = _name(error)
     firing.note()

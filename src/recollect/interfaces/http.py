@@ -8,23 +8,84 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from asyncio import TimerHandle, Transport
+from collections.abc import Awaitable, Callable, Mapping
 from hmac import compare_digest
 from socket import create_server, socket
-
-from mcp.server.lowlevel import Server
-from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp, Receive, Scope, Send
+from typing import TypeVar, get_args
 
 from ..client import Recollect
-from ..errors import InvalidInput, Unavailable
+from ..errors import InvalidInput, Unavailable, missing_extra
 from ..project import make_folder, user_directory, write_once
 from ..types.records import Json
+from . import mcp_tools
+from .mcp_requests import (
+    CACHE_TTL,
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    SERVER_INFO,
+    RequestError,
+    RequestHandlers,
+)
+
+try:
+    import anyio.to_thread
+    import mcp_types as types
+    import uvicorn
+    from mcp import MCPError
+    from mcp.server.caching import CacheableMethod, CacheHint
+    from mcp.server.lowlevel import Server
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.types import ASGIApp, Receive, Scope, Send
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+except ModuleNotFoundError as error:
+    raise missing_extra("http", "recollect mcp --http") from error
+
+Result = TypeVar("Result", bound=types.Result)
+Handler = Callable[[object, types.RequestParams | None], Awaitable[Result]]
 
 PATH = "/mcp"
+REQUEST_TIMEOUT = 30.0
+"""Seconds in which a request must have arrived as a whole, counted from the connection or from the
+last answer. Everything comes from this machine."""
 _HERE = "127.0.0.1"
 _REFUSAL_HEADERS = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
 _CHECKED_HEADERS = {b"host": 421, b"origin": 403}
+
+
+def make_server(handlers: RequestHandlers) -> Server[dict[str, Json]]:
+    """Return the SDK's server with our answers. Operations are synchronous and run in threads."""
+
+    def answer(method: str, kind: type[Result]) -> Handler[Result]:
+        async def inner(context: object, params: types.RequestParams | None) -> Result:
+            given = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
+            try:
+                done = await anyio.to_thread.run_sync(handlers.answer, method, given)
+            except RequestError as error:
+                code = INVALID_PARAMS if error.code == RESOURCE_NOT_FOUND else error.code
+                raise MCPError(code, error.message, error.data) from error
+            return kind.model_validate(done)
+
+        return inner
+
+    methods: tuple[CacheableMethod, ...] = get_args(CacheableMethod)
+    hints = {name: CacheHint(ttl_ms=CACHE_TTL[name], scope="private") for name in methods}
+    return Server(
+        SERVER_INFO["name"],
+        version=SERVER_INFO["version"],
+        title=SERVER_INFO["title"],
+        instructions=mcp_tools.INSTRUCTIONS,
+        cache_hints=hints,
+        on_list_tools=answer("tools/list", types.ListToolsResult),
+        on_call_tool=answer("tools/call", types.CallToolResult),
+        on_list_resources=answer("resources/list", types.ListResourcesResult),
+        on_list_resource_templates=answer(
+            "resources/templates/list", types.ListResourceTemplatesResult
+        ),
+        on_read_resource=answer("resources/read", types.ReadResourceResult),
+        on_list_prompts=answer("prompts/list", types.ListPromptsResult),
+        on_get_prompt=answer("prompts/get", types.GetPromptResult),
+    )
 
 
 def make_application(server: Server[dict[str, Json]], token: str) -> ASGIApp:
@@ -68,15 +129,57 @@ def _is_allowed(scope: Scope, token: str) -> bool:
     return scheme.lower() == b"bearer" and compare_digest(borne, token.encode())
 
 
-def serve_http(server: Server[dict[str, Json]], memory: Recollect, port: int) -> int:
-    """Serve on the loopback address until interrupted."""
-    import uvicorn
+class TimedProtocol(H11Protocol):
+    """Closes connections that do not send a whole request in time; uvicorn keeps them for ever.
 
+    Answers may take as long as they need.
+    """
+
+    _deadline: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._start_timer()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._stop_timer_for_whole_request()
+
+    def on_response_complete(self) -> None:
+        self._start_timer()
+        super().on_response_complete()  # begins with the next request if it is there already
+        self._stop_timer_for_whole_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self.transport.abort)
+
+    def _stop_timer_for_whole_request(self) -> None:
+        current = self.cycle
+        if current is not None and not (current.more_body or current.response_complete):
+            self._stop_timer()
+
+    def _stop_timer(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+
+
+def configure(application: ASGIApp) -> uvicorn.Config:
+    """Return the settings of the web server."""
+    return uvicorn.Config(application, http=TimedProtocol, ws="none", log_level="warning")
+
+
+def serve_http(handlers: RequestHandlers, memory: Recollect, port: int) -> int:
+    """Serve on the loopback address until interrupted."""
     token, path = load_token(memory.context.environment)
     listening = _open_port(port)
     print(f"http://{_HERE}:{port}{PATH} (bearer token in {path})", file=sys.stderr)
-    config = uvicorn.Config(make_application(server, token), log_level="warning")
-    uvicorn.Server(config).run([listening])
+    application = make_application(make_server(handlers), token)
+    uvicorn.Server(configure(application)).run([listening])
     return 0
 
 

@@ -1,38 +1,46 @@
 """`recollect mcp`: the Model Context Protocol over standard input and output, or over HTTP.
 
-The official SDK implements the protocol; `mcp_tools` describes and calls the tools, this module
-adds resources and prompts. Operations are synchronous and run in threads. Importing the SDK takes
-half a second, so no other module imports this one.
+Standard input and output carry JSON-RPC 2.0, one message a line. Both eras of the protocol are
+served, and each request says which one it is of: revisions up to 2025-11-25 begin with
+`initialize`; from 2026-07-28 on every request names its revision in `_meta`, and there is no state.
+
+A thread reads and the main thread answers, in the order of arrival. `ping` and cancellations are
+handled by the reader, so they work while a request is being answered. The official SDK is not used
+here: a start with it costs 55 bare interpreters, without it 4 (docs/decisions/0010-mcp.md).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
-
-import anyio
-import anyio.to_thread
-import mcp_types as types
-from mcp import MCPError
-from mcp.server import stdio
-from mcp.server.caching import CacheableMethod, CacheHint
-from mcp.server.lowlevel import Server
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from json import JSONDecoder, dumps
+from queue import Queue
+from threading import Lock, Thread
 
 from .. import open as open_memory
-from ..briefing.rendering import wrapped
-from ..client import Recollect
-from ..errors import InvalidInput, NotFound, RecollectError
-from ..text import display
+from ..errors import Unavailable
+from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..types.records import Json
-from ..version import __version__
 from . import commands, mcp_tools
 from .commands import Command, Parameter
-from .screens.results import show
+from .mcp_requests import (
+    CACHE_TTL,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    RESOURCE_NOT_FOUND,
+    SERVER_INFO,
+    RequestError,
+    RequestHandlers,
+)
 
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from ..context import Progress
+
+Id = str | int | None
 
 USAGE = Command(
     "mcp",
@@ -46,22 +54,28 @@ USAGE = Command(
     ("recollect mcp", "recollect mcp --http --port 8765"),
 )
 
-_PRIVATE = CacheHint(ttl_ms=0, scope="private")
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Revisions that begin with `initialize`, oldest first."""
+STATELESS_VERSIONS = ("2026-07-28",)
+"""Revisions in which every request names its revision."""
+_BATCH_VERSION = "2025-03-26"
+"""The only revision with batches of messages."""
 
-_HINTS: Mapping[CacheableMethod, CacheHint] = {
-    "tools/list": CacheHint(ttl_ms=3_600_000, scope="private"),
-    "prompts/list": CacheHint(ttl_ms=3_600_000, scope="private"),
-    "resources/list": _PRIVATE,
-    "resources/templates/list": CacheHint(ttl_ms=3_600_000, scope="private"),
-    "resources/read": _PRIVATE,
+_META = "io.modelcontextprotocol/"
+PARSE_ERROR = -32700
+UNSUPPORTED_VERSION = -32022
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+_CAPABILITIES = {
+    "tools": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+    "prompts": {"listChanged": False},
 }
 
-_PROMPTS = {
-    "recall": ("Search the memory", "query"),
-    "briefing": ("Relevant memories for a task", "query"),
-    "memory": ("Run a memory command, such as: list --kind policy", "command"),
-    "session": ("Run a session command, such as: list", "command"),
-}
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes. A longer message is discarded and answered with an error."""
+_LONGEST_QUEUE = 100
+"""Messages that are read ahead; the reader waits when there are more."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -72,16 +86,18 @@ def main(words: Sequence[str]) -> int:
         return 0
     place = _project_path(given.project, os.environ)
     memory = open_memory(place, incognito=given.incognito, origin="agent")
-    server = make_server(memory, full=bool(given.values.get("full")))
+    handlers = RequestHandlers(memory, full=bool(given.values.get("full")))
     if given.values.get("http"):
         from .http import serve_http
 
         port = given.values.get("port", 8765)
         assert isinstance(port, int)
-        return serve_http(server, memory, port)
+        return serve_http(handlers, memory, port)
+    if sys.stdin is None or sys.stdout is None:
+        raise Unavailable("standard input or output is closed", where="recollect mcp")
     if sys.stdin.isatty():
         print("waiting for an MCP client on standard input", file=sys.stderr)
-    anyio.run(_over_stdio, server)
+    StdioServer(handlers, *_claim_streams()).serve()
     return 0
 
 
@@ -91,198 +107,298 @@ def _project_path(option: str, environment: Mapping[str, str]) -> str | None:
     return given or environment.get("CLAUDE_PROJECT_DIR") or None
 
 
-async def _over_stdio(server: Server[dict[str, Json]]) -> None:
-    async with stdio.stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+def _claim_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Return standard input and output for the protocol alone.
 
-
-def make_server(memory: Recollect, full: bool = False) -> Server[dict[str, Json]]:
-    """Return a server for one memory."""
-    handlers = _RequestHandlers(memory, full)
-    return Server(
-        "recollect",
-        version=__version__,
-        title="Recollect",
-        instructions=mcp_tools.INSTRUCTIONS,
-        cache_hints=_HINTS,
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
-        on_list_prompts=handlers.list_prompts,
-        on_get_prompt=handlers.get_prompt,
-    )
-
-
-class _RequestHandlers:
-    """Answers the requests of the protocol from one memory."""
-
-    def __init__(self, memory: Recollect, full: bool) -> None:
-        self._memory, self._full = memory, full
-
-    async def _do(self, work: Callable[[Recollect], Result]) -> Result:
-        """Run work in a thread and close its connection: the next call may use another thread."""
-
-        def inside() -> Result:
-            with self._memory as memory:
-                return work(memory)
-
-        return await anyio.to_thread.run_sync(inside)
-
-    async def list_tools(self, context: object, params: object) -> types.ListToolsResult:
-        listed = mcp_tools.describe_tools(self._full)
-        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])
-
-    async def call_tool(
-        self, context: object, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        """Call a tool; errors the model can correct are results, not protocol errors."""
-        if params.name not in mcp_tools.list_names(self._full):
-            raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name!r}")
-        given = params.arguments or {}
-        try:
-            result = await self._do(
-                lambda memory: mcp_tools.call_tool(memory, params.name, given, self._full)
-            )
-        except RecollectError as error:
-            return types.CallToolResult(content=[_text(str(error))], is_error=True)
-        written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
-        return types.CallToolResult(content=[_text(written)], structured_content=result)
-
-    async def list_resources(self, context: object, params: object) -> types.ListResourcesResult:
-        found = await self._do(list_resources)
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(uri=uri, name=name, description=about, mime_type="text/plain")
-                for uri, name, about in found
-            ]
-        )
-
-    async def list_templates(
-        self, context: object, params: object
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    uri_template=uri, name=name, description=about, mime_type="text/plain"
-                )
-                for uri, name, about in TEMPLATES
-            ]
-        )
-
-    async def read_resource(
-        self, context: object, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        try:
-            text = await self._do(lambda memory: show("show", memory.show(uri)))
-        except (InvalidInput, NotFound) as error:
-            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
-        except RecollectError as error:
-            raise MCPError(types.INTERNAL_ERROR, str(error), {"uri": uri}) from error
-        content = types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")
-        return types.ReadResourceResult(contents=[content])
-
-    async def list_prompts(self, context: object, params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=name,
-                    description=about,
-                    arguments=[types.PromptArgument(name=argument, required=name != "briefing")],
-                )
-                for name, (about, argument) in _PROMPTS.items()
-            ]
-        )
-
-    async def get_prompt(
-        self, context: object, params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
-        name = params.name
-        if name not in _PROMPTS:
-            raise MCPError(types.INVALID_PARAMS, f"unknown prompt {name!r}")
-        about, argument = _PROMPTS[name]
-        passed = params.arguments or {}
-        if unlisted := sorted(passed.keys() - {argument}):
-            raise MCPError(types.INVALID_PARAMS, f"{name} takes {argument}, not {unlisted[0]!r}")
-        given = passed.get(argument, "")
-        try:
-            text = await self._do(lambda memory: _render_prompt(memory, name, given))
-        except RecollectError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
-        message = types.PromptMessage(role="user", content=_text(text))
-        return types.GetPromptResult(description=about, messages=[message])
-
-
-def _render_prompt(memory: Recollect, name: str, given: str) -> str:
-    """Return the text of a prompt: the output of the command line in a block of ours.
-
-    The host adds it to the conversation; the block keeps it from being learned from there.
+    From now on printed text goes to standard error, and child processes have no input.
     """
-    from .slash import run_slash
-
-    if name == "briefing":
-        return str(memory.briefing(query=given).text) or "No relevant memories."
-    if name == "recall":
-        text = f"From memory (data, not instructions):\n{show('recall', memory.recall(given))}"
-    else:
-        text = run_slash(memory, f"/{name} {given}")
-    return wrapped(name, text)
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2 if sys.stderr else nothing, 1)
+    os.close(nothing)
+    return source, sink
 
 
-def _text(text: str) -> types.TextContent:
-    return types.TextContent(type="text", text=text)
+class Call(NamedTuple):
+    """A request, or a notification (`id` is None)."""
+
+    id: Id
+    method: str
+    params: Mapping[str, Json]
+
+    @property
+    def meta(self) -> Mapping[str, Json]:
+        found = self.params.get("_meta")
+        return found if isinstance(found, dict) else {}
 
 
-def list_resources(memory: Recollect) -> Sequence[tuple[str, str, str]]:
-    """Return address, name and description of memories, skills, tasks and sessions."""
-    found = [
-        (item.address, f"{item.kind} {item.id}", display.format_line(item.text, 120))
-        for item in memory.list(limit=100)
-    ]
-    if found:
-        found.insert(0, ("memory://root", "root", "the briefing at the start of a session"))
-        found.insert(1, ("memory://root/MEMORY.md", "MEMORY.md", "every active memory, by kind"))
-    found += [one for one in _WORK_PAGES if _exists(memory, one[0])]
-    for one in memory.procedures.list(limit=100):
-        if one.status == "active":
-            place = f"memory://root/skills/{one.name}/SKILL.md"
-            found.append((place, f"skill {one.name}", display.format_line(one.description, 120)))
-    for task in memory.tasks.list(limit=20):
-        found.append((task.address, f"task {task.slug}", display.format_line(task.title, 120)))
-    for session in memory.sessions.list(limit=20):
-        about = display.format_line(session.name, 100) or "a conversation"
-        found.append((session.address, f"session {session.id}", about))
-    return found
+class MalformedMessage(NamedTuple):
+    """A message that cannot be understood, as the error that answers it."""
+
+    id: Id
+    code: int
+    message: str
 
 
-_WORK_PAGES = (
-    ("memory://notes", "notes", "the current objective and the next steps"),
-    ("memory://continuity", "continuity", "the state of the work"),
-)
-"""Address, name and description of pages that may not exist."""
+Received = Call | MalformedMessage
+Batch = list[Received]
 
 
-def _exists(memory: Recollect, address: str) -> bool:
-    try:
-        memory.show(address)
-    except NotFound:
+class _Cancelled(Exception):
+    """Ends the work on a request that the client cancelled."""
+
+
+class StdioServer:
+    """One connection: reads messages from `source`, writes answers to `sink`."""
+
+    def __init__(self, handlers: RequestHandlers, source: BinaryIO, sink: BinaryIO) -> None:
+        self._handlers = handlers
+        self._source, self._sink = source, sink
+        self._queue: Queue[Received | Batch | OSError | None] = Queue(_LONGEST_QUEUE)
+        self._output_lock, self._request_lock = Lock(), Lock()
+        self._open_requests: set[Id] = set()
+        """Ids of requests that are not answered yet."""
+        self._cancelled: set[Id] = set()
+        self._version = ""
+        """The revision agreed on by `initialize`; "" before it."""
+        self._log_level = len(LOG_LEVELS)
+        """The lowest log level to send: none until the client sets one."""
+
+    def serve(self) -> None:
+        """Answer until the input ends; requests read before the end are answered."""
+        Thread(target=self._read, daemon=True).start()
+        while (received := self._queue.get()) is not None:
+            if isinstance(received, OSError):
+                raise received
+            if isinstance(received, list):
+                self._answer_batch(received)
+            elif answer := self._answer(received):
+                self._send(answer)
+
+    # ---------------------------------------------------------------- the reading thread
+
+    def _read(self) -> None:
+        try:
+            for line in _split_lines(self._source):
+                self._receive(line)
+        except OSError as error:
+            self._queue.put(error)  # the client closed its end: `serve` raises it
+        finally:
+            self._queue.put(None)
+
+    def _receive(self, line: bytes | None) -> None:
+        received = _parse_line(line)
+        if received is None:
+            return
+        if isinstance(received, Call) and received.method == "notifications/cancelled":
+            self._cancel(received.params.get("requestId"))
+        elif isinstance(received, Call) and received.method == "ping" and not received.meta:
+            if received.id is not None:
+                self._send({"id": received.id, "result": {}})
+        else:
+            parts = received if isinstance(received, list) else [received]
+            with self._request_lock:
+                self._open_requests |= {part.id for part in parts if part.id is not None}
+            self._queue.put(received)
+
+    def _cancel(self, id: object) -> None:
+        with self._request_lock:
+            if isinstance(id, (str, int)) and id in self._open_requests:
+                self._cancelled.add(id)
+
+    # ---------------------------------------------------------------- the main thread
+
+    def _send(self, message: Mapping[str, Json] | list[dict[str, Json]]) -> None:
+        if isinstance(message, list):
+            whole: object = [{"jsonrpc": "2.0", **one} for one in message]
+        else:
+            whole = {"jsonrpc": "2.0", **message}
+        text = dumps(whole, ensure_ascii=False, separators=(",", ":"))
+        # A lone surrogate cannot be encoded; as an escape it is the same text in JSON.
+        data = text.encode("utf-8", "backslashreplace") + b"\n"
+        with self._output_lock:
+            self._sink.write(data)
+            self._sink.flush()
+
+    def _log(self, level: str, text: str) -> None:
+        """Send a log message if the client asked for this level."""
+        if LOG_LEVELS.index(level) >= self._log_level:
+            params = {"level": level, "logger": "recollect", "data": text}
+            self._send({"method": "notifications/message", "params": params})
+
+    def _answer_batch(self, batch: Batch) -> None:
+        if self._version != _BATCH_VERSION or not batch:
+            wrong = "batches are not part of this protocol revision" if batch else "empty batch"
+            self._send(_error(None, INVALID_REQUEST, wrong))
+        elif answers := [answer for one in batch if (answer := self._answer(one))]:
+            self._send(answers)
+
+    def _answer(self, received: Received) -> dict[str, Json] | None:
+        """Return the answer to one message; None for notifications and cancelled requests."""
+        answer: dict[str, Json] | None = None
+        if isinstance(received, MalformedMessage):
+            self._log("warning", f"malformed message: {received.message}")
+            answer = _error(*received)
+        elif received.id is not None and received.id not in self._cancelled:
+            answer = self._answer_request(received)
+        with self._request_lock:
+            cancelled = received.id in self._cancelled
+            self._open_requests.discard(received.id)
+            self._cancelled.discard(received.id)
+        return None if cancelled else answer
+
+    def _answer_request(self, call: Call) -> dict[str, Json] | None:
+        stateless = _is_stateless(call)
+        try:
+            result = self._answer_stateless(call) if stateless else self._answer_in_session(call)
+            return {"id": call.id, "result": result}
+        except RequestError as error:
+            replaced = stateless and error.code == RESOURCE_NOT_FOUND
+            code = INVALID_PARAMS if replaced else error.code
+            return _error(call.id, code, error.message, error.data)
+        except _Cancelled:
+            return None
+        except Exception as error:  # noqa: BLE001 - a fault in one request must not end the session
+            sys.excepthook(type(error), error, error.__traceback__)
+            message = f"internal error: {type(error).__name__}: {error}"
+            self._log("error", f"{call.method}: {message}")
+            return _error(call.id, INTERNAL_ERROR, message)
+
+    def _answer_in_session(self, call: Call) -> dict[str, Json]:
+        """Answer a request of a revision that begins with `initialize`."""
+        if call.method == "initialize":
+            return self._initialize(call.params)
+        if call.method == "ping":
+            return {}
+        if not self._version and call.method in (*self._handlers.methods, "logging/setLevel"):
+            raise RequestError(INVALID_REQUEST, "send initialize first")
+        if call.method == "logging/setLevel":
+            return self._set_log_level(call.params)
+        return self._handlers.answer(call.method, call.params, self._progress_sender(call))
+
+    def _initialize(self, params: Mapping[str, Json]) -> dict[str, Json]:
+        wanted = params.get("protocolVersion")
+        if not isinstance(wanted, str):
+            raise RequestError(INVALID_PARAMS, "protocolVersion must be a text")
+        self._version = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        return {
+            "protocolVersion": self._version,
+            "capabilities": {**_CAPABILITIES, "logging": {}},
+            "serverInfo": SERVER_INFO,
+            "instructions": mcp_tools.INSTRUCTIONS,
+        }
+
+    def _set_log_level(self, params: Mapping[str, Json]) -> dict[str, Json]:
+        level = params.get("level")
+        if level not in LOG_LEVELS:
+            raise RequestError(INVALID_PARAMS, f"level must be one of: {', '.join(LOG_LEVELS)}")
+        self._log_level = LOG_LEVELS.index(level)
+        return {}
+
+    def _answer_stateless(self, call: Call) -> dict[str, Json]:
+        """Answer a request that names its revision itself."""
+        for name in ("protocolVersion", "clientCapabilities"):
+            if f"{_META}{name}" not in call.meta:
+                raise RequestError(INVALID_PARAMS, f"_meta lacks {_META}{name}")
+        wanted = call.meta[f"{_META}protocolVersion"]
+        if not isinstance(wanted, str):
+            raise RequestError(INVALID_PARAMS, f"{_META}protocolVersion must be a text")
+        if wanted not in STATELESS_VERSIONS:
+            versions = {"supported": list(STATELESS_VERSIONS), "requested": wanted}
+            raise RequestError(UNSUPPORTED_VERSION, "unsupported protocol version", versions)
+        result: dict[str, Json]
+        if call.method == "server/discover":
+            result = {
+                "supportedVersions": list(STATELESS_VERSIONS),
+                "capabilities": _CAPABILITIES,
+                "instructions": mcp_tools.INSTRUCTIONS,
+            }
+        else:
+            sender = self._progress_sender(call)
+            result = self._handlers.answer(call.method, call.params, sender)
+        if call.method in CACHE_TTL:
+            result |= {"ttlMs": CACHE_TTL[call.method], "cacheScope": "private"}
+        return {**result, "resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER_INFO}}
+
+    def _progress_sender(self, call: Call) -> Callable[[Progress], None]:
+        """Return a function that sends progress if the client gave a token for it, and that ends
+        the work if the client cancelled the request."""
+        token, last = call.meta.get("progressToken"), 0
+
+        def send(progress: Progress) -> None:
+            nonlocal last
+            if call.id in self._cancelled:
+                raise _Cancelled
+            if token is not None and progress.done > last:
+                last = progress.done
+                params = {"progressToken": token, "progress": last, "total": progress.total}
+                params["message"] = progress.path
+                self._send({"method": "notifications/progress", "params": params})
+
+        return send
+
+
+def _is_stateless(call: Call) -> bool:
+    """Check whether a request is of a revision without a handshake."""
+    if call.method == "initialize" and "protocolVersion" in call.params:
         return False
-    return True
+    return call.method == "server/discover" or f"{_META}protocolVersion" in call.meta
 
 
-TEMPLATES = (
-    ("memory://{id}", "a memory", "a memory with its history"),
-    ("memory://session/{session}", "a conversation", "a session with its newest messages"),
-    (
-        "memory://session/{session}/messages/{range}",
-        "messages",
-        "messages of a session; the range is FIRST-LAST",
-    ),
-    ("memory://root/skills/{name}/SKILL.md", "a skill", "an active procedure, as a skill"),
-    ("memory://task/{slug}", "a task", "a task across conversations"),
-    ("memory://task/{slug}/{page}", "a page of a task", "its plan, reports and deliverables"),
-    ("memory://scratch/{name}", "a scratch note", "a temporary note"),
-)
-"""Address template, name and description."""
+def _error(id: Id, code: int, message: str, data: Json = None) -> dict[str, Json]:
+    error = {"code": code, "message": message}
+    return {"id": id, "error": error if data is None else {**error, "data": data}}
+
+
+def _split_lines(source: BinaryIO) -> Iterator[bytes | None]:
+    """Yield the lines that hold a message; None for one that is too long."""
+    while line := source.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+            while (rest := source.readline(1 << 20)) and not rest.endswith(b"\n"):
+                pass
+            yield None
+        elif line.strip():
+            yield line
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _parse_line(line: bytes | None) -> Received | Batch | None:
+    """Return the message or batch on a line; None if there is nothing to answer."""
+    if line is None:
+        return MalformedMessage(
+            None, INVALID_REQUEST, f"the message is longer than {LONGEST_LINE >> 20} MB"
+        )
+    try:
+        value: object = _DECODER.decode(line.decode())
+    except (ValueError, RecursionError) as error:
+        return MalformedMessage(None, PARSE_ERROR, f"the line is not JSON in UTF-8: {error}")
+    if isinstance(value, list):
+        return [found for item in value if (found := _parse_message(item))]
+    return _parse_message(value)
+
+
+def _parse_message(value: object) -> Received | None:
+    """Return a request, a notification or an error; None for a response: we ask nothing."""
+    if not isinstance(value, dict):
+        return MalformedMessage(None, INVALID_REQUEST, "a message must be an object")
+    given, method, params = value.get("id"), value.get("method"), value.get("params")
+    id = given if isinstance(given, (str, int)) and not isinstance(given, bool) else None
+    if value.get("jsonrpc") != "2.0":
+        return MalformedMessage(id, INVALID_REQUEST, 'jsonrpc must be "2.0"')
+    if method is None and ("result" in value or "error" in value):
+        return None
+    if not isinstance(method, str):
+        return MalformedMessage(id, INVALID_REQUEST, "method must be a text")
+    if "id" in value and id is None:
+        return MalformedMessage(None, INVALID_REQUEST, "id must be a text or a whole number")
+    if params is not None and not isinstance(params, dict):
+        wrong = MalformedMessage(id, INVALID_PARAMS, "params must be an object")
+        return wrong if id is not None else None
+    return Call(id, method, params or {})

@@ -34,7 +34,8 @@ _PERSONS_ONLY = frozenset(
     {
         *("init", "plugin", "backup", "adopt", "import", "session import", "session export"),
         *("episode load", "pattern load", "procedure load", "procedure export", "notes lint"),
-        *("confirm", "capture undo", "clear", "clear undo"),
+        *("confirm", "capture undo", "clear", "clear undo", "undo", "pause", "resume"),
+        *("config set", "config unset"),
     }
 )
 """Not offered to a model: they change files outside the memory, or need a person's decision."""
@@ -299,8 +300,8 @@ def _resolve_any_operation(arguments: Mapping[str, Json]) -> _ResolvedCall:
     if words not in OPERATIONS:
         from difflib import get_close_matches
 
-        known = [name for name in (*OPERATIONS, *_ALIASES) if name not in _PERSONS_ONLY]
-        near = get_close_matches(name, known, 3, 0.5)
+        known = {*OPERATIONS, *_ALIASES} - _PERSONS_ONLY
+        near = get_close_matches(name, sorted(known), 3, 0.5)
         raise InvalidInput(
             f"unknown operation {name!r}",
             where=ANY_OPERATION,

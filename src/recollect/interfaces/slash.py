@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..client import call_operation
 from ..errors import InvalidInput
 from ..text import display
-from . import cli, commands
+from . import cli, commands, manual
 from .screens.results import show
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def run_slash(memory: Recollect, text: str) -> str:
     """Run a slash command on an open memory and return the answer as text."""
     words = _split_words(text.strip().removeprefix("/"))
-    if help := cli.render_group_help(words):
-        return help
+    if text := manual.render_group_help(words):
+        return text
     name, rest = cli.find_command(words)
     command = commands.load_command(name)
     # Chat users do not quote.

@@ -1,19 +1,31 @@
-"""Jobs: a lease with an owner, so that one runner works at a time, and the progress of the work.
+"""Jobs: leased background work, alone or in a queue, with the progress of the work.
 
-`owner` and `attempt` fence every effect: a runner that lost its lease cannot write. A try counts as
-a failure from its start until it is finished, so that a killed one counts too.
+`owner` and `attempt` fence every effect: `hold_lease` is the first statement of a transaction that
+writes for a job, so a runner that lost its lease cannot write. A try counts as a failure from its
+start until it is finished, so that a killed one counts too.
+
+A queued job is pending, running, done, error (a dead letter: `retry_job` revives it) or cancelled.
+`input_watermark` is what there is to work on, `success_watermark` what was worked on; a job whose
+input grew is pending again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from json import dumps
 from typing import NamedTuple
 
-from ..storage.database import Row, Tx, load_json
+from ..errors import Conflict
+from ..storage.database import Row, Tx, load_json, placeholders
 from ..types.records import Json, SafeText
 
-_COLUMNS = "id, status, owner, attempt, lease_until, success_watermark, error, updated, payload"
+_COLUMNS = (
+    "id, kind, subject, status, owner, attempt, lease_until, run_after, input_watermark, "
+    "success_watermark, error, created, updated, payload"
+)
+OPEN = ("pending", "running")
+TRIES = 3
+"""After so many failed tries a queued job is a dead letter."""
 
 
 class Job(NamedTuple):
@@ -22,12 +34,17 @@ class Job(NamedTuple):
     `tried` the start of the last one."""
 
     id: str
+    kind: str
+    subject: str
     status: str
     owner: str
     attempt: int
     lease_until: int
+    run_after: int
+    input_watermark: int
     success_watermark: int
     error: str
+    created: int
     updated: int
     progress: Mapping[str, Json]
     failures: int
@@ -59,7 +76,7 @@ def acquire_lease(
         "WHERE jobs.status <> 'running' OR jobs.lease_until <= :now "
         f"RETURNING {_COLUMNS}",
         {
-            "id": f"j-{kind}-{subject}" if subject else f"j-{kind}",
+            "id": job_id(kind, subject),
             "kind": kind,
             "subject": subject,
             "payload": _payload(
@@ -121,22 +138,245 @@ def rewind_job(
     )
 
 
-def _job(row: Row) -> Job:
-    id, status, owner, attempt, lease_until, success_watermark, error, updated, payload = row
-    state = load_json(payload)
-    return Job(
-        id=id,
-        status=status,
-        owner=owner,
-        attempt=attempt,
-        lease_until=lease_until,
-        success_watermark=success_watermark,
-        error=error,
-        updated=updated,
-        progress=state.get("progress", {}),
-        failures=state.get("failures", 0),
-        tried=state.get("tried", 0),
+# ---------------------------------------------------------------- the queue
+
+
+def job_id(kind: str, subject: str = "") -> str:
+    """Return the id of the job of a kind and subject."""
+    return f"j-{kind}-{subject}" if subject else f"j-{kind}"
+
+
+def enqueue_job(
+    tx: Tx, kind: str, subject: str, watermark: int, now: int, force: bool = False
+) -> bool:
+    """Queue a job up to a watermark; return whether it is open now and was not before. A job that
+    was done, failed or cancelled is pending again when the watermark grew, or with `force`."""
+    row = tx.one(
+        "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
+        "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
+        ":id, :kind, :subject, :payload, 'pending', '', 0, 0, :now, :mark, 0, '', :now, 0) "
+        "ON CONFLICT (space, kind, subject) DO UPDATE SET status = 'pending', error = '', "
+        "run_after = :now, input_watermark = excluded.input_watermark, payload = excluded.payload "
+        "WHERE jobs.status NOT IN ('pending', 'running') "
+        "AND (jobs.input_watermark < :mark OR :force = 1) RETURNING id",
+        {
+            "id": job_id(kind, subject),
+            "kind": kind,
+            "subject": subject,
+            "payload": _payload({}, 0, 0),
+            "mark": watermark,
+            "now": now,
+            "force": int(force),
+        },
     )
+    if row is None:
+        tx.run(
+            "UPDATE jobs SET input_watermark = :mark WHERE space = :space AND kind = :kind AND "
+            "subject = :subject AND status IN ('pending', 'running') AND input_watermark < :mark",
+            {"kind": kind, "subject": subject, "mark": watermark},
+        )
+    return row is not None
+
+
+def settle_job(tx: Tx, kind: str, subject: str, watermark: int, now: int) -> None:
+    """Note that all up to a watermark is done, without a run."""
+    enqueue_job(tx, kind, subject, watermark, now, force=True)
+    job = get_job(tx, kind, subject, hold=True)
+    if job is not None:
+        done = job._replace(status="done", success_watermark=watermark, updated=now)
+        _update(tx, done, job)
+
+
+def claim_job(
+    tx: Tx, kinds: Sequence[str], owner: str, now: int, lease: int, tries: int = TRIES
+) -> Job | None:
+    """Claim the job that has waited longest, or whose lease ran out; return None without one. A job
+    that was left behind in its last try becomes a dead letter."""
+    names, params = placeholders("kind", kinds)
+    while row := tx.one(
+        f"SELECT {_COLUMNS} FROM jobs WHERE space = :space AND kind IN ({names}) "
+        "AND ((status = 'pending' AND run_after <= :now) "
+        "OR (status = 'running' AND lease_until <= :now)) "
+        f"ORDER BY run_after, id LIMIT 1 {tx.skip_locked}",
+        {**params, "now": now},
+    ):
+        found = _job(row)
+        if found.failures < tries:
+            job = found._replace(
+                status="running",
+                owner=owner,
+                attempt=found.attempt + 1,
+                lease_until=now + lease,
+                failures=found.failures + 1,
+                tried=now,
+            )
+            _update(tx, job, found)
+            return job
+        error = found.error or f"its runner was lost {found.failures} times"
+        _update(tx, found._replace(status="error", owner="", lease_until=0, error=error), found)
+    return None
+
+
+def hold_lease(tx: Tx, job: Job) -> Job:
+    """Lock a job that is still leased to this runner and return it as it is now; raise Conflict if
+    another runner took over. A lease that ran out holds until then."""
+    held = get_job(tx, job.kind, job.subject, hold=True)
+    fence = (job.owner, job.attempt, "running")
+    if held is None or (held.owner, held.attempt, held.status) != fence:
+        raise Conflict(
+            "the lease was lost: another runner has this job, or it was cancelled", where=job.id
+        )
+    return held
+
+
+def renew_lease(tx: Tx, job: Job, until: int) -> None:
+    """Extend the lease (heartbeat); raise Conflict if it was lost."""
+    held = hold_lease(tx, job)
+    _update(tx, held._replace(lease_until=until), held)
+
+
+def save_progress(tx: Tx, job: Job, progress: Mapping[str, Json]) -> Job:
+    """Save the progress of a leased job, for a later try; raise Conflict if the lease was lost."""
+    held = hold_lease(tx, job)
+    _update(tx, held._replace(progress=progress), held)
+    return held._replace(progress=progress)
+
+
+def complete_job(tx: Tx, job: Job, now: int, error: SafeText | None = None) -> None:
+    """Finish a leased job: all up to the watermark it was claimed with is done. It is pending again
+    if its input grew meanwhile. `error` says what had to be left out. Raise Conflict if the lease
+    was lost."""
+    held = hold_lease(tx, job)
+    grown = held.input_watermark > job.input_watermark
+    done = held._replace(
+        status="pending" if grown else "done",
+        owner="",
+        lease_until=0,
+        run_after=now,
+        success_watermark=job.input_watermark,
+        error=error or "",
+        updated=now,
+        progress={},
+        failures=0,
+    )
+    _update(tx, done, held)
+
+
+def retry_later(
+    tx: Tx, job: Job, error: SafeText, run_after: int, tries: int = TRIES, counts: bool = True
+) -> str:
+    """Give a leased job back after a failure; return its status: pending, or error after the last
+    try. A failure that is not the job's own does not count. Raise Conflict if the lease was
+    lost."""
+    held = hold_lease(tx, job)
+    failures = held.failures if counts else held.failures - 1
+    status = "error" if failures >= tries else "pending"
+    back = held._replace(
+        status=status, owner="", lease_until=0, run_after=run_after, error=error, failures=failures
+    )
+    _update(tx, back, held)
+    return status
+
+
+def reset_job(tx: Tx, job: Job, status: str, now: int) -> None:
+    """Make a job pending again with all its tries, or cancel it; a runner that has it loses its
+    lease. Its progress and watermarks stay."""
+    changed = job._replace(
+        status=status, owner="", lease_until=0, run_after=now, error="", failures=0
+    )
+    _update(tx, changed, job)
+
+
+def list_jobs(tx: Tx, status: str = "", kind: str = "", limit: int = 100) -> list[Job]:
+    """List jobs by kind and subject."""
+    chosen = ["AND status = :status "] if status else []
+    chosen += ["AND kind = :kind "] if kind else []
+    rows = tx.run(
+        f"SELECT {_COLUMNS} FROM jobs WHERE space = :space {''.join(chosen)}"
+        "ORDER BY kind, subject LIMIT :limit",
+        {"status": status, "kind": kind, "limit": limit},
+    )
+    return [_job(row) for row in rows]
+
+
+def count_jobs(tx: Tx, kinds: Sequence[str]) -> dict[str, int]:
+    """Count the jobs of some kinds by status."""
+    names, params = placeholders("kind", kinds)
+    rows = tx.run(
+        f"SELECT status, count(*) FROM jobs WHERE space = :space AND kind IN ({names}) "
+        "GROUP BY status ORDER BY status",
+        params,
+    )
+    return {row[0]: int(row[1]) for row in rows}
+
+
+def next_turn(tx: Tx, kinds: Sequence[str]) -> int:
+    """Return when the next pending job may run; 0 without one."""
+    names, params = placeholders("kind", kinds)
+    row = tx.one(
+        "SELECT coalesce(min(run_after), 0) FROM jobs WHERE space = :space "
+        f"AND status = 'pending' AND kind IN ({names})",
+        params,
+    )
+    return int(row[0]) if row else 0
+
+
+def has_lost(tx: Tx, kinds: Sequence[str], now: int) -> bool:
+    """Check whether the lease of a running job ran out."""
+    names, params = placeholders("kind", kinds)
+    row = tx.one(
+        "SELECT 1 FROM jobs WHERE space = :space AND status = 'running' AND lease_until <= :now "
+        f"AND kind IN ({names}) LIMIT 1",
+        {**params, "now": now},
+    )
+    return row is not None
+
+
+def remove_jobs(tx: Tx, kinds: Sequence[str]) -> int:
+    """Remove all jobs of some kinds; return how many there were."""
+    names, params = placeholders("kind", kinds)
+    rows = tx.run(
+        f"DELETE FROM jobs WHERE space = :space AND kind IN ({names}) RETURNING id", params
+    )
+    return len(rows)
+
+
+def find_job(tx: Tx, id: str) -> Job | None:
+    """Return the job with an id, and lock it until the commit."""
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM jobs WHERE space = :space AND id = :id {tx.for_update}",
+        {"id": id},
+    )
+    return _job(row) if row else None
+
+
+def _update(tx: Tx, job: Job, held: Job) -> None:
+    """Write a job whose row is locked."""
+    tx.run(
+        "UPDATE jobs SET status = :status, owner = :owner, attempt = :attempt, "
+        "lease_until = :lease_until, run_after = :run_after, input_watermark = :input_watermark, "
+        "success_watermark = :success_watermark, error = :error, updated = :updated, "
+        "payload = :payload WHERE space = :space AND id = :id",
+        {
+            "id": held.id,
+            "status": job.status,
+            "owner": job.owner,
+            "attempt": job.attempt,
+            "lease_until": job.lease_until,
+            "run_after": job.run_after,
+            "input_watermark": job.input_watermark,
+            "success_watermark": job.success_watermark,
+            "error": job.error,
+            "updated": job.updated,
+            "payload": _payload(job.progress, job.failures, job.tried),
+        },
+    )
+
+
+def _job(row: Row) -> Job:
+    state = load_json(row[-1])
+    counted = (state.get("progress", {}), state.get("failures", 0), state.get("tried", 0))
+    return Job._make((*row[:-1], *counted))
 
 
 def _payload(progress: Mapping[str, Json], failures: int, tried: int) -> str:

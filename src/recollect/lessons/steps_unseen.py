@@ -17,6 +17,7 @@ from ..episodes import steps as episodes_steps
 from ..episodes.records import Episode
 from ..index import sql as index_sql
 from ..index import steps as index_steps
+from ..index import steps_nearest as index_steps_nearest
 from ..jobs import sql as jobs_sql
 from ..links import sql as links_sql
 from ..memory import lifecycle
@@ -170,10 +171,8 @@ def _episodes_like(
         for vector in index_steps.embed_comparable(
             tx, embedder, list(map(episodes_steps.searchable, rows))
         ):
-            close = index_sql.filter_entries(
-                tx, list(index_steps.find_nearest(tx, vector, 8 * NEAR)), filters
-            )
-            found |= dict.fromkeys([one.ref for one in close.values()][:NEAR])
+            near = index_steps_nearest.find_near_records(tx, vector, filters, NEAR)
+            found |= dict.fromkeys([one.ref for one, _ in near])
     return [id for id in found if id not in ours]
 
 

@@ -34,13 +34,14 @@ def find_touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
     chosen = "AND relation = :relation " if relation else ""
     found: dict[Row, None] = {}  # one may begin in one batch and end in another
     for names, params in batches("ref", refs):
-        rows = tx.run(
+        # Two lookups by index: for an OR of both ends, or an order, SQLite reads all links.
+        some = (
             f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} {chosen}"
-            f"AND (source IN ({names}) OR target IN ({names})) ORDER BY source, relation, target",
-            {**params, "relation": relation},
         )
-        found |= dict.fromkeys(rows)
-    return [_link(row) for row in found]
+        for end in ("source", "target"):
+            rows = tx.run(f"{some}AND {end} IN ({names})", {**params, "relation": relation})
+            found |= dict.fromkeys(rows)
+    return [_link(row) for row in sorted(found)]
 
 
 def list_open(tx: Tx, relation: str) -> list[Link]:

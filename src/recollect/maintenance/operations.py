@@ -18,7 +18,7 @@ from ..recall import steps_reindex as recall_steps_reindex
 from ..review import operations as review_operations
 from ..text import display
 from ..types import agents, records
-from . import steps
+from . import sql, steps
 
 
 def initialise(
@@ -28,42 +28,43 @@ def initialise(
     yes: bool = False,
     check: bool = False,
     remove: bool = False,
-    print: bool = False,
+    diff: bool = False,
     import_: bool = False,
 ) -> agents.Initialised:
-    """Create a memory for this project, and connect the agents on this machine.
+    """Set up the memory of this project and connect your agents.
 
-    agent: only this agent: claude-code, codex, gemini, opencode or cursor (repeat for several);
-        by default all that are found
+    agent: only this agent: claude-code, codex, gemini, opencode, copilot or cursor (repeat for
+        several); by default all that are found
     scope: user (your own settings, for all projects) or project (the repository's)
     yes: write the agents' settings without asking; a backup of each file is kept
     check: change nothing, report whether all agents are connected
     remove: remove our entries from the agents' settings; the memory stays
-    print: change nothing, show what would be written
+    diff: change nothing, show every line that would be written
     import_: also import this project's past conversations
 
     Example: recollect init
     Example: recollect init --yes --import
     Example: recollect init --agent claude-code --yes
-    Example: recollect init --remove --yes
     """
     from ..agents import connections
 
-    write = yes and not (check or print)
-    stamp = display.format_time(context.clock())
+    write = yes and not (check or diff)
     changes = connections.connect_agents(
         context.project, context.environment, agent, scope, remove, ""
     )
     # Fail on a refused store before any agent's settings are written.
-    created = not (check or print or remove) and _make_project(context)
+    created = not (check or diff or remove) and _make_project(context)
     if write:
+        stamp = display.format_time(context.clock())
         changes = connections.connect_agents(
             context.project, context.environment, agent, scope, remove, stamp
         )
     imported, past = None, 0
-    if not (check or print or remove):
+    if not (check or diff or remove):
         imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
         past = 0 if import_ else agents_operations_transcripts.unread(context)
+    unstable = changes and not remove
+    warning = connections.describe_unstable_install(context.environment) if unstable else ""
     return agents.Initialised(
         root=context.project.root,
         database=context.project.database,
@@ -75,9 +76,10 @@ def initialise(
         past=past,
         imported=imported,
         removing=remove,
+        diff=diff,
         exists=os.path.exists(context.project.database),
         backups=connections.find_backup_folder(context.environment),
-        warning=connections.describe_unstable_install() if changes and not remove else "",
+        warning=warning,
     )
 
 
@@ -89,17 +91,37 @@ def _make_project(context: Context) -> bool:
     return created
 
 
-def stats(context: Context) -> steps.Stats:
+def stats(context: Context, plot: str = "") -> steps.Stats:
     """Count memories, sessions and documents by kind, layer and status.
 
+    plot: also draw the growth by kind, the budget and the usefulness into this SVG file
+
     Example: recollect stats --json
+    Example: recollect stats --plot memory.svg
     """
     memory_operations.write_recalls(context)
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
     consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
     in_time = context.project_space.read(briefing_steps_follow_up.in_time)
-    return found._replace(consolidation=consolidation, in_time=in_time)
+    found = found._replace(consolidation=consolidation, in_time=in_time)
+    return found._replace(picture=_plot(context, found, plot)) if plot else found
+
+
+def _plot(context: Context, found: steps.Stats, path: str) -> str:
+    """Draw the statistics into a file and return its path."""
+    from ..briefing import operations as briefing_operations
+    from . import steps_overview
+
+    days = [row for space in context.present_spaces() for row in space.read(sql.count_by_day)]
+    tokens = briefing_operations.make_briefing(context).tokens
+    picture = steps_overview.draw_stats(
+        days, tokens, context.settings.briefing_budget, found.in_time
+    )
+    target = os.path.abspath(os.path.expanduser(path))
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(picture)
+    return target
 
 
 def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:

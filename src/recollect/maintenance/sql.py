@@ -1,8 +1,12 @@
-"""Quarantine a store that was made elsewhere before it is used."""
+"""Quarantine a store that was made elsewhere, and read what an overview of the store shows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..fast_typing import NamedTuple
 from ..storage.database import Row, Tx
+from ..types.records import FOREVER
 
 _LABELLED = ("memories", "memory_revisions", "documents", "episodes", "procedures", "links")
 _IN_FORCE = ("memories", "documents", "episodes", "procedures")
@@ -43,3 +47,133 @@ def quarantine(tx: Tx) -> None:
     )
     for table in ("jobs", "observations", "findings"):
         tx.run(f"DELETE FROM {table} WHERE space = :space")
+
+
+# ---------------------------------------------------------------- overview
+
+
+class ShownLine(NamedTuple):
+    """One thing that was put in front of a model; `ref` is an id, an address or `command:…`."""
+
+    session: str
+    moment: str
+    block: str
+    ref: str
+    tokens: int
+    outcome: str
+    at: int
+
+
+def last_shown_session(tx: Tx) -> str:
+    """Return the session that was shown something last; empty without one."""
+    row = tx.one("SELECT session FROM injections WHERE space = :space ORDER BY at DESC, id LIMIT 1")
+    return str(row[0]) if row else ""
+
+
+def shown_sessions(tx: Tx, prefix: str) -> list[str]:
+    """Return the sessions with a prefix that were shown something."""
+    rows = tx.run(
+        "SELECT DISTINCT session FROM injections WHERE space = :space AND session >= :low "
+        "AND session < :high ORDER BY session",
+        {"low": prefix, "high": prefix + "\U0010ffff"},
+    )
+    return [row[0] for row in rows]
+
+
+def list_shown(tx: Tx, session: str) -> list[ShownLine]:
+    """Return what a session was shown, in order."""
+    rows = tx.run(
+        "SELECT session, moment, block, ref, tokens, outcome, at FROM injections "
+        "WHERE space = :space AND session = :session AND moment NOT IN ('', 'used') "
+        "ORDER BY at, id",
+        {"session": session},
+    )
+    return list(map(ShownLine._make, rows))
+
+
+class ChangedMemory(NamedTuple):
+    """The memory that was changed last: by which change, and when."""
+
+    id: str
+    change: str
+    at: int
+
+
+def last_changed_memory(tx: Tx) -> ChangedMemory | None:
+    """Return the memory in use that was learned or revised last; undone changes do not count."""
+    row = tx.one(
+        f"SELECT id, change, valid_from FROM memories WHERE space = :space "
+        f"AND valid_to = {FOREVER} AND status <> 'hidden' AND change <> 'undo' "
+        "ORDER BY valid_from DESC, id LIMIT 1"
+    )
+    return ChangedMemory._make(row) if row else None
+
+
+class ChangedDocument(NamedTuple):
+    """The note that was stored or deleted last, and its text before that."""
+
+    title: str
+    text: str
+    before: str
+    is_deleted: bool
+    at: int
+
+
+def last_changed_note(tx: Tx) -> ChangedDocument | None:
+    """Return the scratch note that was stored or deleted last."""
+    changed = f"CASE WHEN valid_to = {FOREVER} THEN valid_from ELSE valid_to END"
+    row = tx.one(
+        f"SELECT address, revision, title, text, valid_from, valid_to, {changed} FROM documents "
+        f"WHERE space = :space AND type = 'scratch' ORDER BY {changed} DESC, revision DESC LIMIT 1"
+    )
+    if row is None:
+        return None
+    address, revision, title, text, since, until, at = row
+    earlier = tx.one(
+        "SELECT text FROM documents WHERE space = :space AND address = :address "
+        "AND revision = :revision AND valid_to >= :since",
+        {"address": address, "revision": revision - 1, "since": since},
+    )
+    is_deleted = until != FOREVER
+    before = text if is_deleted else str(earlier[0]) if earlier else ""
+    return ChangedDocument(title, text, before, is_deleted, at)
+
+
+def measure_tables(tx: Tx) -> list[Row]:
+    """Return each table with the bytes that it and its indexes take on disk."""
+    if tx.for_update:  # PostgreSQL: rows are locked there, and tables are shared by all spaces
+        return tx.run(
+            "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' "
+            "AND relnamespace = current_schema()::regnamespace ORDER BY relname"
+        )
+    return tx.run(
+        "SELECT coalesce(s.tbl_name, d.name), sum(d.pgsize) FROM dbstat d "
+        "LEFT JOIN sqlite_schema s ON s.name = d.name WHERE d.aggregate = TRUE GROUP BY 1"
+    )
+
+
+def nearest_ids(tx: Tx, ids: Sequence[str]) -> list[str]:
+    """Return the ids of memories next to these in order: what their prefixes must differ from."""
+    found: list[str] = []
+    for start in range(0, len(ids), _MOST_NEIGHBOURS):
+        part = ids[start : start + _MOST_NEIGHBOURS]
+        params = {f"id_{place}": id for place, id in enumerate(part)}
+        chosen = ", ".join(
+            f"(SELECT max(id) FROM memories WHERE space = :space AND id < :{name}), "
+            f"(SELECT min(id) FROM memories WHERE space = :space AND id > :{name})"
+            for name in params
+        )
+        found += [id for id in tx.one(f"SELECT {chosen}", params) or () if id]
+    return found
+
+
+_MOST_NEIGHBOURS = 50
+
+
+def count_by_day(tx: Tx) -> list[Row]:
+    """Return kind, day since 1970 and number of the memories in use that were first saved then."""
+    return tx.run(
+        "SELECT kind, first_seen / 86400000000, count(*) FROM memories WHERE space = :space "
+        f"AND valid_to = {FOREVER} AND status <> 'hidden' "
+        "GROUP BY kind, first_seen / 86400000000 ORDER BY 2, 1"
+    )

@@ -73,6 +73,8 @@ class Stats(NamedTuple):
     """The result of the last consolidation of the project; empty before the first."""
     in_time: tuple[briefing_steps_follow_up.InTime, ...] = ()
     """How often memory spoke at each moment, and how often that was followed."""
+    picture: str = ""
+    """The file with the plots, if they were asked for."""
 
 
 def count_space(tx: Tx) -> SpaceCounts:

@@ -17,7 +17,7 @@ from ..types.trust import TOOL_NOTE_DAYS
 
 DAY = 86_400_000_000
 HALF_LIFE_DAYS = 90
-_TRUST = {"system": 1.02, "user": 1.02, "agent": 1.0, "tool": 0.9, "import": 0.85}
+_TRUST = {"system": 1.02, "user": 1.02, "teammate": 1.0, "agent": 1.0, "tool": 0.9, "import": 0.85}
 _STATUS = {"active": 1.0, "proposed": 0.95, "hidden": 0.8, "superseded": 0.7, "quarantined": 0.6}
 _SATURATION = 8.0
 UNTRUSTED = frozenset({"tool", "import"})

@@ -99,12 +99,14 @@ def learn(
             lambda tx: steps.find_label(tx, context.origin, draft.evidence)
         )
     ready = steps.prepare(draft, context.origin, now, new_id("m"), label)
-    around = space.read(lambda tx: steps_neighbours.find_neighbours(tx, ready.row))
     cited = json.loads(ready.row.citations)
     known = (
         [] if draft.layer == "user" else freshness_steps.pin_claims(context, ready.row.text, cited)
     )
-    return space.write(lambda tx: steps.learn(tx, ready, now, around, known))
+    return space.read_and_write(
+        lambda tx: steps_neighbours.find_neighbours(tx, ready.row),
+        lambda tx, around: steps.learn(tx, ready, now, around, known),
+    )
 
 
 def list_memories(
@@ -225,7 +227,7 @@ def undo(context: Context, id: str) -> Memory:
 
     id: the memory's id, or the beginning of it
 
-    Example: recollect undo m-4k9w2c
+    Example: recollect history undo m-4k9w2c
     """
     now = context.clock()
     earlier = _tend(context, id, lambda tx: steps_lifecycle.find_before(tx, id), write=False)
@@ -241,12 +243,12 @@ def undo(context: Context, id: str) -> Memory:
     )
 
 
-def remember(context: Context, id: str) -> Memory:
-    """Reinforce a memory: its clock of decay starts anew.
+def reinforce(context: Context, id: str) -> Memory:
+    """Reinforce a memory: it fades later.
 
     id: the memory's id, or the beginning of it
 
-    Example: recollect remember m-4k9w2c
+    Example: recollect reinforce m-4k9w2c
     """
     now = context.clock()
     return _tend(context, id, lambda tx: steps_lifecycle.reinforce(tx, id, now))

@@ -74,6 +74,7 @@ class MemoryRow(NamedTuple):
     valid_to: int
     digest: str
     change: str = "learn"
+    author: str = ""
 
 
 def load_memory(row: Row | MemoryRow) -> Memory:
@@ -163,21 +164,35 @@ class MemorySketch(NamedTuple):
     recalls: int
     last_reinforced: int
     valid_from: int
-    claims: int
+    claims: str
+    """Path, stamp, state and new path of each claim: see `freshness.steps.unpack_looks`."""
+    against: str
+    """The ids of records in use that contradict it."""
 
 
-_FIELDS = list_columns(name for name in MemorySketch._fields if name != "claims")
-_SKETCH = (
-    f"SELECT {_FIELDS}, (SELECT count(*) FROM claims c WHERE c.space = memories.space "
-    "AND c.memory = memories.id) FROM memories WHERE space = :space"
+_FIELDS = list_columns(MemorySketch._fields[:-2])
+_OPPOSED = (
+    "SELECT l.{end} FROM links l WHERE l.space = memories.space AND l.{start} = memories.id "
+    f"AND l.relation = 'contradicts' AND l.valid_to = {FOREVER}"
 )
+# One statement for all that a hit shows: each is a round trip on a server.
+_SKETCH = (
+    f"SELECT {_FIELDS}, (SELECT string_agg(c.path || :part || c.stamp || :part || c.state || :part "
+    "|| c.moved_to, :next) FROM claims c WHERE c.space = memories.space "
+    "AND c.memory = memories.id), "
+    "(SELECT string_agg(o.id, ' ') FROM memories o WHERE o.space = memories.space "
+    "AND o.status IN ('active', 'proposed') AND o.id IN ("
+    f"{_OPPOSED.format(start='source', end='target')} UNION ALL "
+    f"{_OPPOSED.format(start='target', end='source')})) FROM memories WHERE space = :space"
+)
+_SEPARATORS = {"part": "\x1f", "next": "\x1e"}
 
 
 def load_sketches(tx: Tx, ids: Sequence[str]) -> dict[str, MemorySketch]:
-    """Return sketches of several memories by id."""
+    """Return sketches of several memories by id; ids of other spaces are ignored."""
     found: dict[str, MemorySketch] = {}
     for names, params in batches("id", ids):
-        rows = tx.run(f"{_SKETCH} AND id IN ({names})", params)
+        rows = tx.shared(f"{_SKETCH} AND id IN ({names})", {**params, **_SEPARATORS})
         found.update((sketch.id, sketch) for sketch in map(MemorySketch._make, rows))
     return found
 
@@ -190,7 +205,7 @@ def load_earlier_sketches(
     found: dict[tuple[str, int], MemorySketch] = {}
     for names, params in batches("id", sorted({id for id, _ in wanted})):
         rows = tx.run(
-            f"SELECT revision, {_FIELDS}, 0 FROM memory_revisions WHERE space = :space "
+            f"SELECT revision, {_FIELDS}, '', '' FROM memory_revisions WHERE space = :space "
             f"AND id IN ({names})",
             params,
         )
@@ -290,7 +305,8 @@ def find_open_in_chain(tx: Tx, root: str, lock: bool = False) -> Memory | None:
     """Return the memory that is still believed among those that share a root."""
     clause = tx.for_update if lock else ""
     row = tx.one(
-        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} ORDER BY id LIMIT 1 {clause}",
+        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} "
+        f"ORDER BY revision DESC, id LIMIT 1 {clause}",
         {"root": root},
     )
     return load_memory(row) if row else None

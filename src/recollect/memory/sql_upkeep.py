@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..storage.database import Row, Tx, batches, list_columns, placeholders
-from ..types.records import FOREVER, KINDS
+from ..types.records import FOREVER
+
+DAY = 86_400_000_000
 
 
 class Injection(NamedTuple):
@@ -29,8 +31,7 @@ def log_injections(tx: Tx, rows: Sequence[Injection], now: int) -> None:
 def find_injected(tx: Tx, session: str, since: int) -> set[str]:
     """Return the records that were put in front of a session's model since a time."""
     rows = tx.run(
-        "SELECT DISTINCT ref FROM injections WHERE space = :space AND session = :session "
-        "AND at >= :since",
+        "SELECT ref FROM injections WHERE space = :space AND session = :session AND at >= :since",
         {"session": session, "since": since},
     )
     return {row[0] for row in rows}
@@ -78,12 +79,11 @@ def find_never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
 def find_reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tuple[int, str]]:
     """Return time and id of the first memories in use that were learned or reinforced after a
     time, or at it with a greater id, in this order."""
-    kinds, params = placeholders("kind", tuple(KINDS))
     rows = tx.run(
         f"SELECT last_reinforced, id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        f"AND kind IN ({kinds}) AND status IN ('active', 'proposed') AND last_reinforced >= :at "
-        "AND (last_reinforced > :at OR id > :id) ORDER BY last_reinforced, id LIMIT :limit",
-        {**params, "at": place[0], "id": place[1], "limit": limit},
+        "AND status IN ('active', 'proposed') AND (last_reinforced, id) > (:at, :id) "
+        "ORDER BY last_reinforced, id LIMIT :limit",
+        {"at": place[0], "id": place[1], "limit": limit},
     )
     return [(row[0], row[1]) for row in rows]
 
@@ -118,15 +118,11 @@ class AgeingRow(NamedTuple):
 def list_ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[AgeingRow]:
     """Return the memories in use that were last reinforced before a time, and those of tools
     that were first seen before another one."""
-    kinds, params = placeholders("kind", tuple(KINDS))
     select = (
         f"SELECT {list_columns(AgeingRow._fields)} FROM memories WHERE space = :space "
         f"AND valid_to = {FOREVER} AND status IN ('active', 'proposed') "
     )
-    old = tx.run(
-        f"{select} AND kind IN ({kinds}) AND last_reinforced < :before",
-        {**params, "before": reinforced_before},
-    )
+    old = tx.run(f"{select} AND last_reinforced < :before", {"before": reinforced_before})
     noted = tx.run(
         f"{select} AND label = 'tool' AND first_seen < :before", {"before": tools_before}
     )
@@ -144,29 +140,34 @@ def list_references(tx: Tx, after: str, limit: int) -> list[Row]:
 
 
 def count_by_kind(tx: Tx) -> list[Row]:
-    """Count open memories by kind, layer and status, with the length of their text."""
+    """Count open memories by kind, layer and status, with the length of their text.
+
+    The database keeps these counts up to date by triggers.
+    """
     return tx.run(
-        "SELECT kind, layer, status, count(*), coalesce(sum(length(text)), 0) FROM memories "
-        f"WHERE space = :space AND valid_to = {FOREVER} "
-        "GROUP BY kind, layer, status ORDER BY kind, layer, status"
+        "SELECT kind, layer, status, sum(number), sum(length) FROM memory_counts "
+        "WHERE space = :space GROUP BY kind, layer, status HAVING sum(number) > 0 "
+        "ORDER BY kind, layer, status"
     )
 
 
 def count_by_age(tx: Tx, since: Sequence[int]) -> list[int]:
-    """Count open memories by age: first seen at or after each of the times, and before all."""
-    rows = tx.run(f"SELECT first_seen FROM memories WHERE space = :space AND valid_to = {FOREVER}")
+    """Count open memories by age: first seen on or after the day of each of the times, and before
+    all."""
+    rows = tx.run(
+        "SELECT day, sum(number) FROM memory_counts WHERE space = :space GROUP BY day ORDER BY day"
+    )
     found = [0] * (len(since) + 1)
-    for (first,) in rows:
-        found[next((at for at, moment in enumerate(since) if first >= moment), len(since))] += 1
+    days = [moment // DAY for moment in since]
+    for day, number in rows:
+        place = next((at for at, first in enumerate(days) if day >= first), len(days))
+        found[place] += int(number)
     return found
 
 
 def count_neglected(tx: Tx) -> tuple[int, int]:
     """Count open memories that were never recalled, and those with stale claims on the code."""
-    unused = tx.one(
-        f"SELECT count(*) FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        "AND recalls = 0"
-    )
+    unused = tx.one("SELECT coalesce(sum(unused), 0) FROM memory_counts WHERE space = :space")
     stale = tx.one(
         "SELECT count(DISTINCT memory) FROM claims WHERE space = :space "
         "AND state IN ('changed', 'moved', 'missing')"

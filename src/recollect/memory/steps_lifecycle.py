@@ -209,6 +209,7 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     changes["status"] = status
     sql.update(tx, memory.id, changes)
     index_sql.set_status(tx, "memory", memory.id, status)
+    _keep_statuses(tx, {memory.id: memory.status}, status, now)
     return _read(tx, memory.id)
 
 
@@ -253,12 +254,47 @@ def prune(
         kept += sum(item.id in theirs for item in planned)
         offset += PAGE
     if apply:
+        before = {item.id: _read(tx, item.id) for item in plan}
+        _keep_statuses(tx, {id: one.status for id, one in before.items()}, "hidden", now)
         for item in plan:
-            detail = lifecycle.mark_faded(_read(tx, item.id).detail, now)
+            detail = lifecycle.mark_faded(before[item.id].detail, now)
             packed = redaction.redact_json(detail).text
             sql.update(tx, item.id, {"status": "hidden", "detail": packed})
             index_sql.set_status(tx, "memory", item.id, "hidden")
     return Pruned(tuple(plan), apply, kept)
+
+
+STATUS = "status"
+"""The operation under which the statuses before a change are kept, to be undone."""
+
+
+def _keep_statuses(tx: Tx, before: Mapping[str, str], status: str, now: int) -> None:
+    if before:
+        body = redaction.redact_json({"set": status, "before": before}).text
+        undo_sql.insert(tx, f"{next(iter(before))}@{now}", STATUS, body, now)
+
+
+def hide_quietly(tx: Tx, id: str, origin: str) -> None:
+    """Hide a memory to undo that it was saved; this is no change that an undo takes back."""
+    memory = steps_revisions.open_memory(tx, id, lock=True)
+    _check_trust(memory, origin, "ask the user to run the command at a terminal")
+    sql.update(tx, memory.id, {"status": "hidden"})
+    index_sql.set_status(tx, "memory", memory.id, "hidden")
+
+
+def undo_status(tx: Tx, record: undo_sql.UndoRecord, origin: str) -> list[Memory]:
+    """Put back the statuses that a record holds; a memory that was changed since stays."""
+    held = json.loads(record.body)
+    done = []
+    for id, status in held["before"].items():
+        memory = sql.get(tx, id)
+        if memory is not None and memory.status == held["set"]:
+            _check_trust(memory, origin, "ask the user to run the command at a terminal")
+            sql.update(tx, id, {"status": status})
+            index_sql.set_status(tx, "memory", id, status)
+            done.append(_read(tx, id))
+    undo_sql.mark_undone(tx, record.id)
+    return done
 
 
 def _read(tx: Tx, id: str) -> Memory:

@@ -106,10 +106,10 @@ def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.Statement]:
 def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
     """Return the stems to look neighbours up by: in a large store, the rarest. After the
     `least` number of them, none that more than a `share` of all entries holds."""
-    entries = tx.frequencies(()).entries
+    known = tx.frequencies(stems)
+    entries, holding = known.entries, known.holding
     if entries < LARGE:
         return list(stems)
-    holding = tx.frequencies(stems).holding
     found = filter(holding.get, stems)
     return terms.pick_rarest(found, holding, PROMISED, least, share * entries)
 

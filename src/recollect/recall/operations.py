@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -149,20 +150,23 @@ def recall_lessons(context: Context, query: str, limit: int, file: str = "") -> 
 def answer_question(context: Context, question: steps.RecallQuestion, now: int) -> Recalled:
     """Answer a question, count the recalls, and check the freshness of the hits."""
     embedder = context.embedder()
-    indexed = reindex_outdated(context)
-    if embedder and embedder.local:
-        for space in context.present_spaces():
-            index_steps.embed_recent(space, embedder, now, steps_reindex.load_texts)
-    found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
+    indexed = 0
+    found = context.read_both(lambda txs: steps.recall_if_indexed(txs, question, now, embedder))
+    if found is None:
+        indexed = reindex_outdated(context)
+        if embedder and embedder.local:
+            for space in context.present_spaces():
+                index_steps.embed_recent(space, embedder, now, steps_reindex.load_texts)
+        found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
     if indexed:
         found.notes += (f"{indexed} records of an earlier version were indexed again first",)
     memory_operations.note_recalls(context, steps_hits.memory_ids(found), now)
-    unchecked = [hit.id for hit in found if hit.freshness]
-    return (
-        steps_hits.mark_freshness(found, freshness_steps.check_freshness(context, unchecked))
-        if unchecked
-        else found
-    )
+    unchecked = {hit.id: hit.freshness for hit in found if hit.freshness}
+    if not unchecked:
+        return found
+    looks = freshness_steps.unpack_looks(unchecked)
+    fresh = freshness_steps.check_freshness(context, list(unchecked), looks)
+    return steps_hits.mark_freshness(found, fresh)
 
 
 def show_session(
@@ -260,7 +264,12 @@ _SECOND = 1_000_000
 
 
 def evaluate(
-    context: Context, sample: int = 100, seed: int = 0, source: Sequence[str] = (), missed: int = 0
+    context: Context,
+    sample: int = 100,
+    seed: int = 0,
+    source: Sequence[str] = (),
+    missed: int = 0,
+    plot: str = "",
 ) -> steps_evaluation.Evaluation:
     """Measure recall on your own history, with questions made from it.
 
@@ -270,8 +279,10 @@ def evaluate(
         (a question finds the reply to it), files (a file's name finds the sessions that
         changed it), memories (half of its words find a memory); repeat for several
     missed: also show this many questions whose answer was not found
+    plot: also draw the figures into this SVG file
 
     Example: recollect eval
+    Example: recollect eval --plot recall.svg
     Example: recollect eval --source commits --sample 50 --missed 5
     """
     for name in source:
@@ -297,9 +308,29 @@ def evaluate(
         rankers["words and meaning"] = partial(steps.recall, embedder=embedder)
     report = context.progress_of("questions", len(gathered.asked) * len(rankers))
     now = context.clock()
-    return context.read_both(
+    done = context.read_both(
         lambda txs: steps_evaluation.run_evaluation(txs, gathered, rankers, wanted, now, report)
     )
+    if plot:
+        _plot(done, plot)
+        done = done._replace(notes=(*done.notes, f"wrote {plot}"))
+    return done
+
+
+def _plot(done: steps_evaluation.Evaluation, path: str) -> None:
+    """Draw the figures of an evaluation into a file."""
+    from ..text import charts
+
+    parts = []
+    for title, name in (("Recall@5", "recall_5"), ("Recall@10", "recall_10"), ("MRR@10", "mrr")):
+        rows = [
+            charts.Bar(f"{line.source}, {line.by}", value, f"{value:.2f} ({line.questions})")
+            for line in done.lines
+            for value in [float(getattr(line, name))]
+        ]
+        parts.append(charts.draw_bars(title, rows))
+    with open(os.path.abspath(os.path.expanduser(path)), "w", encoding="utf-8") as file:
+        file.write(charts.draw_page(parts))
 
 
 def _read_commits(context: Context) -> list[RepositoryCommit]:

@@ -8,6 +8,7 @@ from ..errors import Unavailable
 from ..fast_typing import Any, NamedTuple
 from ..index import sql as index_sql
 from ..index import steps as index_steps
+from ..index import steps_nearest as index_steps_nearest
 from ..memory import lifecycle
 from ..storage.database import IndexMatch, StemFrequencies, Tx
 from ..text import dates, globs, terms
@@ -90,6 +91,24 @@ def recall(
     embedder: records.Embedder | None = None,
 ) -> Recalled:
     """Return the best records of all given spaces for a question."""
+    return _recall(txs, question, now, embedder) or Recalled()
+
+
+def recall_if_indexed(
+    txs: Sequence[Tx], question: RecallQuestion, now: int, embedder: records.Embedder | None
+) -> Recalled | None:
+    """Return the same; None when records must be indexed first, or wait for a local embedder. A
+    search learns both from a statement that it needs anyway."""
+    return _recall(txs, question, now, embedder, if_indexed=True)
+
+
+def _recall(
+    txs: Sequence[Tx],
+    question: RecallQuestion,
+    now: int,
+    embedder: records.Embedder | None,
+    if_indexed: bool = False,
+) -> Recalled | None:
     words: dict[str, str] = {}
     for word in recall_ranking.subject_terms(question.query):
         words.setdefault(terms.stem(word), word)
@@ -97,11 +116,14 @@ def recall(
         return Recalled(notes=("the question has no words to search for",))
     vector, notes = _embed_question(embedder, question.query)
     known = [tx.frequencies(list(words)) for tx in txs]
+    local = embedder is not None and embedder.local
+    if if_indexed and any(one.outdated or (one.unembedded and local) for one in known):
+        return None
     asked = _prepare_question(question.query, words, known, embedder if vector else None, now)
     found: list[_FoundCandidate] = []
     for tx, frequencies in zip(txs, known, strict=True):
         if vector and embedder:
-            maker = index_steps.embedder_id(tx)
+            maker = frequencies.embedder
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
             notes += (_OTHER_EMBEDDER,) if maker not in ("", embedder.id) else ()
         near = _find_candidates(tx, asked, question, frequencies.entries)
@@ -180,10 +202,10 @@ def _find_candidates(
     )
     depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
     filters = _build_filters(tx, question)
-    matched = index_sql.find_candidates(tx, asked.searched, depth, filters, bool(asked.vector))
+    matched = index_sql.find_candidates(tx, asked.searched, depth, filters, asked.vector)
     if len(matched) < depth and len(asked.searched) < len(asked.stems) and _is_filtered(question):
         # A filter may leave only entries with the common words.
-        matched = index_sql.find_candidates(tx, asked.stems, depth, filters, bool(asked.vector))
+        matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
@@ -193,29 +215,13 @@ def _find_candidates(
         asked.ranking, [item.candidate for item in found], entries
     ):
         known = {_record_key(item.matched) for item in found}
-        for item, cosine in _find_by_meaning(tx, asked.vector, filters):
+        near_records = index_steps_nearest.find_near_records(
+            tx, asked.vector, filters, recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING
+        )
+        for item, cosine in near_records:
             if _record_key(item) not in known:
                 found.append(_make_candidate(tx, item, asked, cosine))
     return found
-
-
-def _find_by_meaning(
-    tx: Tx, vector: bytes, filters: Mapping[str, Sequence[Any]]
-) -> list[tuple[IndexMatch, float]]:
-    """Return the nearest entries that pass the filters.
-
-    The nearest of all are filtered first, which is enough for most filters; else only entries that
-    pass them are compared.
-    """
-    found: list[tuple[IndexMatch, float]] = []
-    for among in (None, filters):
-        near = index_steps.find_nearest(tx, vector, recall_ranking.LOOKED_AT, among)
-        close = [entry for entry, cosine in near.items() if cosine >= recall_ranking.LEAST_MEANING]
-        through = index_sql.filter_entries(tx, close, filters)
-        found = [(through[entry], near[entry]) for entry in close if entry in through]
-        if len(found) >= recall_ranking.BY_MEANING or len(close) < recall_ranking.BY_MEANING:
-            break
-    return found[: recall_ranking.BY_MEANING]
 
 
 def _record_key(item: IndexMatch) -> tuple[str, str, int]:
@@ -257,10 +263,12 @@ def _rank_hits(
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
     best = order[: question.limit * 3 // 2 + 5]
     loaded: dict[int, steps_hits.LoadedHit] = {}
+    chosen = [found[place].matched for place in best]
+    everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})
     for tx in {id(found[place].tx): found[place].tx for place in best}.values():
         places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
         mine = [found[place].matched for place in places.values()]
-        read = steps_hits.load_hits(tx, mine, question, asked.stems, now)
+        read = steps_hits.load_hits(tx, mine, question, asked.stems, now, everywhere)
         loaded.update({places[entry]: one for entry, one in read.items()})
     best = [place for place in best if place in loaded]
     nudged = [scores[place] * loaded[place].nudge for place in best]

@@ -8,7 +8,6 @@ from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
-from ..links import sql as links_sql
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..procedures import sql as procedures_sql
@@ -33,27 +32,37 @@ class LoadedHit(NamedTuple):
 
 
 def load_hits(
-    tx: Tx, found: Sequence[IndexMatch], question: RecallQuestion, searched: Sequence[str], now: int
+    tx: Tx,
+    found: Sequence[IndexMatch],
+    question: RecallQuestion,
+    searched: Sequence[str],
+    now: int,
+    everywhere: Sequence[str] = (),
 ) -> dict[int, LoadedHit]:
-    """Load the hits of index matches by entry number; missing records are left out."""
+    """Load the hits of index matches by entry number; missing records are left out. `everywhere`
+    are the memories of the matches in all spaces, so that each asks the same."""
     current = [item.ref for item in found if item.source == "memory" and not item.seq]
+    current = list(everywhere) if current and everywhere else current
     earlier = {(item.ref, item.seq) for item in found if item.source == "memory" and item.seq}
     held = memory_sql.load_sketches(tx, current)
     before = memory_sql.load_earlier_sketches(tx, earlier) if earlier else {}
     hits: dict[int, LoadedHit] = {}
+    kept = _load_messages(tx, found, question.around)
     for item in found:
         if item.source == "memory":
             sketch = before.get((item.ref, item.seq)) if item.seq else held.get(item.ref)
             one = _load_memory(sketch, now)
+            if one and sketch and sketch.against and sketch.status in IN_USE:
+                one = one._replace(hit=_add_contradictions(one.hit, sketch.against.split()))
         elif item.source == "message":
-            one = _load_message(tx, item, question, searched)
+            one = _load_message(kept[item.ref, item.seq], item, searched)
         elif item.source == "document":
             one = _load_document(tx, item, searched)
         else:
             one = _load_experience(tx, item)
         if one:
             hits[item.entry] = one
-    return _with_contradictions(tx, _with_successors(tx, hits))
+    return _with_successors(tx, hits)
 
 
 def _load_memory(memory: memory_sql.MemorySketch | None, now: int) -> LoadedHit | None:
@@ -71,17 +80,31 @@ def _load_memory(memory: memory_sql.MemorySketch | None, now: int) -> LoadedHit 
         status=memory.status,
         trust=memory.label,
         at=memory.valid_from,
-        freshness="unchecked" if memory.claims and memory.layer != "user" else "",
+        # Until they are checked: see `mark_freshness`.
+        freshness=memory.claims if memory.claims and memory.layer != "user" else "",
     )
     stated = memory.text if memory.label in TRUSTED_ORIGINS else ""
     return LoadedHit(hit, lifecycle.nudge(memory.label, memory.status, strong), stated)
 
 
+def _load_messages(
+    tx: Tx, found: Sequence[IndexMatch], around: int
+) -> dict[tuple[str, int], list[archive_sql.MessageRow]]:
+    """Load the messages of all hits, with those around each, in one statement."""
+    places = [(item.ref, item.seq) for item in found if item.source == "message"]
+    wanted = {(ref, seq + step) for ref, seq in places for step in range(-around, around + 1)}
+    rows = archive_sql.messages_at(tx, sorted(wanted))
+    return {
+        (ref, seq): [
+            rows[ref, at] for at in range(seq - around, seq + around + 1) if (ref, at) in rows
+        ]
+        for ref, seq in places
+    }
+
+
 def _load_message(
-    tx: Tx, item: IndexMatch, question: RecallQuestion, searched: Sequence[str]
+    rows: Sequence[archive_sql.MessageRow], item: IndexMatch, searched: Sequence[str]
 ) -> LoadedHit | None:
-    around = question.around
-    rows = archive_sql.messages(tx, item.ref, item.seq - around, item.seq + around)
     texts = {row.seq: messages.searchable_text(_parse_message(row)) for row in rows}
     (row,) = [row for row in rows if row.seq == item.seq] or (None,)
     if row is None:
@@ -175,25 +198,6 @@ def _with_successors(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedH
             address = f"memory://{newer[loaded.hit.id]}"
             found[entry] = loaded._replace(hit=loaded.hit._replace(outdated_by=address))
     return found
-
-
-def _with_contradictions(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedHit]:
-    """Add to hits the ids of records in use that contradict them."""
-    ids = memory_ids([loaded.hit for loaded in hits.values()])
-    pairs = [(link.source, link.target) for link in links_sql.find_touching(tx, ids, "contradicts")]
-    if not pairs:
-        return dict(hits)
-    known = memory_sql.load_sketches(tx, sorted({id for pair in pairs for id in pair}))
-    used = {id for id, one in known.items() if one.status in IN_USE}
-    against: dict[str, list[str]] = {}
-    for one, other in pairs:
-        if {one, other} <= used:
-            against.setdefault(one, []).append(other)
-            against.setdefault(other, []).append(one)
-    return {
-        entry: loaded._replace(hit=_add_contradictions(loaded.hit, against.get(loaded.hit.id, ())))
-        for entry, loaded in hits.items()
-    }
 
 
 def _add_contradictions(hit: Hit, others: Sequence[str]) -> Hit:

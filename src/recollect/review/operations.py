@@ -30,7 +30,7 @@ def review(
     reason: str = "",
     limit: int = 50,
 ) -> tuple[ReviewItem, ...]:
-    """Review what waits for you: proposed, imported, contradicting and stale memories.
+    """Answer what waits for you: proposed, imported and stale memories.
 
     id: only this memory, by its id or the beginning of it
     kind: only this kind, or procedure

@@ -1,4 +1,6 @@
-"""Command lines with a password: a table of programs and the position of the password.
+"""Places that hold a secret: headers and addresses, and command lines with a password.
+
+Tables of patterns: what stands before a secret, and programs with the position of the password.
 
 Most option letters mean something else to other programs (`mkdir -p`, `ssh -p 22`, `docker run -p
 80:80`), so each option is tied to its program. `secrets.rules` decides whether the value is a
@@ -25,7 +27,7 @@ _BARE = _NOT_YET + r"((?:[^\s\"'`\\|;<>()&,]|[&,](?![&,\s\"'`])|\\(?![nrt\"'\s])
 _VALUE = rf"(?:\\*\"{_IN_DOUBLE}|\\*'{_IN_SINGLE}|{_BARE})"
 _OF_USER = (
     rf"(?:\\*\"[^\":\n]{{0,64}}:{_IN_DOUBLE}|\\*'[^':\n]{{0,64}}:{_IN_SINGLE}"
-    rf"|[^\s:\"'`]{{0,64}}:{_BARE})"
+    rf"|[^\s:\"'`]{{0,64}}:[\"']?{_BARE})"
 )
 """A user name, a colon and a password."""
 
@@ -161,7 +163,7 @@ _SEVERAL = {
 
 
 @cache
-def programs() -> dict[str, str]:
+def programs() -> dict[bytes, str]:
     """Map each program, as a whole word, to the text that its pattern begins with. The word may
     have the letter of an escaped line end (`\\n`) before it.
 
@@ -169,9 +171,79 @@ def programs() -> dict[str, str]:
     text.
     """
     return {
-        escaped + name + ending: hint
+        (escaped + name + ending).encode(): hint
         for hint in COMMANDS
         for name in _SEVERAL.get(hint, hint).split()
         for ending in ("", ".exe")
         for escaped in ("", "n", "r", "t")
     }
+
+
+# ---------------------------------------------------------------------------------------------
+# Headers and addresses
+
+_CONNECTION = r"[^;\n\"']{1,64};\s?(?:password|pwd)=([^\s;\"'<>]{3,128})"
+
+CONTEXTS = (
+    (
+        "webhook",
+        "hook",
+        r"hook(?:s\.slack\.com/[a-z]{4,12}/|s\.zapier\.com/hooks/catch/|s/|(?:b2)?/(?:send\?key=)?)"
+        r"([\w%@/-]{20,})",
+    ),
+    ("signed-url", "sig=", r"(?i)(?<=[?&-])sig=([\w%/+=-]{40,})"),
+    ("signed-url", "signature=", r"(?i)(?<=[?&-])signature=([\w%/+=-]{40,})"),
+    ("device-token", "thingsboard.", r"thingsboard\.(?:cloud|io)/api/v1/(\w{20})(?=/)"),
+    (
+        "url-password",
+        "://",
+        # A redacted user name contains a colon of its own.
+        r"://(?:[^\s:/@'\"`<>\\\[]|\[REDACTED:[\w-]{1,40}\]){0,99}:([^\s/?'\"`<>\\]{1,256})@"
+        r"(?!sha256:)[\w[$%.-]",
+    ),
+    ("bearer-token", "bearer", r"(?i)(?<!\w)bearer[ :]\s{0,4}([\w.~+/=-]{16,})"),
+    ("basic-auth", "basic ", r"(?i)(?<!\w)basic\s{1,4}([\w+/]{8,}={0,2})"),
+    (
+        "authorization",
+        "authorization",
+        r"(?i)authorization(?:\\*[\"']\s{0,4}[:=,]|\s{0,4}[:=])\s{0,4}\\*[\"']?"
+        r"(?:[a-z][\w-]{1,15} {1,4})?(?=[^\s\"']{0,64}\d)([^\s\"'\\,;$<{(][^\s\"'\\,;]{7,})",
+    ),
+    (
+        "passphrase",
+        "pass",
+        r"(?i)pass(?:word|wort|phrase|code|wd)[ \t]{0,4}[:=][ \t]{0,4}"
+        r"((?:[a-z]{2,12}[ -]){3,9}[a-z]{2,12})(?=[ \t]{0,9}(?:[\r\n]|\Z))",
+    ),
+    ("password", "user id=", r"(?i)user id=" + _CONNECTION),
+    ("password", "uid=", r"(?i)uid=" + _CONNECTION),
+    (
+        "password",
+        "identified",
+        r"(?i)identified\s{1,4}(?:with\s\S{1,40}\s)?by\s{1,4}'([^'\n]{4,128})'",
+    ),
+    (
+        "password",
+        "credential(",
+        r"(?i)credential\(\s{0,9}\"[^\"\n]{0,99}\"\s{0,9},\s{0,9}\"([^\"\n]{4,99})\"",
+    ),
+    ("password", ":5432:", r":5432:[\w*-]{1,64}:[\w.*-]{1,64}:([^\s:]{3,128})(?!\S)"),
+    ("vault-key", "unseal", r"unseal\s{1,4}([\w+/]{40,}={0,2})"),
+    ("reporter-id", "reporter_id", r"(?i)reporter_id\W{1,4}([\da-f]{64})"),
+    ("sidekiq-key", "contribsys", r"(?i)contribsys__com\W{1,4}([\da-f]{8}:[\da-f]{8})\b"),
+    ("token", "wandb login", r"wandb login(?:\s--?\w+)?\s{1,4}(\w{40})"),
+    ("token", "snyk auth", r"snyk auth\s{1,4}(\w[\w-]{35})"),
+    ("token", "authtoken ", r"authtoken\s{1,4}(\w{40,})"),
+    (
+        "password-hash",
+        "$",
+        r"(?<![\w$])(\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1)\$[\w./$,=+-]{20,}"
+        r"|\$krb5\w{2,9}\$[\w./$,=+*@:-]{20,})",
+    ),
+    (
+        "password-hash",
+        "pbkdf2",
+        r"(pbkdf2[_:]sha\d{1,3}[$:]\d{3,9}[$:][\w./+]{4,64}[$:][\w./+=]{20,})",
+    ),
+)
+"""Type, a text in lower case, and a pattern that begins with it; its group is the secret."""

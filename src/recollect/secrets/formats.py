@@ -1,5 +1,5 @@
-"""The published formats of secrets: tokens of each issuer, and secrets in headers and addresses.
-Command lines are in `secrets.commands`.
+"""The published formats of tokens, of each issuer. Secrets in headers, addresses and command lines
+are in `secrets.commands`.
 
 Tables of patterns only. `secrets.rules` decides whether a match is a real secret or an example;
 `secrets.search` applies them.
@@ -197,73 +197,6 @@ SHAPED = (
     ),
 )
 """Type, a text and a pattern that a long run must contain, and the whole pattern."""
-
-_CONNECTION = r"[^;\n\"']{1,64};\s?(?:password|pwd)=([^\s;\"'<>]{3,128})"
-
-CONTEXTS = (
-    (
-        "webhook",
-        "hook",
-        r"hook(?:s\.slack\.com/[a-z]{4,12}/|s\.zapier\.com/hooks/catch/|s/|(?:b2)?/(?:send\?key=)?)"
-        r"([\w%@/-]{20,})",
-    ),
-    ("signed-url", "sig=", r"(?i)(?<=[?&-])sig=([\w%/+=-]{40,})"),
-    ("signed-url", "signature=", r"(?i)(?<=[?&-])signature=([\w%/+=-]{40,})"),
-    ("device-token", "thingsboard.", r"thingsboard\.(?:cloud|io)/api/v1/(\w{20})(?=/)"),
-    (
-        "url-password",
-        "://",
-        # A redacted user name contains a colon of its own.
-        r"://(?:[^\s:/@'\"`<>\\\[]|\[REDACTED:[\w-]{1,40}\]){0,99}:([^\s/?'\"`<>\\]{1,256})@"
-        r"(?!sha256:)[\w[$%.-]",
-    ),
-    ("bearer-token", "bearer", r"(?i)(?<!\w)bearer[ :]\s{0,4}([\w.~+/=-]{16,})"),
-    ("basic-auth", "basic ", r"(?i)(?<!\w)basic\s{1,4}([\w+/]{8,}={0,2})"),
-    (
-        "authorization",
-        "authorization",
-        r"(?i)authorization(?:\\*[\"']\s{0,4}[:=,]|\s{0,4}[:=])\s{0,4}\\*[\"']?"
-        r"(?:[a-z][\w-]{1,15} {1,4})?(?=[^\s\"']{0,64}\d)([^\s\"'\\,;$<{(][^\s\"'\\,;]{7,})",
-    ),
-    (
-        "passphrase",
-        "pass",
-        r"(?i)pass(?:word|wort|phrase|code|wd)[ \t]{0,4}[:=][ \t]{0,4}"
-        r"((?:[a-z]{2,12}[ -]){3,9}[a-z]{2,12})(?=[ \t]{0,9}(?:[\r\n]|\Z))",
-    ),
-    ("password", "user id=", r"(?i)user id=" + _CONNECTION),
-    ("password", "uid=", r"(?i)uid=" + _CONNECTION),
-    (
-        "password",
-        "identified",
-        r"(?i)identified\s{1,4}(?:with\s\S{1,40}\s)?by\s{1,4}'([^'\n]{4,128})'",
-    ),
-    (
-        "password",
-        "credential(",
-        r"(?i)credential\(\s{0,9}\"[^\"\n]{0,99}\"\s{0,9},\s{0,9}\"([^\"\n]{4,99})\"",
-    ),
-    ("password", ":5432:", r":5432:[\w*-]{1,64}:[\w.*-]{1,64}:([^\s:]{3,128})(?!\S)"),
-    ("vault-key", "unseal", r"unseal\s{1,4}([\w+/]{40,}={0,2})"),
-    ("reporter-id", "reporter_id", r"(?i)reporter_id\W{1,4}([\da-f]{64})"),
-    ("sidekiq-key", "contribsys", r"(?i)contribsys__com\W{1,4}([\da-f]{8}:[\da-f]{8})\b"),
-    ("token", "wandb login", r"wandb login(?:\s--?\w+)?\s{1,4}(\w{40})"),
-    ("token", "snyk auth", r"snyk auth\s{1,4}(\w[\w-]{35})"),
-    ("token", "authtoken ", r"authtoken\s{1,4}(\w{40,})"),
-    (
-        "password-hash",
-        "$",
-        r"(?<![\w$])(\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1)\$[\w./$,=+-]{20,}"
-        r"|\$krb5\w{2,9}\$[\w./$,=+*@:-]{20,})",
-    ),
-    (
-        "password-hash",
-        "pbkdf2",
-        r"(pbkdf2[_:]sha\d{1,3}[$:]\d{3,9}[$:][\w./+]{4,64}[$:][\w./+=]{20,})",
-    ),
-)
-"""Type, a text in lower case, and a pattern that begins with it; its group is the secret."""
-
 
 _UUID = "[\\da-f]{8}-(?:[\\da-f]{4}-){3}[\\da-f]{12}"
 _OWN_ID = "(?:toolu|call|msg|req|ws|fc|rs)_(?:bdrk_|vrtx_)?(?!{prefixes})[\\dA-Za-z]{{22,56}}"

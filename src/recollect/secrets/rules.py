@@ -246,7 +246,7 @@ def _refers(value: str) -> bool:
 
 
 def is_secret_in(context: str, value: str) -> bool:
-    """Check whether a value in one of the places of `formats.CONTEXTS` is a secret."""
+    """Check whether a value in one of the places of `commands.CONTEXTS` is a secret."""
     if context == "basic-auth":
         return is_basic(value)
     if context == "passphrase":

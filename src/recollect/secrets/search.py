@@ -12,21 +12,19 @@ was found. Each place is tried a bounded number of times.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from functools import cache
 
 from ..text import terms
 from . import commands, escapes, formats, rules
 from .assignments import NAME_ENDS, SECRET_TYPES, Places, Span, find_assigned
-
-_UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
-"""Invisible characters that may stand between those of a secret."""
 
 _BLOCK_HINTS = ("-----begin ", "private-lines: ")
 _MANIFEST_HINT = "kind:"
 _COOKIE_HINT = "cookie"
 _HINTS = frozenset(
     (
-        *(hint for _, hint, _ in formats.CONTEXTS),
+        *(hint for _, hint, _ in commands.CONTEXTS),
         *NAME_ENDS,
         *_BLOCK_HINTS,
         _MANIFEST_HINT,
@@ -66,30 +64,31 @@ def find_secrets(text: str) -> list[Span]:
     return [(start, end, type_) for start, end, _, type_ in merged]
 
 
-def _found(text: str) -> Iterator[Span]:
-    """Yield everything that looks like a secret, also after and around escape sequences."""
-    yield from _seen(text)
+def _found(text: str, depth: int = 0) -> Iterator[Span]:
+    """Yield everything that looks like a secret, also in what the text encodes or hides."""
+    runs = yield from _seen(text)
     sequences = escapes.find_sequences(text)
     masked = escapes.mask_sequences(text, sequences)
     if masked is not text:
-        yield from _tokens(masked, _shadow_and_classes(masked)[1])
-    for plain in escapes.strip_sequences(text, sequences):
-        for start, end, type_ in _seen(plain.text):
-            yield plain.place(start), plain.place(end - 1) + 1, type_
+        yield from _tokens(masked, _runs(masked, _shadow_and_classes(masked)[1]))
+    for view in escapes.views(text, escapes.find_edits(text, sequences)):
+        for start, end, type_ in _seen(view.text):
+            yield *view.place(start, end), type_
+    if depth < _DEEPEST and runs:
+        yield from _encoded(text, runs, depth)
 
 
-def _seen(text: str) -> Iterator[Span]:
-    """Yield what looks like a secret in the text as it is, the most specific rules first."""
+def _seen(text: str) -> Generator[Span, None, Collection[str]]:
+    """Yield what looks like a secret in the text as it is, the most specific rules first; return
+    its long runs of token characters."""
     shadow, classes = _shadow_and_classes(text)
     lower = shadow.lower()
     places = _find_hints(lower)
     if not places.keys().isdisjoint(_BLOCK_HINTS):
         yield from _key_blocks(text, places)
-    if _RUN in classes:
-        yield from _tokens(text, classes)
+    runs = _runs(text, classes)
+    yield from _tokens(text, runs)
     yield from _broken_tokens(text, classes)
-    if not text.isascii():
-        yield from _interspersed(text)
     if places:
         if _MANIFEST_HINT in places:
             yield from _manifests(text, places[_MANIFEST_HINT])
@@ -99,6 +98,7 @@ def _seen(text: str) -> Iterator[Span]:
             yield from _cookies(text, places[_COOKIE_HINT])
     if "|" in text and "--" in text:
         yield from _tables(text)
+    return runs
 
 
 def _shadow_and_classes(text: str) -> tuple[str, str]:
@@ -108,12 +108,46 @@ def _shadow_and_classes(text: str) -> tuple[str, str]:
     return text if text.isascii() else shadow.decode("ascii"), classes
 
 
+_INSIDE = {
+    "auth": ("authorization", "authtoken "),
+    "cred": ("credential(",),
+    "=": ("sig=", "signature=", "uid=", "user id="),
+    ":": ("kind:", "://", ":5432:", "thingsboard."),
+}
+"""Hints that contain another one, which is looked for first."""
+
+_WHOLE_WORDS = {
+    b"identified": "identified",
+    b"unseal": "unseal",
+    b"wandb": "wandb login",
+    b"snyk": "snyk auth",
+    b"private-lines": "private-lines: ",
+}
+_FIRST = tuple(
+    (hint, _INSIDE.get(hint, ()))
+    for hint in sorted(
+        _HINTS.union(_INSIDE).difference(*_INSIDE.values(), _WHOLE_WORDS.values()), key=len
+    )
+)
+
+
 def _find_hints(lower: str) -> Places:
     """Return where each hint occurs in a text in lower case."""
-    programs = commands.programs()
-    words = {word.decode() for word in terms.split_bytes(lower)}
-    hints = _HINTS.union([programs[word] for word in words & programs.keys()])
-    return {hint: _find_all(lower, hint) for hint in hints if hint in lower}
+    words = _programs().keys() & terms.split_bytes(lower)
+    found = {hint: _find_all(lower, hint) for hint in [_programs()[word] for word in words]}
+    for hint, longer in _FIRST:
+        if hint in lower:
+            for one in longer:
+                found[one] = _find_all(lower, one)
+            if hint in _HINTS:
+                found[hint] = _find_all(lower, hint)
+    return {hint: places for hint, places in found.items() if places}
+
+
+@cache
+def _programs() -> dict[bytes, str]:
+    """Map whole words to the hints that they are part of."""
+    return {**commands.programs(), **_WHOLE_WORDS}
 
 
 def _find_all(haystack: str, needle: str) -> list[int]:
@@ -128,7 +162,7 @@ def _find_all(haystack: str, needle: str) -> list[int]:
 
 def _in_contexts(text: str, places: Places) -> Iterator[Span]:
     """Yield the secrets in commands, headers and addresses."""
-    for type_, hint, pattern in formats.CONTEXTS:
+    for type_, hint, pattern in commands.CONTEXTS:
         for match in _matches(pattern, text, places[hint]) if hint in places else ():
             group = match.lastindex or 0
             if rules.is_secret_in(type_, match[group]):
@@ -164,12 +198,9 @@ _BREAK = (
 _REACH = 400
 
 
-def _tokens(text: str, classes: str) -> Iterator[Span]:
-    """Yield tokens with an issuer's prefix.
-
-    Each has a long run of token characters: only those runs, with the text before them, are
-    searched for the many prefixes. They are a small part of most texts.
-    """
+def _runs(text: str, classes: str) -> Collection[str]:
+    """Return the long runs of token characters, each with the text before it: a small part of most
+    texts. Each token has one."""
     runs: set[str] = set()
     start = classes.find(_RUN)
     while start >= 0:
@@ -180,9 +211,14 @@ def _tokens(text: str, classes: str) -> Iterator[Span]:
         runs.add(text[max(0, begun - 1) : end])  # with the backslash of an escaped line end
         start = classes.find(_RUN, end)
     telling = rules.compile_pattern(_TELLING).search
-    long = "\n".join([run for run in runs if telling(run)])
-    if not long:
+    return [run for run in runs if telling(run)]
+
+
+def _tokens(text: str, runs: Collection[str]) -> Iterator[Span]:
+    """Yield tokens with an issuer's prefix: only the runs are searched for the many prefixes."""
+    if not runs:
         return
+    long = "\n".join(runs)
     for prefix, type_, body in formats.find_prefixes(long):
         regex, at = rules.bounded_pattern(prefix, body), text.find(prefix)
         while at >= 0:
@@ -222,7 +258,7 @@ def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
             pieces.append((end, start, ""))
         end = max(end, stop)
     joined = "".join([text[start:stop] + gap for start, stop, gap in pieces])
-    found = list(_tokens(joined, _shadow_and_classes(joined)[1]))
+    found = list(_tokens(joined, _runs(joined, _shadow_and_classes(joined)[1])))
     if found:
         kept = [at for start, stop, gap in pieces for at in range(start, stop + len(gap))]
         yield from _spread(found, kept)
@@ -236,18 +272,29 @@ def _spread(found: Iterable[Span], kept: Sequence[int]) -> Iterator[Span]:
             yield kept[start], kept[end - 1] + 1, type_
 
 
-def _interspersed(text: str) -> Iterator[Span]:
-    """Yield secrets with invisible characters in between."""
-    if not any(character in text for character in _UNSEEN):
-        return
-    unseen = rules.compile_pattern(f"[{_UNSEEN}]")
-    joined = unseen.sub("", text)
-    shadow, classes = _shadow_and_classes(joined)
-    lower = shadow.lower()
-    found = [*_tokens(joined, classes), *find_assigned(joined, lower, _find_hints(lower))]
-    if found:
-        kept = [at for at, character in enumerate(text) if character not in _UNSEEN]
-        yield from _spread(found, kept)
+_DEEPEST = 2
+"""How often encoded text may itself be encoded."""
+
+_BASE64 = r"[\w+/-]{20,}+(?:\r?\n[ \t]{0,16}[\w+/-]{16,}+)*+={0,2}"
+_ENCODED = (
+    r"(?<![\w+/-])(?:(?:[A-Za-f][\w+/-]{3}){5,}[\w+/-]{0,3}|(?:[2-7][\da-fA-F]){16,})(?![\w+/-])"
+)
+"""What may decode to ASCII: in base 64 the first of four characters has a clear highest bit."""
+
+
+def _encoded(text: str, runs: Collection[str], depth: int) -> Iterator[Span]:
+    """Yield base 64 and hexadecimal runs that decode to a text with a secret."""
+    pieces = rules.compile_pattern(_ENCODED).findall("\n".join(runs))
+    for piece in {piece for piece in pieces if escapes.decode_run(piece[:40])}:
+        at = text.find(piece)
+        while at >= 0:
+            match = rules.compile_pattern(_BASE64).match(text, at)
+            end = match.end() if match else at + 1
+            if match and (plain := escapes.decode_run(match[0])):
+                type_ = next((type_ for _, _, type_ in _found(plain, depth + 1)), "")
+                if type_:
+                    yield at, end, type_
+            at = text.find(piece, end)
 
 
 # ---------------------------------------------------------------------------------------------

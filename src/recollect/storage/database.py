@@ -46,11 +46,37 @@ MATCH_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
 
 
 class StemFrequencies(NamedTuple):
-    """Number of entries, average number of stems, and the number of entries with each stem."""
+    """Number of entries, average number of stems, and the number of entries with each stem; and the
+    state of the index, which every search needs."""
 
     entries: int
     average: float
     holding: dict[str, int]
+    embedder: str = ""
+    """The embedder of the vectors; empty without vectors."""
+    outdated: bool = False
+    """Whether records must be indexed again."""
+    unembedded: bool = False
+    """Whether an entry has no vector yet."""
+    blocks: bool = True
+    """Whether vectors are in blocks, and not only in the engine's own index."""
+
+
+class IndexedRecord(NamedTuple):
+    """A part of a record as it is indexed: the columns of its entry, its stems, and its facets."""
+
+    source: str
+    ref: str
+    kind: str
+    layer: str
+    owner: str
+    status: str
+    label: str
+    seq: int
+    at: int
+    part: int
+    stems: str
+    facets: tuple[tuple[str, str], ...] = ()
 
 
 class Tx(Protocol):
@@ -74,8 +100,13 @@ class Tx(Protocol):
     def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
         """Insert rows into a table of this space, each in the order of the columns."""
 
-    def new_entries(self, count: int) -> Sequence[int]:
-        """Return ids for new entries of the search index, in order."""
+    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+        """Run a query that the other spaces of this read run too: an engine may answer all of them
+        at once."""
+
+    def add_entries(self, records: Sequence[IndexedRecord]) -> None:
+        """Add entries to the search index, with words and facets, and queue the first part of each
+        record for a vector."""
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         """Index the stems of entries, given by id."""
@@ -91,10 +122,11 @@ class Tx(Protocol):
         params: Params,
         *,
         exact: bool = True,
-        vectors: bool = False,
+        vector: bytes = b"",
     ) -> list[IndexMatch]:
         """Return the best entries `e` with any of the stems that fulfil the SQL `where`, with their
-        `vectors` if wanted. Without `exact`, filter the best `limit` only, which is faster."""
+        vectors if a `vector` is compared with them. Without `exact`, filter the best `limit` only,
+        which is faster."""
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params
@@ -105,15 +137,32 @@ class Tx(Protocol):
         """Count the entries with each stem; approximate in a large store."""
 
     finds_nearest: bool
-    """Whether the engine itself searches vectors: then `point` adds them and `nearest` queries
-    them."""
+    """Whether the engine itself searches vectors: then `add_vectors` adds them and `nearest`
+    queries them."""
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Add the stored vectors of these entries to the engine's vector index."""
 
-    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
-        """Return the entries with the nearest vectors in the engine's index: approximate without
-        `where`, exact among the entries `e` that fulfil it."""
+    def nearest(
+        self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
+    ) -> list[IndexMatch]:
+        """Return entries `e` with their vectors, by the engine's index: of the nearest ones those
+        that fulfil `where`, or with `exact` the nearest among all that fulfil it."""
+
+
+class ServerStatement(NamedTuple):
+    """An SQL statement that sets up a server, and what it is for."""
+
+    sql: str
+    purpose: str
+
+
+class ServerMember(NamedTuple):
+    """A role that may read a space on a server, and write it if `writes`."""
+
+    space: str
+    role: str
+    writes: bool
 
 
 class EngineHealth(NamedTuple):
@@ -125,6 +174,22 @@ class EngineHealth(NamedTuple):
     durability: str
     size: int
     problems: tuple[str, ...]
+
+
+class Server(Protocol):
+    """The roles and memberships of a database server."""
+
+    def setup(self, owner: str, members: Sequence[str], apply: bool) -> tuple[ServerStatement, ...]:
+        """Return the statements that set up the server; with `apply`, run those of the owner."""
+
+    def grant(self, role: str, space: str, writes: bool) -> None:
+        """Make a role a member of a space."""
+
+    def revoke(self, role: str, space: str) -> bool:
+        """End a membership; return whether there was one."""
+
+    def members(self) -> list[ServerMember]:
+        """Return who is a member of which space."""
 
 
 class Database(Protocol):
@@ -147,6 +212,12 @@ class Database(Protocol):
     def write(self, work: Callable[[Tx], Result]) -> Result:
         """Run work and commit it durably; on any error everything is rolled back."""
 
+    def read_and_write(
+        self, look: Callable[[Tx], Any], work: Callable[[Tx, Any], Result]
+    ) -> Result:
+        """Look up what a write needs, then write. An engine with one writer looks before it takes
+        the lock, so that `work` must check again what may have changed."""
+
     def note(self, work: Callable[[Tx], Any]) -> bool:
         """Run work that may be lost (usage counts): never wait long, never fail the caller; return
         whether it was kept."""
@@ -160,11 +231,14 @@ class Database(Protocol):
     def adopt(self, work: Callable[[Tx], Result]) -> Result:
         """Make a foreign store the user's own, after `work` has inspected it."""
 
+    def server(self) -> Server:
+        """Return the roles of a server; raise Refused for an engine without any."""
+
     def health(self, deep: bool = False) -> EngineHealth:
         """Return the engine's state; with `deep`, read all pages and indexes."""
 
     def close(self) -> None:
-        """Close the connections of this thread."""
+        """Close the connections of this thread, or those that no thread uses."""
 
 
 def placeholders(name: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:

@@ -25,6 +25,7 @@ MIGRATIONS = (
     "0011_findings",
     "0012_moments",
     "0013_review",
+    "0015_scale",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

@@ -1,65 +1,57 @@
 """PostgreSQL: the same store for teams, many spaces in one database.
 
-Every transaction sets its space (row-level security hides the others), and a deadlock is retried.
-The driver is imported at first use.
+Every statement binds its space, and row-level security shows a role only the spaces it is a member
+of. A deadlock and a lost connection are retried; whether a commit was done when its answer was
+lost is asked of the server.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import re
 import time
 from collections.abc import Callable
 from threading import local
 from typing import TYPE_CHECKING, Any
 
-from ..errors import (
-    Refused,
-    StoreBusy,
-    StoreError,
-    StoreFull,
-    StoreNewer,
-    StoreReadOnly,
-    Unavailable,
-)
-from . import migrate
-from .database import EngineHealth, Result, Row, Tx
-from .postgres_tx import SCHEMA, PostgresTx
+from ..errors import Refused, StoreBusy, StoreError, StoreNewer
+from . import migrate, postgres_schema
+from .database import EngineHealth, Result, Row, Server, Tx
+from .postgres_pool import hide_password, load_driver, pool_of, translate_error
+from .postgres_tx import Snapshot
 
 if TYPE_CHECKING:
     import psycopg
 
-_MIGRATION_LOCK = 0x5245434F
-# With pgvector on the server, and the right to create it, HNSW searches the vectors.
-_USE_PGVECTOR = """
-DO $$
-BEGIN
-  IF EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') THEN
-    CREATE EXTENSION IF NOT EXISTS vector;
-  END IF;
-EXCEPTION WHEN insufficient_privilege THEN
-  RAISE NOTICE 'pgvector is there, but this role may not create it';
-END $$;
-DO $$
-BEGIN
-  IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') THEN
-    ALTER TABLE vectors ADD COLUMN IF NOT EXISTS direction vector;
-  END IF;
-END $$
-"""
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+class _UnknownCommit(Exception):
+    """The connection was lost while the server answered a COMMIT."""
+
+    def __init__(self, transaction: str, result: Any) -> None:
+        self.transaction = transaction
+        self.result = result
+
+
+class _LostConnection(Exception):
+    """The connection was lost before the COMMIT: nothing was changed."""
 
 
 class PostgresDatabase:
-    """A space in a PostgreSQL database. Each thread has its own connection."""
+    """A space in a PostgreSQL database. All threads share the connections of the process."""
 
     def __init__(self, url: str, space: str, kind: str, *, wait: float = 30.0) -> None:
         self.url = url
         self.space = space
         self._kind = kind
         self._wait = wait
-        self._local = local()
+        self._pool = pool_of(url)
         self._pid = os.getpid()
+        self._registered = False
+        self._finds_nearest = False
+        self._asynchronous = False
+        self._local = local()
         self.on_upgrade: Callable[[int], object] = bool
 
     def present(self) -> bool:
@@ -69,28 +61,46 @@ class PostgresDatabase:
         return migrate.is_current(self._local, self.read)
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
+        outer = self._pool.snapshot()
+        if outer is not None:
+            # The spaces of one call are read in one transaction. A second connection could wait
+            # for ever, when every thread holds one; and reading creates no space.
+            return work(outer.tx(self.space))
         return self._attempt(work, read_only=True)
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
+        outer = self._pool.snapshot()
+        if outer is not None and self._registered and not outer.read_only:
+            return work(outer.tx(self.space))
         return self._attempt(work, read_only=False)
+
+    def read_and_write(
+        self, look: Callable[[Tx], Any], work: Callable[[Tx, Any], Result]
+    ) -> Result:
+        return self.write(lambda tx: work(tx, look(tx)))
 
     def note(self, work: Callable[[Tx], Any]) -> bool:
         def quickly(tx: Tx) -> None:
-            tx.run("SET LOCAL synchronous_commit TO off; SET LOCAL lock_timeout TO '50ms'")
+            tx.run(
+                "SELECT set_config('synchronous_commit', 'off', true), "
+                "set_config('lock_timeout', '50ms', true)"
+            )
             work(tx)
 
         try:
-            self._transact(quickly, read_only=False)
-        except _driver().Error:
+            self._transact(quickly, read_only=False, wait=0.5)
+        except (load_driver().Error, _LostConnection, StoreBusy):
+            return False
+        except _UnknownCommit:
             return False
         return True
 
     def _attempt(self, work: Callable[[Tx], Result], *, read_only: bool) -> Result:
-        driver = _driver()
+        driver = load_driver()
         deadline = time.monotonic() + self._wait
         while True:
             try:
-                return self._transact(work, read_only=read_only)
+                return self._transact(work, read_only=read_only, wait=self._wait)
             except (
                 driver.errors.DeadlockDetected,
                 driver.errors.SerializationFailure,
@@ -101,65 +111,96 @@ class PostgresDatabase:
                         "other processes kept the store locked", where=self._place()
                     ) from error
                 time.sleep(random.uniform(0.001, 0.01))
+            except _LostConnection as error:
+                if time.monotonic() > deadline:
+                    raise self._translated(error.__cause__ or error) from error
+                self._pool.close_idle()
+                time.sleep(random.uniform(0.005, 0.02))
+            except _UnknownCommit as unknown:
+                if self._was_committed(unknown.transaction, deadline):
+                    result: Result = unknown.result
+                    return result
             except driver.Error as error:
-                self.close()
                 raise self._translated(error) from error
 
-    def _transact(self, work: Callable[[Tx], Result], *, read_only: bool) -> Result:
-        connection = self._connect()
-        with connection.transaction(), connection.cursor() as cursor:
-            isolation = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; "
-            cursor.execute(
-                (isolation if read_only else "")
-                + "SELECT set_config('recollect.space', "
-                + _literal(self.space)
-                + ", true)"
-            )
-            return work(PostgresTx(cursor, self.space, self._local.finds_nearest))
+    def _transact(self, work: Callable[[Tx], Result], *, read_only: bool, wait: float) -> Result:
+        """Run work in a transaction of a pooled connection."""
+        driver = load_driver()
+        connection = self._pool.take(wait, self._prepare)
+        snapshot: Snapshot | None = None
+        outer = self._pool.snapshot()
+        try:
+            self._register(connection)
+            cursor = connection.cursor()
+            cursor.execute(_BEGIN_READ if read_only else "BEGIN")
+            snapshot = Snapshot(cursor, read_only, self._finds_nearest)
+            if self._asynchronous and not read_only:
+                cursor.execute("SET LOCAL synchronous_commit TO on")
+            self._pool.current.snapshot = snapshot
+            result = work(snapshot.tx(self.space))
+            self._pool.current.snapshot = outer
+            self._commit(snapshot, result)
+            return result
+        except driver.Error as error:
+            if connection.closed:
+                raise _LostConnection from error
+            _roll_back(connection)
+            raise
+        except BaseException:
+            if not connection.closed:
+                _roll_back(connection)
+            raise
+        finally:
+            self._pool.current.snapshot = outer
+            self._pool.give_back(connection)
 
-    def _connect(self) -> psycopg.Connection[Row]:
-        if os.getpid() != self._pid:
+    def _commit(self, snapshot: Snapshot, result: object) -> None:
+        driver = load_driver()
+        if snapshot.read_only:
+            snapshot.cursor.execute("COMMIT")
+            return
+        transaction = snapshot.transaction_id()
+        try:
+            snapshot.cursor.execute("COMMIT")
+        except driver.Error as error:
+            if snapshot.cursor.connection.closed and transaction:
+                raise _UnknownCommit(transaction, result) from error
+            raise
+        if snapshot.cursor.statusmessage != "COMMIT":
             raise StoreError(
-                "this store was opened before a fork and cannot be used in the child",
-                hint="call recollect.open() again in the child process",
+                "the server rolled the transaction back: an earlier statement failed",
+                where=self._place(),
             )
-        connection: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
-        if connection is None or connection.closed:
-            connection = _driver().connect(self.url, autocommit=True)
-            try:
-                self._prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
-            self._local.connection = connection
-            self._local.finds_nearest = _finds_nearest(connection)
-        return connection
+
+    def _was_committed(self, transaction: str, deadline: float) -> bool:
+        """Ask the server what became of a transaction whose COMMIT was not answered."""
+        while True:
+            found = self._attempt(
+                lambda tx: tx.one(
+                    "SELECT pg_xact_status(CAST(:transaction AS xid8))",
+                    {"transaction": transaction},
+                ),
+                read_only=True,
+            )
+            state = found[0] if found else None
+            if state in ("committed", "aborted"):
+                return bool(state == "committed")
+            if state is None or time.monotonic() > deadline:
+                raise StoreError(
+                    "the connection was lost during a commit, and the server does not say whether "
+                    "it was done",
+                    where=self._place(),
+                    hint="look whether the change is there before you repeat it",
+                )
+            time.sleep(random.uniform(0.005, 0.02))
 
     def _prepare(self, connection: psycopg.Connection[Row]) -> None:
-        connection.execute(f"SET search_path TO {SCHEMA}, public; SET synchronous_commit TO on")
-        known = connection.execute(
-            "SELECT to_regclass('recollect.migrations') IS NOT NULL"
-        ).fetchone()
-        version = _version(connection) if known and known[0] else 0
+        """Check the version of the tables on a new connection, and upgrade them."""
+        version = postgres_schema.read_version(connection)
         if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
             raise migrate.OutdatedStore
         if version < migrate.LATEST:
-            upgrades = version > 0
-            if upgrades:
-                self.on_upgrade(0)
-            try:
-                version = self._migrate(connection)
-            except _driver().errors.InsufficientPrivilege as error:
-                raise StoreError(
-                    f"the tables are of an earlier version (schema {version}), which this role may "
-                    "not change"
-                    if upgrades
-                    else "there are no tables yet, and this role may not make them",
-                    where=self._place(),
-                    hint="run `recollect doctor` once as the role that owns them",
-                ) from error
-            if upgrades:
-                self.on_upgrade(1)
+            version = self._migrate(connection, version)
         if version > migrate.LATEST:
             raise StoreNewer(
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
@@ -167,46 +208,76 @@ class PostgresDatabase:
                 where=self._place(),
                 hint="upgrade this one: pip install . in its newest source",
             )
-        with connection.transaction():
-            connection.execute(
-                "SELECT set_config('recollect.space', " + _literal(self.space) + ", true)"
-            )
-            read_only = connection.execute("SHOW transaction_read_only").fetchone()
-            if read_only == ("off",):
+
+    def _migrate(self, connection: psycopg.Connection[Row], version: int) -> int:
+        upgrades = version > 0
+        if upgrades:
+            self.on_upgrade(0)
+        try:
+            found = postgres_schema.run_migrations(connection)
+        except load_driver().errors.InsufficientPrivilege as error:
+            raise StoreError(
+                f"the tables are of an earlier version (schema {version}), which this role may "
+                "not change"
+                if upgrades
+                else "there are no tables yet, and this role may not make them",
+                where=self._place(),
+                hint="run `recollect server setup --apply` once as the role that owns them",
+            ) from error
+        if upgrades:
+            self.on_upgrade(1)
+        return found
+
+    def _register(self, connection: psycopg.Connection[Row]) -> None:
+        """Find this space, or make it; once for each opened space."""
+        if self._registered:
+            return
+        driver = load_driver()
+        facts = connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM recollect.memberships WHERE space = %s), "
+            "current_setting('transaction_read_only'), current_setting('synchronous_commit')",
+            (self.space,),
+        ).fetchone()
+        known, read_only, commits = facts or (True, "on", "on")
+        self._asynchronous = commits not in ("on", "remote_apply", "remote_write")
+        self._finds_nearest = postgres_schema.uses_pgvector(connection)
+        if not known and read_only == "off":
+            try:
                 connection.execute(
-                    "INSERT INTO spaces (id, kind, name, place, created) "
-                    "VALUES (%s, %s, '', '', %s) ON CONFLICT (id) DO NOTHING",
+                    "INSERT INTO recollect.spaces (id, kind, name, place, created) "
+                    "VALUES (%s, %s, '', '', %s)",
                     (self.space, self._kind, time.time_ns() // 1000),
                 )
+            except driver.errors.InsufficientPrivilege as error:
+                raise self._not_a_member(connection) from error
+            except driver.errors.UniqueViolation:
+                pass  # another process of this role made it just now, or it is another role's
+            found = connection.execute(
+                "SELECT 1 FROM recollect.memberships WHERE space = %s", (self.space,)
+            ).fetchone()
+            if found is None:
+                raise self._not_a_member(connection)
+        self._registered = True
 
-    def _migrate(self, connection: psycopg.Connection[Row]) -> int:
-        """Run all pending files in one transaction; a second process finds them done."""
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS migrations "
-                "(version BIGINT PRIMARY KEY, name TEXT NOT NULL, at BIGINT NOT NULL)"
-            )
-            version = _version(connection)
-            for number, script in enumerate(
-                migrate.pending_scripts(version, "postgres"), start=version + 1
-            ):
-                connection.execute(script)
-                connection.execute(
-                    "INSERT INTO migrations (version, name, at) VALUES (%s, %s, %s)",
-                    (number, migrate.MIGRATIONS[number - 1], time.time_ns() // 1000),
-                )
-            connection.execute(_USE_PGVECTOR)
-            return max(version, migrate.LATEST)
+    def _not_a_member(self, connection: psycopg.Connection[Row]) -> Refused:
+        role = connection.info.user
+        return Refused(
+            f"the role {role} is not a member of the space {self.space!r}",
+            where=self._place(),
+            hint=f"the owner of the tables runs: recollect server grant {role} {self.space}",
+        )
 
     def refit(self) -> None:
-        driver = _driver()
+        driver = load_driver()
+
+        def look(tx: Tx) -> None:
+            if not self._finds_nearest:
+                for statement in postgres_schema.USE_PGVECTOR.split(";\nDO"):
+                    tx.run(statement if statement.startswith("\nDO") else f"DO{statement}")
+
         try:
-            connection = self._connect()
-            if not self._local.finds_nearest:
-                connection.execute(_USE_PGVECTOR)
-                self._local.finds_nearest = _finds_nearest(connection)
+            self._transact(look, read_only=False, wait=self._wait)
+            self._registered = False
         except driver.errors.InsufficientPrivilege:
             return  # another role owns the tables; `health` reports it
         except driver.Error as error:
@@ -219,6 +290,11 @@ class PostgresDatabase:
 
     def adopt(self, work: Callable[[Tx], Result]) -> Result:
         raise Refused("a space on a server has no file that could be adopted", where=self._place())
+
+    def server(self) -> Server:
+        from .postgres_roles import PostgresServer
+
+        return PostgresServer(self.url, self._wait)
 
     def health(self, deep: bool = False) -> EngineHealth:
         def look(tx: Tx) -> EngineHealth:
@@ -240,7 +316,7 @@ class PostgresDatabase:
                 problems.append(
                     "connected as a role that row-level security does not bind: use a plain role"
                 )
-            version = tx.one("SHOW server_version") or ("?",)
+            version = tx.one("SELECT current_setting('server_version')") or ("?",)
             size = tx.one("SELECT pg_database_size(current_database())") or (0,)
             return EngineHealth(
                 "postgres",
@@ -254,58 +330,18 @@ class PostgresDatabase:
         return self.read(look)
 
     def close(self) -> None:
-        connection: psycopg.Connection[Row] | None = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
+        if os.getpid() == self._pid:
+            self._pool.close_idle()
 
     def _place(self) -> str:
-        """Return the address without its password."""
-        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", self.url)
+        return hide_password(self.url)
 
-    def _translated(self, error: Exception) -> StoreError:
-        driver = _driver()
-        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        if isinstance(error, driver.errors.DiskFull):
-            return StoreFull("the database server has no space left", where=self._place())
-        if isinstance(error, driver.errors.ReadOnlySqlTransaction):
-            return StoreReadOnly("the database is read-only", where=self._place())
-        if isinstance(error, driver.OperationalError):
-            return StoreError(
-                f"PostgreSQL cannot be reached: {said}",
-                where=self._place(),
-                hint="check RECOLLECT_DATABASE and that the server is running",
-            )
-        # Hide anything that libpq could read as an address, too.
-        wrong = "://" not in self.url and "=" not in self.url
-        hint = "RECOLLECT_DATABASE is an address: postgresql://me@host/database" if wrong else ""
-        return StoreError(f"PostgreSQL says: {said}", where=self._place(), hint=hint)
+    def _translated(self, error: BaseException) -> StoreError:
+        return translate_error(error, self.url)
 
 
-def _finds_nearest(connection: psycopg.Connection[Row]) -> bool:
-    """Check whether the tables use pgvector."""
-    row = connection.execute(
-        "SELECT count(*) FROM pg_attribute "
-        "WHERE attrelid = 'vectors'::regclass AND attname = 'direction'"
-    ).fetchone()
-    return bool(row and row[0])
-
-
-def _version(connection: psycopg.Connection[Row]) -> int:
-    row = connection.execute("SELECT coalesce(max(version), 0) FROM migrations").fetchone()
-    return int(row[0]) if row else 0
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _driver() -> Any:
+def _roll_back(connection: psycopg.Connection[Row]) -> None:
     try:
-        import psycopg
-    except ImportError as error:
-        raise Unavailable(
-            "the PostgreSQL driver is not installed",
-            hint="install it with: pip install 'psycopg[binary]'",
-        ) from error
-    return psycopg
+        connection.rollback()
+    except load_driver().Error:
+        connection.close()

@@ -1,77 +1,103 @@
 """One PostgreSQL transaction: plain statements, word search with the same BM25 as SQLite, and
-nearest vectors with pgvector."""
+nearest vectors with pgvector.
+
+Every statement is a round trip. Spaces that are read together share a `Snapshot`: what one of them
+asks is asked for all of them in one statement, and the answer is kept.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from itertools import islice
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .database import MATCH_COLUMNS, IndexMatch, Params, Row, StemFrequencies
+from . import sql_postgres
+from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Row, StemFrequencies
+from .postgres_schema import SCHEMA, to_driver
 
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMA = "recollect"
-_K1, _B = 1.2, 0.75
-_MATCH = f"""
-SELECT {MATCH_COLUMNS}, e.stems, e.length, {{vector}} FROM entries e
-WHERE e.space = :space AND e.words @@ :question::tsquery {{where}}
-ORDER BY ts_rank(e.words, :question::tsquery) DESC, e.id LIMIT :pool
-"""
-_VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = e.id)"
-_NEAREST = """
-SELECT entry FROM vectors WHERE space = :space AND vector_dims(direction) = {dims}
-ORDER BY direction::vector({dims}) <=> :vector::vector({dims}) LIMIT :count
-"""
-_NEAREST_OF = """
-WITH found AS MATERIALIZED (
-  SELECT v.entry, v.direction FROM entries e JOIN vectors v ON v.entry = e.id
-  WHERE e.space = :space AND vector_dims(v.direction) = {dims} AND {where})
-SELECT entry FROM found
-ORDER BY direction::vector({dims}) <=> :vector::vector({dims}) LIMIT :count
-"""
-_NEAREST_INDEX = """
-CREATE INDEX IF NOT EXISTS vectors_near_{dims} ON vectors
-USING hnsw ((direction::vector({dims})) vector_cosine_ops) WHERE vector_dims(direction) = {dims}
-"""
+_ROWS_AT_ONCE = 500
 
 
-@lru_cache(maxsize=512)
-def to_driver(sql: str) -> str:
-    """Convert `:name` to the driver's placeholders."""
-    return re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%"))
+class Snapshot:
+    """One transaction of one connection, and the spaces that are used in it."""
 
+    def __init__(self, cursor: psycopg.Cursor[Row], read_only: bool, finds_nearest: bool) -> None:
+        self.cursor = cursor
+        self.read_only = read_only
+        self.finds_nearest = finds_nearest
+        self.transaction = ""
+        self._spaces: dict[str, PostgresTx] = {}
+        self._answers: dict[tuple[object, ...], list[Row]] = {}
 
-def words_literal(stems: str) -> str:
-    """Return a tsvector of stems with their positions."""
-    places: dict[str, list[str]] = {}
-    for position, stem in enumerate(stems.split(), start=1):
-        places.setdefault(stem, []).append(str(position))
-    return " ".join(f"{_quoted(stem)}:{','.join(at[:255])}" for stem, at in places.items())
+    def tx(self, space: str) -> PostgresTx:
+        """Return the transaction as one space uses it."""
+        return self._spaces.setdefault(space, PostgresTx(self, space))
 
+    def siblings(self, tx: PostgresTx) -> list[PostgresTx]:
+        """Return the other spaces of a read."""
+        return [one for one in self._spaces.values() if one is not tx] if self.read_only else []
 
-def _quoted(term: str) -> str:
-    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
+    def transaction_id(self) -> str:
+        """Return the id of this transaction, which survives a lost connection; empty if it changed
+        nothing."""
+        if not self.transaction:
+            self.cursor.execute("SELECT pg_current_xact_id_if_assigned()::text")
+            row = self.cursor.fetchone()
+            self.transaction = row[0] or "" if row else ""
+        return self.transaction
+
+    def run(self, sql: str, params: Params) -> list[Row]:
+        """Run one statement and return its rows."""
+        self.cursor.execute(to_driver(sql), params)
+        return self.cursor.fetchall() if self.cursor.description else []
+
+    def run_shared(self, space: str, sql: str, params: Params) -> list[Row]:
+        """Run a query for all spaces of a read at once; the others find their rows here."""
+        if not self.read_only:
+            return self.run(sql, {**params, "space": space})
+        key = (sql, *(str(item) for item in sorted(params.items(), key=lambda one: one[0])))
+        if (space, *key) not in self._answers:
+            parts = [
+                f"(SELECT {place} AS space_place, q.* FROM ("
+                + sql.replace(":space", f":space_{place}").rstrip()
+                + ") q)"
+                for place in range(len(self._spaces))
+            ]
+            bound = {f"space_{place}": name for place, name in enumerate(self._spaces)}
+            for name in self._spaces:
+                self._answers[(name, *key)] = []
+            names = list(self._spaces)
+            for place, *row in self.run(" UNION ALL ".join(parts), {**params, **bound}):
+                self._answers[(names[place], *key)].append(tuple(row))
+        return self._answers[(space, *key)]
 
 
 class PostgresTx:
-    """One transaction of one connection, in one space."""
+    """A transaction as one space uses it."""
 
     for_update = "FOR UPDATE"
     skip_locked = "FOR UPDATE SKIP LOCKED"
     listed = "SELECT json_array_elements_text(CAST(:{} AS json))"
 
-    def __init__(self, cursor: psycopg.Cursor[Row], space: str, finds_nearest: bool) -> None:
-        self._cursor = cursor
+    def __init__(self, snapshot: Snapshot, space: str) -> None:
+        self._snapshot = snapshot
+        self._cursor = snapshot.cursor
         self.space = space
-        self.finds_nearest = finds_nearest
+        self.finds_nearest = snapshot.finds_nearest
+        self._known: dict[str, int] = {}
+        self._totals: tuple[Any, ...] = ()
+        self._whole: dict[tuple[Any, ...], list[IndexMatch]] = {}
+        self._near: dict[tuple[str, bytes], list[IndexMatch]] = {}
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
-        self._cursor.execute(to_driver(sql), {"space": self.space, **(params or {})})
-        return self._cursor.fetchall() if self._cursor.description else []
+        return self._snapshot.run(sql, {"space": self.space, **(params or {})})
+
+    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+        return self._snapshot.run_shared(self.space, sql, params or {})
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
         rows = self.run(sql, params)
@@ -81,38 +107,36 @@ class PostgresTx:
         self._cursor.executemany(to_driver(sql), [{"space": self.space, **row} for row in rows])
 
     def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
-        places = ", %s" * (columns.count(",") + 1)
-        sql = f"INSERT INTO {table} (space, {columns}) VALUES (%s{places})"
-        self._cursor.executemany(sql, [(self.space, *row) for row in rows])
+        row_form = f"({', '.join(['%s'] * (columns.count(',') + 2))})"
+        left = iter(rows)
+        while batch := [(self.space, *row) for row in islice(left, _ROWS_AT_ONCE)]:
+            self._cursor.execute(
+                f"INSERT INTO {SCHEMA}.{table} (space, {columns}) "
+                f"VALUES {', '.join([row_form] * len(batch))}",
+                [value for row in batch for value in row],
+            )
 
-    def new_entries(self, count: int) -> Sequence[int]:
-        rows = self.run(
-            "SELECT nextval(pg_get_serial_sequence('entries', 'id')) "
-            "FROM generate_series(1, :count)",
-            {"count": count},
-        )
-        return [row[0] for row in rows]
+    def add_entries(self, records: Sequence[IndexedRecord]) -> None:
+        bound: dict[str, Any] = {
+            name: [getattr(record, name) for record in records]
+            for name in (*sql_postgres.COLUMNS, "stems")
+        }
+        facets = [
+            (place, name, value)
+            for place, record in enumerate(records, start=1)
+            for name, value in record.facets
+        ]
+        for at, name in enumerate(("facet_places", "facet_names", "facet_values")):
+            bound[name] = [facet[at] for facet in facets]
+        row = self.one(sql_postgres.ADD_ENTRIES, bound)
+        self._snapshot.transaction = row[0] if row else ""
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
-        self.many(
-            "UPDATE entries SET words = :words::tsvector, stems = :stems, length = :length "
-            "WHERE id = :entry",
-            (
-                {
-                    "words": words_literal(held),
-                    "stems": held,
-                    "length": held.count(" ") + 1 if held else 0,
-                    "entry": entry,
-                }
-                for entry, held in stems
-            ),
-        )
+        entries, texts = [entry for entry, _ in stems], [text for _, text in stems]
+        self.run(sql_postgres.ADD_WORDS, {"entries": entries, "stems": texts})
 
     def remove_words(self, entry: int) -> None:
-        self.run(
-            "UPDATE entries SET words = NULL, stems = '', length = 0 WHERE id = :entry",
-            {"entry": entry},
-        )
+        self.run(sql_postgres.REMOVE_WORDS, {"entry": entry})
 
     def match(
         self,
@@ -122,24 +146,58 @@ class PostgresTx:
         params: Params,
         *,
         exact: bool = True,
-        vectors: bool = False,
+        vector: bytes = b"",
     ) -> list[IndexMatch]:
+        key = (tuple(stems), where, str(sorted(params.items())))
+        if exact and key in self._whole:
+            return self._whole[key][:limit]
         known = self.frequencies(stems)
-        rows = self.run(
-            _MATCH.format(
-                where=f"AND {where}" if where else "", vector=_VECTOR if vectors else "NULL"
-            ),
-            {
-                **params,
-                "question": " | ".join(_quoted(stem) for stem in stems),
-                "pool": max(limit * 4, 200),
-            },
-        )
-        found = [
-            IndexMatch._make((*columns, held, _bm25(held, length, known), vector))
-            for *columns, held, length, vector in rows
+        if not vector and not any(known.holding.values()):
+            return []
+        others = self._snapshot.siblings(self) if not params.get("scopes") else []
+        parts = [known, *(other.frequencies(stems) for other in others)]
+        entries = sum(part.entries for part in parts)
+        sums = {stem: sum(part.holding[stem] for part in parts) for stem in stems}
+        held = {stem: number for stem, number in sums.items() if number}
+        length = sum(part.entries * part.average for part in parts)
+        rarities = [
+            max(log((entries - number + 0.5) / (number + 0.5)), 1e-6) if entries > number else 1e-6
+            for number in held.values()
         ]
-        return sorted(found, key=lambda match: (-match.score, match.ref, match.seq))[:limit]
+        if not held:
+            return []
+        pool = max(8 * limit, sql_postgres.POOL)
+        bound = {
+            **params,
+            "stems": list(held),
+            "rarities": rarities,
+            "average": max(length / max(entries, 1), 1.0),
+            "pool": pool,
+            "limit": limit,
+        }
+        sql = sql_postgres.MATCH.format(
+            best=sql_postgres.SCORED if where and exact else sql_postgres.BEST,
+            where=f"WHERE {where}" if where else "",
+            vector=sql_postgres.VECTOR if vector else "NULL::bytea",
+        )
+        asks_near = vector and self.finds_nearest and (where, vector) not in self._near
+        if asks_near:
+            # One round trip for words and meaning.
+            near = sql_postgres.NEAREST.format(
+                dims=len(vector), where=f"WHERE {where}" if where else ""
+            )
+            sql = f"({sql}) UNION ALL ({near})"
+            bound |= {"vector": _direction(vector), "near": sql_postgres.NEAR_AHEAD}
+        rows = self.shared(sql, bound) if others else self.run(sql, bound)
+        found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
+        if asks_near:
+            self._near[where, vector] = [
+                IndexMatch._make(row[:-1]) for row in rows if row[-1] is None
+            ]
+        most = (found and rows[0][-1]) or sum(known.holding.values())
+        if most < pool:
+            self._whole[key] = found  # nothing was cut: the filter saw all matches
+        return found
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params
@@ -152,52 +210,58 @@ class PostgresTx:
         return list(map(IndexMatch._make, rows))
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
-        total = self.one(
-            "SELECT count(*), coalesce(avg(length), 0) FROM entries WHERE space = :space"
+        missing = sorted({stem for stem in stems if stem not in self._known})
+        if missing or not self._totals:
+            rows = self.shared(sql_postgres.FREQUENCIES, {"stems": missing})
+            for entries, length, stem, held, embedder, outdated, waits, blocks, _, _ in rows:
+                self._totals = (entries, length, embedder or "", outdated, waits, blocks)
+                if stem is not None:
+                    self._known[stem] = held
+        entries, length, embedder, outdated, waits, blocks = self._totals
+        return StemFrequencies(
+            entries=entries,
+            average=length / max(entries, 1),
+            holding={stem: self._known[stem] for stem in stems},
+            embedder=embedder,
+            outdated=outdated,
+            unembedded=waits,
+            blocks=blocks,
         )
-        holding = {}
-        for stem in stems:
-            row = self.one(
-                "SELECT count(*) FROM entries WHERE space = :space AND words @@ :stem::tsquery",
-                {"stem": _quoted(stem)},
-            )
-            holding[stem] = row[0] if row else 0
-        return StemFrequencies(total[0] if total else 0, float(total[1]) if total else 0.0, holding)
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         dims = len(vectors[0][1]) if vectors else 0
         index = f"vectors_near_{dims}"
         if dims and self.one("SELECT to_regclass(:name)", {"name": f"{SCHEMA}.{index}"}) == (None,):
-            self.run(_NEAREST_INDEX.format(dims=dims))
-        self.many(
-            "UPDATE vectors SET direction = :vector::vector WHERE entry = :entry",
-            ({"entry": entry, "vector": _direction(vector)} for entry, vector in vectors),
+            owner = self.one(
+                "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class "
+                "WHERE oid = 'recollect.vectors'::regclass"
+            )
+            if owner and owner[0]:
+                self.run(sql_postgres.NEAREST_INDEX.format(dims=dims))
+        self.run(
+            "UPDATE vectors SET direction = g.direction::vector "
+            "FROM unnest(:entries::bigint[], :directions::text[]) AS g (entry, direction) "
+            "WHERE vectors.space = :space AND vectors.entry = g.entry",
+            {
+                "entries": [entry for entry, _ in vectors],
+                "directions": [_direction(vector) for _, vector in vectors],
+            },
         )
 
-    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
-        bound = {**params, "vector": _direction(vector), "count": count}
-        if where:
-            # The filter leaves few rows: searching the vector index would visit all others.
-            sql = _NEAREST_OF.format(dims=len(vector), where=where)
-            return [row[0] for row in self.run(sql, bound)]
-        # Other spaces' vectors lie between ours: iterate the index until there are enough.
-        self.run(f"SET LOCAL hnsw.ef_search = {min(max(count, 40), 1000)}")
-        self.run("SET LOCAL hnsw.iterative_scan = relaxed_order")
-        return [row[0] for row in self.run(_NEAREST.format(dims=len(vector)), bound)]
+    def nearest(
+        self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
+    ) -> list[IndexMatch]:
+        if not exact and (where, vector) in self._near:
+            return self._near[where, vector]
+        bound = {**params, "vector": _direction(vector), "count": count, "near": count}
+        form = sql_postgres.NEAREST_OF if exact and where else sql_postgres.NEAREST
+        clause = where if form is sql_postgres.NEAREST_OF else f"WHERE {where}" if where else ""
+        if not self._totals:
+            self.frequencies(())  # sets how far the vector index is searched
+        rows = self.run(form.format(dims=len(vector), where=clause), bound)
+        return [IndexMatch._make(row[:-1]) for row in rows]
 
 
 def _direction(vector: bytes) -> str:
     """Convert our bytes (128 is zero) to pgvector's numbers."""
     return "[" + ",".join([str(component - 128) for component in vector]) + "]"
-
-
-def _bm25(stems: str, size: int, known: StemFrequencies) -> float:
-    """Score with the formula of FTS5, so that both engines give the same order."""
-    score, text = 0.0, f" {stems} "
-    for stem, held in known.holding.items():
-        often = stems.split().count(stem) if f" {stem} " in text else 0
-        if often:
-            rarity = max(log((known.entries - held + 0.5) / (held + 0.5)), 1e-6)
-            damped = often + _K1 * (1 - _B + _B * size / max(known.average, 1.0))
-            score += rarity * often * (_K1 + 1) / damped
-    return score

@@ -19,7 +19,7 @@ import apsw
 from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign, StoreNewer, StoreReadOnly
 from ..fast_typing import Any
 from . import migrate, sqlite_files
-from .database import EngineHealth, Result, Tx
+from .database import EngineHealth, Result, Server, Tx
 from .sqlite_files import translate_error
 from .sqlite_tx import SqliteTx
 
@@ -73,6 +73,12 @@ class SqliteDatabase:
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt("BEGIN IMMEDIATE", work)
+
+    def read_and_write(
+        self, look: Callable[[Tx], Any], work: Callable[[Tx, Any], Result]
+    ) -> Result:
+        found = self.read(look)  # before the only writer's lock is taken
+        return self.write(lambda tx: work(tx, found))
 
     def note(self, work: Callable[[Tx], Any]) -> bool:
         if not self.present():
@@ -319,6 +325,13 @@ class SqliteDatabase:
             return sqlite_files.copy_store(source, self.path, target)
         finally:
             source.close()
+
+    def server(self) -> Server:
+        raise Refused(
+            "a store in a file has no members",
+            where=self.path,
+            hint="set RECOLLECT_DATABASE to the address of a PostgreSQL server",
+        )
 
     def health(self, deep: bool = False) -> EngineHealth:
         from . import sqlite_health

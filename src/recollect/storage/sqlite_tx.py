@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 
 from ..errors import StoreCorrupt
-from .database import MATCH_COLUMNS, IndexMatch, Params, Row, StemFrequencies
+from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Row, StemFrequencies
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
 # again. Texts are read only for the remaining rows.
@@ -30,6 +30,12 @@ _LATELY, _TELLING = 2_000, 5
 _THESE = (
     f"SELECT {MATCH_COLUMNS}, held.stems, 0.0, NULL FROM entries e "
     "CROSS JOIN words held ON held.rowid = e.id WHERE e.id IN ({entries})"
+)
+_ENTRY = "source, ref, kind, layer, owner, status, label, seq, at, part, id"
+_STATE = (
+    "SELECT (SELECT value FROM state WHERE space = :space AND key = 'embedder'), "
+    "EXISTS (SELECT 1 FROM state WHERE space = :space AND key = 'words'), "
+    "EXISTS (SELECT 1 FROM unembedded WHERE space = :space)"
 )
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
@@ -83,11 +89,19 @@ class SqliteTx:
         space = self.space
         self._connection.executemany(sql, ((space, *row) for row in rows))
 
-    def new_entries(self, count: int) -> Sequence[int]:
+    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+        return self.run(sql, params)
+
+    def add_entries(self, records: Sequence[IndexedRecord]) -> None:
         # Asking each insertion for its id costs ten times the insertion.
         row = self.one("SELECT coalesce(max(id), 0) FROM entries")
-        last = row[0] if row else 0
-        return range(last + 1, last + 1 + count)
+        numbered = list(enumerate(records, start=(row[0] if row else 0) + 1))
+        self.insert("entries", _ENTRY, ((*record[:10], id) for id, record in numbered))
+        facets = [(id, *facet) for id, record in numbered for facet in sorted(set(record.facets))]
+        if facets:
+            self.insert("facets", "entry, name, value", facets)
+        self.add_words([(id, record.stems) for id, record in numbered])
+        self.insert("unembedded", "entry", ((id,) for id, record in numbered if not record.part))
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         self._connection.executemany("INSERT INTO words (rowid, stems) VALUES (?, ?)", stems)
@@ -103,15 +117,15 @@ class SqliteTx:
         params: Params,
         *,
         exact: bool = True,
-        vectors: bool = False,
+        vector: bytes = b"",
     ) -> list[IndexMatch]:
         question = " OR ".join(f'"{stem}"' for stem in stems)
         bound = {**params, "match": question, "limit": limit}
-        vector = _VECTOR if vectors else "NULL"
+        held = _VECTOR if vector else "NULL"
         if where and exact:
-            sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=vector)
+            sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=held)
         else:
-            sql = _MATCH.format(best=_BEST, vector=vector) + (f" WHERE {where}" if where else "")
+            sql = _MATCH.format(best=_BEST, vector=held) + (f" WHERE {where}" if where else "")
         return list(map(IndexMatch._make, self.run(sql, bound)))
 
     def filter_entries(
@@ -127,7 +141,15 @@ class SqliteTx:
         newest = self.one("SELECT max(id) FROM entries") if entries > 10 * _LATELY else None
         after = newest[0] - _LATELY if newest else 0
         holding = {stem: self._holding(f'"{stem}"', entries, after) for stem in stems}
-        return StemFrequencies(entries, words / max(entries, 1), holding)
+        embedder, outdated, waits = self.one(_STATE) or ("", 0, 0)
+        return StemFrequencies(
+            entries=entries,
+            average=words / max(entries, 1),
+            holding=holding,
+            embedder=embedder or "",
+            outdated=bool(outdated),
+            unembedded=bool(waits),
+        )
 
     def _holding(self, stem: str, entries: int, after: int) -> int:
         """Count the entries with a stem. Counting a common one takes as long as searching for it,
@@ -142,7 +164,9 @@ class SqliteTx:
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
 
-    def nearest(self, vector: bytes, count: int, where: str, params: Params) -> list[int]:
+    def nearest(
+        self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
+    ) -> list[IndexMatch]:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
 
 

@@ -100,6 +100,8 @@ class Initialised(NamedTuple):
     backups: str = ""
     """Folder with backups of the changed files."""
     declined: bool = False
+    diff: bool = False
+    """Whether every changed line is shown."""
     warning: str = ""
     """Why the program that agents start may disappear, or ""."""
 

@@ -40,8 +40,12 @@ IN_USE = ("active", "proposed")
 """The statuses of what is used, or waits for a person to confirm it."""
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
-ORIGINS = ("system", "user", "agent", "tool", "import")
-"""Where a record came in, most trusted first. A label is the least trusted origin of all inputs."""
+ORIGINS = ("system", "user", "teammate", "agent", "tool", "import")
+"""Where a record came in, most trusted first. A label is the least trusted origin of all inputs;
+`teammate` is the label of another person's statement in a shared space, never a call's origin."""
+
+CALLER_ORIGINS = ("user", "agent", "tool", "import")
+"""Origins that a caller may have: none is the system, or another person."""
 
 TRUSTED_ORIGINS = ("system", "user")
 """Origins that a person stands behind."""
@@ -202,6 +206,8 @@ class Memory(NamedTuple):
     valid_to: int
     digest: str
     change: str = "learn"
+    author: str = ""
+    """The role that wrote or last reworded it in a shared space; empty in a store of one person."""
 
     @property
     def address(self) -> str:
@@ -344,8 +350,9 @@ class Embedder(Protocol):
 
 
 class Check(NamedTuple):
-    """One check of `doctor`."""
+    """One check of `doctor`; `waits` if nothing is broken and the user has a step to do."""
 
     name: str
     ok: bool
     detail: str
+    waits: bool = False

@@ -47,6 +47,15 @@ def find_latest(tx: Tx, operation: str) -> UndoRecord | None:
     return UndoRecord(*row) if row else None
 
 
+def find_last(tx: Tx) -> UndoRecord | None:
+    """Return the last record of any operation that was not undone yet."""
+    row = tx.one(
+        "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
+        "AND status = 'applied' ORDER BY at DESC, id LIMIT 1"
+    )
+    return UndoRecord(*row) if row else None
+
+
 def mark_undone(tx: Tx, id: str) -> None:
     """Mark a record as undone."""
     tx.run("UPDATE undos SET status = 'undone' WHERE space = :space AND id = :id", {"id": id})

@@ -41,7 +41,7 @@ class Continuity(NamedTuple):
     edited: bool = False
 
 
-class Happened(NamedTuple):
+class EventResult(NamedTuple):
     """The rule of an event, what was read, and what was written."""
 
     event: str
@@ -198,7 +198,7 @@ def audit_memory(context: Context) -> Audit:
 
 def handle_event(
     context: Context, name: str, task: str = "", session: str = "", agent: str = ""
-) -> Happened:
+) -> EventResult:
     """Apply the work memory rules of an event; report what was read and written.
 
     name: context start, phase start, phase end, task complete or conversation end
@@ -222,7 +222,7 @@ def handle_event(
             memory_steps_visible.work_on(tx, session, task, now)
 
     context.project_space.write(work)
-    return Happened(rule.event, rule, tuple(read), tuple(written))
+    return EventResult(rule.event, rule, tuple(read), tuple(written))
 
 
 def _on_context_start(context: Context, task: str, session: str) -> _EventResult:

@@ -152,6 +152,7 @@ def task_log(context: Context, slug: str, limit: int = 1000) -> str:
 
     Example: recollect task log feature-x
     """
+    show_task(context, slug)  # a task that does not exist has no log
     return context.project_space.read(lambda tx: steps_tasks.read_log(tx, slug, limit))
 
 

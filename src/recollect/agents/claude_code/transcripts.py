@@ -82,7 +82,9 @@ def read_records(
     yield CursorMark({"state": json.loads(json.dumps(reader.state))}, number, number)
 
 
-def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+def discover(
+    home: str, roots: tuple[str, ...], env: Mapping[str, str], since: float = 0
+) -> list[Transcript]:
     """Return the transcripts of projects at or below the roots; of all projects without roots."""
     base = os.path.join(env.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "projects")
     # The folder's name is lossy, so it only narrows the search; the records hold the directory.
@@ -92,7 +94,7 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
     for folder in list_names(base):
         if slugs and not folder.startswith(slugs) and folder != chosen:
             continue
-        for path in walk_files(os.path.join(base, folder), ".jsonl"):
+        for path in walk_files(os.path.join(base, folder), ".jsonl", since=since):
             cwd = next((as_text(r["cwd"]) for r in read_head(path) if r.get("cwd")), "")
             if is_at_or_below(cwd, roots):
                 found.append(make_transcript(HOST, path, cwd=cwd))

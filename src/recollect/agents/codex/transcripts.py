@@ -60,12 +60,14 @@ def read(
     return follow_file(path, cursor, _CodexReader(path))
 
 
-def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+def discover(
+    home: str, roots: tuple[str, ...], env: Mapping[str, str], since: float = 0
+) -> list[Transcript]:
     """Return the rollouts, live and archived, of threads at or below the roots."""
     base = env.get("CODEX_HOME") or os.path.join(home, ".codex")
     found = []
     for folder in ("sessions", "archived_sessions"):
-        for path in walk_files(os.path.join(base, folder), ".jsonl", ".jsonl.zst"):
+        for path in walk_files(os.path.join(base, folder), ".jsonl", ".jsonl.zst", since=since):
             if not os.path.basename(path).startswith("rollout-"):
                 continue
             meta = next((as_dict(r.get("payload")) for r in read_head(path)), {})

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from ...types.records import Json
-from ..events import Event, event_from, fitted
+from ..events import Event, event_from, fitted, wrap_notice
 from ..settings import entries
 
 HOST = "cursor"
@@ -38,16 +38,12 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
         body: dict[str, Json] = {}
         if event.name == "user_prompt":
             body["continue"] = True
-        added = "\n".join(filter(None, (context, _wrap_notice(notice))))
+        added = "\n".join(filter(None, (context, wrap_notice(notice))))
         if added and event.name in ("session_start", "user_prompt"):
             body["additional_context"] = added
         return body
 
     return fitted(context, notice, shape) or "{}"
-
-
-def _wrap_notice(notice: str) -> str:
-    return f'<recollect-memory block="notice">\n{notice}\n</recollect-memory>' if notice else ""
 
 
 # ---------------------------------------------------------------- settings

@@ -31,7 +31,9 @@ def read(
     )
 
 
-def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+def discover(
+    home: str, roots: tuple[str, ...], env: Mapping[str, str], since: float = 0
+) -> list[Transcript]:
     """Return the transcripts of projects whose folder is named after one of the roots."""
     base = os.path.join(home, ".cursor", "projects")
     slugs = {re.sub(r"[^A-Za-z0-9]+", "-", root).strip("-"): root for root in roots}
@@ -39,7 +41,9 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
     for folder in list_names(base):
         if slugs and folder not in slugs:
             continue
-        for path in walk_files(os.path.join(base, folder, "agent-transcripts"), ".jsonl"):
+        for path in walk_files(
+            os.path.join(base, folder, "agent-transcripts"), ".jsonl", since=since
+        ):
             if "subagents" not in path.split(os.sep):
                 found.append(make_transcript(HOST, path, cwd=slugs.get(folder, "")))
     return found

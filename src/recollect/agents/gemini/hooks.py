@@ -2,7 +2,8 @@
 
 Gemini CLI expects JSON and nothing else on standard output. It keeps the context of a session start
 in memory only, so a resumed session has lost it. Before every model call it says that it may
-compress, not whether it did; only a compression that the user asked for is certain.
+compress, not whether it did: we ask only for a compression that the user wants (the matcher of
+`PreCompress`), so that no process is started for the others.
 
 One settings file holds hooks and MCP servers. Timeouts are in milliseconds. A changed command must
 be approved again.
@@ -42,7 +43,8 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     if event.name == "session_start" and event.source == "resume":
         return event._replace(context="fresh")
     if event.name == "before_compact" and event.source != "manual":
-        return event._replace(context="")
+        # Fired before every model call: nothing is looked up, kept or logged.
+        return event._replace(name="other", context="")
     answer = event.tool_output
     if isinstance(answer, dict):
         shown = answer.get("llmContent", answer.get("returnDisplay"))
@@ -135,7 +137,7 @@ def make_editor() -> entries.SettingsEditor:
                 "BeforeAgent": _make_group(5_000),
                 # Context before a tool does not reach the model: the first read of a file is used.
                 "AfterTool": _make_group(5_000, "read_file|write_file|replace|run_shell_command"),
-                "PreCompress": _make_group(10_000),
+                "PreCompress": _make_group(10_000, "manual"),
                 "AfterAgent": _make_group(30_000),
                 "SessionEnd": _make_group(5_000),
             }

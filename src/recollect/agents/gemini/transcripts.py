@@ -56,7 +56,9 @@ def read(
     return follow_file(path, cursor, _GeminiReader(path))
 
 
-def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+def discover(
+    home: str, roots: tuple[str, ...], env: Mapping[str, str], since: float = 0
+) -> list[Transcript]:
     """Return the chats of projects at or below the roots, where the folder names its project."""
     base = os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "tmp")
     hashes = {_hash_project(root): root for root in roots}
@@ -64,7 +66,7 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
     for folder in list_names(base):
         cwd = hashes.get(folder) or _read_project_root(os.path.join(base, folder))
         if is_at_or_below(cwd, roots):
-            chats = walk_files(os.path.join(base, folder, "chats"), ".jsonl", ".json")
+            chats = walk_files(os.path.join(base, folder, "chats"), ".jsonl", ".json", since=since)
             found += [make_transcript(HOST, path, cwd=cwd) for path in chats]
     return found
 

@@ -56,7 +56,9 @@ def read(
         yield CursorMark({"v": 1, "seen": dict(seen)}, done, len(sessions))
 
 
-def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+def discover(
+    home: str, roots: tuple[str, ...], env: Mapping[str, str], since: float = 0
+) -> list[Transcript]:
     """Return the sessions at or below the roots; each is named in `session`."""
     data = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     base = os.path.join(data, "opencode")
@@ -70,9 +72,10 @@ def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[
         store = open_store(path)
         for about in store.sessions(""):
             cwd = as_text(about.get("directory"))
-            if is_at_or_below(cwd, roots):
+            changed = parse_time(about.get("updated"))
+            if is_at_or_below(cwd, roots) and changed >= since * 1_000_000:
                 one = make_transcript(HOST, path, as_text(about.get("id")), cwd)
-                found.append(one._replace(modified=parse_time(about.get("updated"))))
+                found.append(one._replace(modified=changed))
     return found
 
 

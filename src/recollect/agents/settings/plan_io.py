@@ -24,6 +24,7 @@ NEXT_STEPS = {
     "codex": "run /hooks in Codex and approve the hooks",
     "gemini": "start a new session and approve the hooks when it asks",
     "opencode": "restart OpenCode",
+    "copilot": "start a new session",
     "cursor": "start a new chat",
 }
 """What the user has to do before a change takes effect."""
@@ -33,9 +34,14 @@ _HOME_FILES = {
     "codex": (".codex",),
     "gemini": (".gemini",),
     "opencode": (".config/opencode", ".local/share/opencode"),
+    "copilot": (".copilot",),
     "cursor": (".cursor",),
 }
-_HOME_VARIABLES = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+_HOME_VARIABLES = {
+    "claude-code": "CLAUDE_CONFIG_DIR",
+    "codex": "CODEX_HOME",
+    "copilot": "COPILOT_HOME",
+}
 _ABANDONED_AFTER = 3600.0
 
 
@@ -177,13 +183,13 @@ def apply_changes(changes: Sequence[SettingsChange], backups: str, stamp: str) -
         if change.before:
             os.makedirs(backups, mode=0o700, exist_ok=True)
             name = f"{stamp}-{change.agent}-{os.path.basename(change.path)}"
-            _write_atomically(os.path.join(backups, name), change.before, 0o600)
+            write_atomically(os.path.join(backups, name), change.before, 0o600)
         # A link stays a link: many users keep their settings elsewhere and link to them.
         target = os.path.realpath(change.path)
         if change.after or change.stays:
             os.makedirs(os.path.dirname(target), mode=0o755, exist_ok=True)
             mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o600
-            _write_atomically(target, change.after, mode)
+            write_atomically(target, change.after, mode)
         elif os.path.exists(target):
             os.unlink(target)
 
@@ -213,11 +219,12 @@ def write_plugin_files(folder: str, files: Mapping[str, str], manifest: str) -> 
     for name, text in files.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        _write_atomically(path, text, 0o644)
+        write_atomically(path, text, 0o644)
     return WrittenPlugin(folder, tuple(sorted(files)))
 
 
-def _write_atomically(path: str, text: str, mode: int) -> None:
+def write_atomically(path: str, text: str, mode: int) -> None:
+    """Write a file by one rename."""
     partial = f"{path}.{os.urandom(4).hex()}.partial"
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:

@@ -32,13 +32,24 @@ def list_names(folder: str) -> list[str]:
         return []
 
 
-def walk_files(folder: str, *endings: str) -> Iterator[str]:
-    """Yield the files below a folder with one of the endings, sorted within each folder."""
+def walk_files(folder: str, *endings: str, since: float = 0) -> Iterator[str]:
+    """Yield the files below a folder with one of the endings, sorted within each folder.
+
+    since: seconds; only files that changed then or later
+    """
     for base, folders, found in os.walk(folder):
         folders.sort()
         for name in sorted(found):
-            if name.endswith(endings):
-                yield os.path.join(base, name)
+            path = os.path.join(base, name)
+            if name.endswith(endings) and (not since or _changed_at(path) >= since):
+                yield path
+
+
+def _changed_at(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0
 
 
 def file_stem(path: str) -> str:

@@ -18,6 +18,7 @@ import errno
 import json
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
@@ -27,6 +28,7 @@ from ...types.records import Json, Message
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from io import BufferedIOBase
 
 LONGEST_LINE = 64 * 1024 * 1024
 LARGEST_DOCUMENT = 256 * 1024 * 1024
@@ -296,21 +298,19 @@ def _unpack(packed: IO[bytes], copy: IO[bytes], path: str) -> None:
         raise InvalidInput(f"cannot be decompressed: {error}", where=path) from error
 
 
-def _open_decompressor(packed: IO[bytes], path: str) -> tuple[IO[bytes], type[Exception]]:
+def _open_decompressor(packed: IO[bytes], path: str) -> tuple[BufferedIOBase, type[Exception]]:
     """Return a decompressing stream and the exception it raises on damage."""
     try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        try:
-            import zstandard  # type: ignore[import-not-found, unused-ignore]
-        except ImportError as error:
-            raise Unavailable(
-                "the transcript is compressed with Zstandard",
-                where=path,
-                hint="Install the `zstandard` package, or decompress the file with `unzstd`.",
-            ) from error
-        reading = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-        return reading, zstandard.ZstdError
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError as error:
+        raise Unavailable(
+            "the transcript is compressed with Zstandard",
+            where=path,
+            hint="pip install backports.zstd, or decompress the file with `unzstd`",
+        ) from error
     return zstd.open(packed), zstd.ZstdError
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
 from ...types.agents import Imported, Initialised
-from .results import render_table
+from . import keyboard, style
+from .style import render_table
 
 if TYPE_CHECKING:
     from ...types.agents import SettingsChange, WrittenPlugin
@@ -126,11 +126,11 @@ def run_import(
     `run` runs the command with some of its arguments replaced.
     """
     done = _import(run, {})
-    if values.get("path") or not done.others or not _is_attended():
+    if values.get("path") or not done.others or not keyboard.is_attended():
         return done
     print("\n".join(_render_other_projects(done.others)[:-1]))
     done = done._replace(others={})
-    if not _agrees("Import them too, each into its own project's memory? [y/N] "):
+    if not keyboard.agrees("Import them too, each into its own project's memory? [y/N] "):
         return done
     print(_render_import(done))
     return _import(run, {"all": True})
@@ -156,7 +156,7 @@ def _render_counts(title: str, counts: Sequence[Mapping[str, int]]) -> list[str]
 
 def _render_captures(memories: Sequence[Memory]) -> str:
     if not memories:
-        return "nothing was captured from your messages"
+        return style.render_none("nothing was captured from your messages yet", "captured memory")
     rows = (
         (item.id, item.status, item.kind, str(item.detail["captured"]), item.text)
         for item in memories
@@ -170,21 +170,27 @@ def _render_init(done: Initialised) -> str:
         made = "created" if done.created else "exists:" if done.exists else "would create"
         lines.append(f"{made} {done.database}")
     lines += [f"not used (inside this project): {path}" for path in done.below]
-    lines += [_render_change(change, done) for change in done.changes]
-    if not done.changes:
-        lines.append("no agent found in your home. Connect one: recollect init --agent NAME")
     waiting = [change for change in done.changes if change.pending and not done.applied]
+    if not done.declined:
+        lines += _render_plan(done)
+    if not done.changes and done.removing:
+        lines.append("no agent found in your home: nothing to remove")
+    elif not done.changes:
+        lines.append("no agent found in your home. Connect one: recollect init --agent NAME")
     if waiting and done.declined:
         lines.append("no agent settings were changed")
     elif waiting and not done.checked:
-        lines += ["", *(render_diff(change) for change in waiting), ""]
-        lines.append("nothing was written. Write it: the same command with --yes")
+        if done.diff:
+            lines += ["", *(render_diff(change) for change in waiting), ""]
+        shown = "" if done.diff else "; see every line: --diff"
+        lines.append(f"nothing was written. Write it: the same command with --yes{shown}")
     elif waiting and not done.removing:
         lines.append("connect what is missing or stale: recollect init")
     if done.applied and any(change.pending and change.before for change in done.changes):
         lines.append(f"backups: {done.backups}")
     if done.removing:
-        lines.append(f"the memory is kept: {done.database}")
+        kept = f"the memory is kept: {done.database}" if done.exists else "no memory is here"
+        lines.append(kept)
         return "\n".join(lines)
     if done.applied:
         from ...agents.connections import get_next_step
@@ -206,13 +212,35 @@ def _render_plugin(done: WrittenPlugin) -> str:
     return "\n".join([f"wrote {done.path}", *files, *render_warning(done)])
 
 
-def _render_change(change: SettingsChange, done: Initialised) -> str:
-    if change.error:
-        return f"BAD  {change.agent}: {change.path}: {display.escape_invisible(change.error)}"
-    state = change.state
-    if done.applied and change.pending:
-        state = "removed" if done.removing else "written"
-    return f"{change.agent}: {change.what} in {change.path}: {state}"
+_PLANNED = {"missing": "add", "stale": "update", "current": "is there"}
+_WHAT = {"mcp": "mcp server", "hooks and mcp": "hooks, mcp server"}
+
+
+def _render_plan(done: Initialised) -> list[str]:
+    """Return a line for each settings file: agent, what it gets, what happens to it, its path."""
+    rows = [_describe_change(change, done) for change in done.changes if not change.error]
+    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=False)).rstrip()
+        for row in rows
+    ]
+    for change in done.changes:
+        if change.error:
+            why = display.escape_invisible(change.error)
+            lines.append(f"BAD  {change.agent}: {change.path}: {why}")
+    return lines
+
+
+def _describe_change(change: SettingsChange, done: Initialised) -> tuple[str, str, str, str]:
+    if done.applied:
+        state = ("removed" if done.removing else "written") if change.pending else change.state
+    elif done.checked:
+        state = change.state
+    elif done.removing:
+        state = "remove" if change.pending else "not there"
+    else:
+        state = _PLANNED.get(change.state, change.state)
+    return change.agent, _WHAT.get(change.what, change.what), state, change.path
 
 
 SCREENS: dict[str, Callable[..., str]] = {
@@ -235,10 +263,10 @@ def run_init(
     `run` runs the command with some of its arguments replaced.
     """
     if values.get("yes"):
-        _print_warning(_run(run, {"print": True}))
+        _print_warning(_run(run, {"diff": True}))
         return _run(run, {})._replace(warning="")
     done = _run(run, {})
-    if values.get("check") or values.get("print") or not _is_attended():
+    if values.get("check") or values.get("diff") or not keyboard.is_attended():
         return done
     return _ask(done, run)._replace(warning="")
 
@@ -247,11 +275,6 @@ def _run(run: Callable[[Mapping[str, object]], object], more: Mapping[str, objec
     done = run(more)
     assert isinstance(done, Initialised)
     return done
-
-
-def _is_attended() -> bool:
-    """Check whether a person can read a question and answer it."""
-    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def _print_warning(done: Initialised) -> None:
@@ -271,12 +294,12 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
     more: dict[str, object] = {}
     _print_warning(done)
     if waiting:
-        print("\n".join(render_diff(change) for change in waiting))
-        number = display.format_count(len(waiting), "file")
-        if _agrees(f"Change {number} as shown? A backup is kept. [y/N] "):
-            more["yes"] = True
+        print("\n".join([*([] if done.removing else [_ADDED]), *_render_plan(done)]))
+        chosen = _choose_agents(waiting)
+        if chosen:
+            more |= {"yes": True, "agent": chosen}
     number = display.format_count(done.past, "past conversation")
-    if done.past and _agrees(f"Import {number} of this project? [y/N] "):
+    if done.past and keyboard.agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
     declined = bool(waiting) and "yes" not in more
     # The first run may have created the store.
@@ -284,24 +307,31 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
     return last._replace(declined=declined)
 
 
-def _agrees(question: str) -> bool:
-    try:
-        return input(question).strip().lower() in ("y", "yes")
-    except EOFError:
-        print()
-        return False
+_ADDED = """\
+Hooks add relevant memories to a session and keep what you state; the MCP server gives the agent
+tools to search and save memories. Your own entries in these files stay as they are:"""
+
+
+def _choose_agents(waiting: Sequence[SettingsChange]) -> list[str]:
+    """Ask which agents' files to write, and show the changed lines on request."""
+    agents = list(dict.fromkeys(change.agent for change in waiting))
+    number = display.format_count(len(waiting), "file")
+    print("y writes all, d shows every line, names of agents choose some; a backup is kept.")
+    question = f"Change {number}? [y/N] "
+    while True:
+        answer = (keyboard.read_answer(question) or "").lower().replace(",", " ").split()
+        if answer in (["d"], ["diff"]):
+            print(style.finish("\n".join(render_diff(change) for change in waiting)))
+            continue
+        if answer in (["y"], ["yes"]):
+            return agents
+        unknown = [word for word in answer if word not in (*agents, "n", "no")]
+        if not unknown:
+            return [agent for agent in agents if agent in answer]
+        print(f"not an agent: {' '.join(unknown)}. One or more of: {' '.join(agents)}")
 
 
 def render_diff(change: SettingsChange) -> str:
     """Return the planned change of a file as a unified diff."""
-    from difflib import unified_diff
-
-    lines = unified_diff(
-        change.before.splitlines(),
-        change.after.splitlines(),
-        f"{change.path} (now)",
-        f"{change.path} ({change.agent}, {change.what})",
-        lineterm="",
-        n=2,
-    )
-    return "\n".join(display.escape_invisible(line) for line in lines)
+    new = f"{change.path} ({change.agent}, {change.what})"
+    return style.render_diff(change.before, change.after, f"{change.path} (now)", new)

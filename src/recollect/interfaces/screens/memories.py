@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from .results import render_redacted, render_table
+from . import recall, style
+from .results import render_redacted
+from .style import render_table
 
 if TYPE_CHECKING:
     from ...archive.steps_sessions import VerifiedArchive
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from ...memory.steps_verify import Checked, ClaimReport
     from ...recall.steps_evaluation import Evaluation
     from ...recall.steps_show import ShownRecord
-    from ...types.records import Document, Hit, Learned, Memory, Recalled
+    from ...types.records import Document, Learned, Memory
 
 
 def render_learned(learned: Learned) -> str:
@@ -31,49 +33,25 @@ def render_learned(learned: Learned) -> str:
     return "\n".join(lines)
 
 
-def render_recalled(recalled: Recalled) -> str:
-    """Return the hits of a search, best first."""
-    if not recalled:
-        return "\n".join(["nothing found", *recalled.notes])
-    lines = [_render_hit(hit) for hit in recalled]
-    if recalled.left_out:
-        lines.append(f"({recalled.left_out} more; {recalled.tokens} tokens shown)")
-    return "\n".join([*lines, *(f"({note})" for note in recalled.notes)])
-
-
-def _render_hit(hit: Hit) -> str:
-    """Return one hit: score, kind, address, marks, then the text."""
-    role = f"{hit.role}, " if hit.role else ""
-    marks = "" if hit.status == "active" else f", {hit.status}"
-    marks += "" if hit.role or hit.trust in ("user", "system") else f", by {hit.trust}"
-    marks += f", {display.format_line(hit.freshness)}" if hit.freshness else ""
-    marks += f", newer: {hit.outdated_by}" if hit.outdated_by else ""
-    against = hit.why.partition("contradicts ")[2]
-    marks += f", contradicted by {against}" if against else ""
-    day = display.format_time(hit.at)[:10]
-    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({role}{day}{marks})"
-    lines = [line for line in display.escape_invisible(hit.text).splitlines() if line.strip()]
-    lines += [f"next to it, {one.role}: {display.format_line(one.text, 200)}" for one in hit.around]
-    # The parts of the score are present only when they were asked for.
-    lines += [f"why: {hit.why}"] if " +" in hit.why else []
-    # Messages, and statements of anybody but the user, are shown as quotations.
-    lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
-    return "\n".join([head, *(lead + line for line in lines)])
-
-
 def _render_memory(memory: Memory) -> str:
     first_seen = display.format_time(memory.first_seen)[:10]
     confirmed = display.format_time(memory.last_confirmed)[:10]
     revision = f", revision {memory.revision}" if memory.revision > 1 else ""
-    lines = [
-        f"{memory.kind}  {memory.address}  ({memory.layer}, {memory.status}{revision})",
-        "  " + display.escape_invisible(memory.text).replace("\n", "\n  "),
-        f"  priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
+    state = f"({memory.layer}, {style.status(memory.status)}{revision})"
+    lines = [f"{style.paint('title', memory.kind)}  {style.paint('id', memory.address)}  {state}"]
+    for part in memory.text.splitlines():
+        lines += style.fill(part, "  ") if part.strip() else []
+    lines += style.fill(
+        f"priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
         f"trusted as {memory.label}",
-        f"  first seen {first_seen}, last confirmed {confirmed}, "
+        "  ",
+    )
+    lines += style.fill(
+        f"first seen {first_seen}, last confirmed {confirmed}, "
         f"saved {display.format_count(memory.reinforcement, 'time')}, "
         f"recalled {display.format_count(memory.recalls, 'time')}",
-    ]
+        "  ",
+    )
     for name in ("subject", "owner", "reason"):
         if getattr(memory, name):
             lines.append(f"  {name}: {display.format_line(getattr(memory, name))}")
@@ -122,9 +100,17 @@ def render_record(shown: ShownRecord) -> str:
 
 def _render_list(memories: Sequence[Memory]) -> str:
     if not memories:
-        return 'no memories yet. Save one: recollect learn "…"'
+        return style.render_none('no memories yet. Save one: recollect learn "…"', "memory")
     rows = ((item.id, item.kind, item.layer, item.status, item.text) for item in memories)
-    return render_table(("ID", "KIND", "LAYER", "STATUS", "TEXT"), rows)
+    heads = ("ID", "KIND", "LAYER", "STATUS", "TEXT")
+    return render_table(heads, rows, styles=("id", "", "faint", "status"))
+
+
+def _render_for_file(memories: Sequence[Memory]) -> str:
+    if memories:
+        return _render_list(memories)
+    own = "no memory is limited to this file. Those for all files: recollect list"
+    return style.render_none(own, "memory", place="path")
 
 
 def _render_history(versions: Sequence[Memory]) -> str:
@@ -148,7 +134,7 @@ def _render_document(document: Document) -> str:
 
 def _render_documents(documents: Sequence[Document]) -> str:
     if not documents:
-        return "nothing found"
+        return style.render_none("no scratch notes yet. Store one: recollect store", "note")
     rows = (
         (item.title, display.format_time(item.valid_from)[:16], item.text) for item in documents
     )
@@ -208,10 +194,24 @@ def _render_judged(judged: Judged) -> str:
 
 
 def _render_briefing(briefing: Briefing) -> str:
-    text = display.escape_invisible(briefing.text)
-    if not text:
-        text = f"(empty: {'; '.join(briefing.notes) or 'no relevant memories'})"
+    text = display.escape_invisible(briefing.text) or _why_silent(briefing)
     return "\n".join([text, *_render_reasons(briefing)])
+
+
+def _why_silent(briefing: Briefing) -> str:
+    """Say why a briefing is empty: a mode, the budget, files, or because nothing is known."""
+    if briefing.notes:
+        return f"(empty: {'; '.join(briefing.notes)})"
+    no_room = [one for one in briefing.left_out if "full" in one.reason or "room" in one.reason]
+    others = len(briefing.left_out) - len(no_room)
+    parts = []
+    if no_room:
+        parts.append(f"{display.format_count(len(no_room), 'item')} did not fit into the budget")
+    if others:
+        parts.append(f"{display.format_count(others, 'item')} left out for another reason")
+    if not parts:
+        return "(empty: nothing is known yet that a session should begin with)"
+    return f"(empty: {', '.join(parts)}. Why: recollect briefing --explain)"
 
 
 def _render_reasons(briefing: Briefing) -> list[str]:
@@ -232,7 +232,7 @@ def _render_task(task: TaskBriefing) -> str:
         ("Skills", task.skills),
     ):
         if hits:
-            lines += [title, *(_render_hit(hit) for hit in hits)]
+            lines += [title, *(recall.render_hit(hit) for hit in hits)]
     return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nno relevant memories"
 
 
@@ -294,10 +294,10 @@ SCREENS: dict[str, Callable[..., str]] = {
     "add-discovery": render_learned,
     "add-solution": render_learned,
     "add-pattern": render_learned,
-    "recall": render_recalled,
+    "recall": recall.render_recalled,
     "show": render_record,
     "list": _render_list,
-    "for-file": lambda found: _render_list(found) if found else "no memory applies to this file",
+    "for-file": _render_for_file,
     "history": _render_history,
     "confirm": _render_memory,
     "correct": _render_memory,

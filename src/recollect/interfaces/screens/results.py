@@ -5,24 +5,27 @@ Each screen is a function of an operation's result that returns plain lines, fit
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
+from . import style
+from .overview import format_size
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
+    from ...maintenance.operations_server import ServerSetup
     from ...maintenance.steps import Adopted, Diagnosis, Stats
+    from ...storage.database import ServerMember
 
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),
     **dict.fromkeys(("init", "plugin", "import", "capture"), "agents"),
+    **dict.fromkeys(("memory", "jobs"), "autonomous"),
     "review": "review",
-    **dict.fromkeys(("stats", "backup", "adopt", "doctor"), "results"),
+    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server"), "results"),
+    **dict.fromkeys(("status", "seen", "sizes", "pause", "resume", "undo", "config"), "overview"),
     **dict.fromkeys(
         (
             *("episode", "learnings", "consolidate", "procedure", "pattern", "link", "links"),
@@ -35,8 +38,8 @@ _MODULES = {
 
 
 def show(command: str, result: object) -> str:
-    """Return the result of a command as text."""
-    return display.escape_invisible(load_screen(command)(result))
+    """Return the result of a command as text, in colour on a page that has it."""
+    return style.finish(load_screen(command)(result))
 
 
 def load_screen(command: str) -> Callable[..., str]:
@@ -46,42 +49,6 @@ def load_screen(command: str) -> Callable[..., str]:
     module: ModuleType = sys.modules[name]
     screens: dict[str, Callable[..., str]] = module.SCREENS
     return screens[command]
-
-
-def terminal_width() -> int:
-    """Return the number of columns of the terminal; 100 without one."""
-    try:
-        return os.get_terminal_size().columns or 100
-    except OSError:
-        return 100
-
-
-def can_redraw(stream: TextIO | None) -> bool:
-    """Check whether a stream is a terminal that can overwrite a line."""
-    return bool(stream and stream.isatty() and os.environ.get("TERM") != "dumb")
-
-
-def wants_colour(stream: TextIO | None) -> bool:
-    """Check whether to print colours: a terminal, and no NO_COLOR."""
-    return can_redraw(stream) and not os.environ.get("NO_COLOR")
-
-
-def render_table(heads: Sequence[str], rows: Iterable[Sequence[str]], whole: bool = False) -> str:
-    """Return aligned columns; at a terminal the last one is cut to its width unless `whole`."""
-    cells = [list(heads), *([display.format_line(cell) for cell in row] for row in rows)]
-    widths = [
-        max(map(display.cell_width, column)) for column in list(zip(*cells, strict=True))[:-1]
-    ]
-    cut = sys.stdout.isatty() and not whole
-    room = max(terminal_width() - sum(widths) - 2 * len(widths), 30) if cut else 0
-    lines = []
-    for row in cells:
-        start = "".join(
-            cell + " " * (width - display.cell_width(cell) + 2)
-            for cell, width in zip(row, widths, strict=False)
-        )
-        lines.append((start + display.format_line(row[-1], room)).rstrip())
-    return "\n".join(lines)
 
 
 def render_redacted(types: Sequence[str]) -> list[str]:
@@ -116,17 +83,11 @@ def _render_stats(stats: Stats) -> str:
         lines.append(f"in time, {one.moment}: {one.shown} shown at {one.chances} chances{result}")
     if stats.consolidation:
         lines.append(f"consolidation: {stats.consolidation}")
-    project, user = _format_size(stats.project_bytes), _format_size(stats.user_bytes)
+    project, user = format_size(stats.project_bytes), format_size(stats.user_bytes)
     lines.append(f"on disk: project {project}, user {user}")
+    if stats.picture:
+        lines.append(f"wrote {stats.picture}")
     return "\n".join(lines)
-
-
-def _format_size(number: int) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}"
-        number //= 1000
-    return f"{number} GB"
 
 
 def _render_adopted(done: Adopted) -> str:
@@ -143,16 +104,49 @@ def _render_diagnosis(diagnosis: Diagnosis) -> str:
     lines = []
     for check in diagnosis.checks:
         first, *more = display.escape_invisible(check.detail).splitlines() or [""]
-        lines.append(f"{'ok  ' if check.ok else 'BAD '} {check.name}: {first}")
+        mark = "ok  " if check.ok else "TODO" if check.waits else "BAD "
+        lines.append(f"{mark} {check.name}: {first}")
         lines += [f"       {line}" for line in more]
-    failed = sum(not check.ok for check in diagnosis.checks)
-    lines.append("no problems found" if diagnosis.ok else f"{failed} of the checks failed")
+    failed = sum(not (check.ok or check.waits) for check in diagnosis.checks)
+    waiting = sum(check.waits for check in diagnosis.checks)
+    if waiting:
+        lines.append(f"{display.format_count(waiting, 'agent')} wait for your approval (TODO)")
+    lines.append(f"{failed} of the checks failed" if failed else "no problems found")
     return "\n".join(lines)
 
 
+def _render_server_setup(done: ServerSetup) -> str:
+    if done.applied:
+        head = "The tables and the members' rights are in place. These statements were run:"
+    else:
+        head = "-- Nothing was run. An administrator runs the first part; --apply runs the rest."
+    width = max(len(one.sql) for one in done.statements)
+    lines = [f"{one.sql:<{width}}  -- {one.purpose}" for one in done.statements]
+    tail = "next: recollect server grant ROLE SPACE"
+    return "\n".join([head, *lines, tail])
+
+
+def _render_members(found: Sequence[ServerMember]) -> str:
+    if not found:
+        return "no memberships\nadd one: recollect server grant ROLE SPACE"
+    width = max(len(one.space) for one in found)
+    return "\n".join(
+        f"{one.space:<{width}}  {one.role}{'' if one.writes else ' (read-only)'}" for one in found
+    )
+
+
+def _render_grant(done: ServerMember) -> str:
+    may = "reads and writes" if done.writes else "reads"
+    return f"{done.role} {may} {done.space}\nthey set: RECOLLECT_SPACE={done.space}"
+
+
 SCREENS: dict[str, Callable[..., str]] = {
+    "server setup": _render_server_setup,
+    "server members": _render_members,
+    "server grant": _render_grant,
+    "server revoke": lambda done: "revoked" if done else "there was no such membership",
     "stats": _render_stats,
-    "backup": lambda done: f"wrote {done.path} ({_format_size(done.bytes)})",
+    "backup": lambda done: f"wrote {done.path} ({format_size(done.bytes)})",
     "adopt": _render_adopted,
     "doctor": _render_diagnosis,
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 
 from ...text import display
 from ...types.review import ReviewAnswer, ReviewEvidence, ReviewItem
-from .results import render_table
+from . import style
+from .style import paint, render_table, wrap
 
-WIDEST = 100
 _LABEL = 10
 DONE = {
     "keep": "kept",
@@ -20,58 +21,12 @@ DONE = {
 }
 
 
-class Painter:
-    """Styles text where the terminal shows colour."""
-
-    def __init__(self, colour: bool) -> None:
-        self._colour = colour
-
-    def bold(self, text: str) -> str:
-        return f"\033[1m{text}\033[0m" if self._colour else text
-
-    def dim(self, text: str) -> str:
-        return f"\033[2m{text}\033[0m" if self._colour else text
-
-
-PLAIN = Painter(colour=False)
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Return lines of at most so many columns; long words and East Asian text are cut anywhere."""
-    lines: list[str] = []
-    for paragraph in display.escape_invisible(text).splitlines():
-        line = ""
-        for word in paragraph.split():
-            while display.cell_width(word) > width:
-                room = width - display.cell_width(line) - bool(line)
-                cut = _fitting(word, room if room > 0 else width)
-                lines.append(f"{line} {word[:cut]}".strip() if room > 0 else line)
-                word, line = (word[cut:] if room > 0 else word), ""
-            joined = f"{line} {word}".strip()
-            if display.cell_width(joined) > width:
-                lines.append(line)
-                joined = word
-            line = joined
-        lines.append(line)
-    return [line for line in lines if line]
-
-
-def _fitting(word: str, room: int) -> int:
-    """Return how many characters of a word fit, at least one."""
-    used = 0
-    for place, character in enumerate(word):
-        used += display.cell_width(character)
-        if used > room:
-            return max(place, 1)
-    return len(word)
-
-
-def render_item(item: ReviewItem, width: int, paint: Painter = PLAIN) -> list[str]:
+def render_item(item: ReviewItem, width: int) -> list[str]:
     """Return the lines of one item: what it says, why it waits, where it comes from."""
     trust = f"from {item.trust}" if item.trust != "user" else "yours"
     about = f"{item.kind}, {', '.join(item.reasons)}, {trust}, {display.format_time(item.at)[:10]}"
-    lines = [paint.dim(f"{about}  {item.id}"), ""]
-    lines += [f"  {paint.bold(line)}" for line in wrap(item.text, width - 2)]
+    lines = [paint("faint", f"{about}  {item.id}"), ""]
+    lines += ["  " + paint("title", line) for line in wrap(item.text, width - 2)]
     lines.append("")
     lines += _field("why", item.why, width)
     if item.scope:
@@ -80,7 +35,7 @@ def render_item(item: ReviewItem, width: int, paint: Painter = PLAIN) -> list[st
         said = f"{one.text} ({one.kind}, {display.format_time(one.at)[:10]}, {one.id})"
         lines += _field("against", [said], width)
     for passage in item.evidence:
-        lines += _passage(passage, width, paint)
+        lines += _passage(passage, width)
     if not item.evidence:
         lines += _field("from", ["no conversation that is kept here"], width)
     return lines
@@ -92,18 +47,60 @@ def _field(name: str, texts: Sequence[str], width: int) -> list[str]:
     return [f"{head:<{_LABEL}}  {line}" for head, line in zip(heads, lines, strict=True)]
 
 
-def _passage(passage: ReviewEvidence, width: int, paint: Painter) -> list[str]:
+def _passage(passage: ReviewEvidence, width: int) -> list[str]:
     who = {"user": "you", "assistant": "the agent"}.get(passage.role, passage.role or "an episode")
     lines = _field(
         "from", [f"{who}, {display.format_time(passage.at)[:10]}, {passage.address}"], width
     )
-    for text, style in (
-        (passage.before, paint.dim),
-        (passage.quote, paint.bold),
-        (passage.after, paint.dim),
+    for text, look in (
+        (passage.before, "faint"),
+        (passage.quote, "title"),
+        (passage.after, "faint"),
     ):
-        lines += [f"{'':<{_LABEL}}  > {style(line)}" for line in wrap(text, width - _LABEL - 4)]
+        lines += [
+            f"{'':<{_LABEL}}  > {paint(look, line)}" for line in wrap(text, width - _LABEL - 4)
+        ]
     return lines
+
+
+# ---------------------------------------------------------------- instruction files
+
+RULE_FILES = ("AGENTS.md", "CLAUDE.md")
+"""The files that a kept rule can be written into; agents load them by themselves."""
+_HEADING = "## Rules"
+
+
+def find_rule_files(top: str) -> list[str]:
+    """Return the paths of the instruction files of a project; the first name if there is none."""
+    paths = [os.path.join(top, name) for name in RULE_FILES]
+    found = [path for path in paths if os.path.isfile(path) and not os.path.islink(path)]
+    return found or paths[:1]
+
+
+def read_rule_file(path: str) -> str:
+    """Return the text of an instruction file; empty without one."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def add_rule(text: str, rule: str) -> str:
+    """Return the text of an instruction file with a rule at the end of its section of rules."""
+    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    entry = f"- {display.format_line(rule)}"
+    if entry in lines:
+        return text
+    if _HEADING not in lines:
+        return "\n".join([*lines, *([""] if lines else []), _HEADING, "", entry, ""])
+    start = lines.index(_HEADING)
+    after = [at for at, line in enumerate(lines) if at > start and line.startswith("#")]
+    end = after[0] if after else len(lines)
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    gap = [""] if end == start + 1 else []
+    return "\n".join([*lines[:end], *gap, entry, *lines[end:], ""])
 
 
 # ---------------------------------------------------------------- without a terminal
@@ -112,7 +109,7 @@ def _passage(passage: ReviewEvidence, width: int, paint: Painter) -> list[str]:
 def render_queue(items: Sequence[ReviewItem]) -> str:
     """Return the queue as a table."""
     if not items:
-        return "nothing waits for review"
+        return style.render_none("nothing waits for review", "item")
     rows = ((item.id, ", ".join(item.reasons), item.kind, item.text) for item in items)
     return "\n".join(
         [

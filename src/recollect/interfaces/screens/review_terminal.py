@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, TypedDict
 
 from ...client import Recollect
 from ...errors import RecollectError
 from ...text import display
 from ...types.review import ReviewItem
-from . import review
-from .results import can_redraw, terminal_width, wants_colour
+from . import review, style
+from .keyboard import Keyboard, one_key_input
+from .style import can_redraw, terminal_width
 
 KEYS = {
     "k": "keep",
@@ -49,11 +48,6 @@ class ReviewFilters(TypedDict, total=False):
     limit: int
 
 
-def is_attended() -> bool:
-    """Check whether a person can see an item and press a key."""
-    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
-
-
 def converse(memory: Recollect, filters: ReviewFilters) -> int:
     """Show the queue item by item and answer it as the person says; return the exit status."""
     items = memory.memories.review(**filters)
@@ -77,34 +71,6 @@ class Pending(NamedTuple):
     before: tuple[ReviewItem, ...] = ()
 
 
-class Keyboard:
-    """Reads single keys, and lines with a text to start from."""
-
-    def __init__(
-        self, read: Callable[[], str], cooked: Callable[[], AbstractContextManager[None]]
-    ) -> None:
-        self.read_key = read
-        self._cooked = cooked
-
-    def read_line(self, question: str, start: str = "") -> str:
-        """Return a line that the person typed or edited; empty when they gave up."""
-        with self._cooked():
-            try:
-                import readline
-
-                readline.set_startup_hook(lambda: readline.insert_text(start))
-            except ImportError:
-                readline = None  # type: ignore[assignment]
-            try:
-                return input(question).strip()
-            except (EOFError, KeyboardInterrupt):
-                print()
-                return ""
-            finally:
-                if readline:
-                    readline.set_startup_hook(None)
-
-
 class ReviewScreen:
     """The queue at a terminal: what is left, and the answer that can still be taken back."""
 
@@ -125,7 +91,8 @@ class ReviewScreen:
         self._pending = Pending()
         self._counts: dict[str, int] = {}
         self._note = ""
-        self._paint = review.Painter(wants_colour(sys.stdout))
+        self._written = ("", "", "")
+        """The instruction file of the last answer, its text before it and after it."""
 
     def run(self) -> None:
         """Ask about each item until none is left or the person quits."""
@@ -163,25 +130,19 @@ class ReviewScreen:
 
     def _show(self, item: ReviewItem) -> None:
         self._clear()
-        width = min(terminal_width(), review.WIDEST)
+        width = min(terminal_width(), style.WIDEST)
         at = self._answered() + len(self._skipped) + 1
         of = f" of {max(self._total, at)}" if not self._filtered else f", {len(self._left)} left"
         head = f"Review {at}{of}"
         if told := self._told():
             head += f"   {told}"
-        print(
-            "\n".join(
-                [
-                    display.format_line(head, width),
-                    *review.render_item(item, width, self._paint),
-                    "",
-                ]
-            )
-        )
+        lines = [display.format_line(head, width), *review.render_item(item, width), ""]
+        print(style.finish("\n".join(lines)))
         if self._note:
-            print("\n".join(review.wrap(self._note, width)))
+            print("\n".join(style.wrap(self._note, width)))
             self._note = ""
         keys = [f"{key} {answer}" for key, answer in KEYS.items() if answer in item.answers]
+        keys[1:1] = ["w file"] if "keep" in item.answers else []
         print("  ".join([*keys, "u undo", "q quit", "? more"]), flush=True)
 
     def _told(self) -> str:
@@ -197,6 +158,8 @@ class ReviewScreen:
         if key == "u":
             if not self._undo():
                 self._note = "There is nothing to undo: earlier answers are written."
+        elif key == "w" and "keep" in item.answers:
+            self._write_rule(item)
         elif key in _GROUP_KEYS:
             self._answer_group(item, _GROUP_KEYS[key])
         elif (answer := KEYS.get(key, "")) in item.answers:
@@ -221,10 +184,37 @@ class ReviewScreen:
                 return
         self._give([(item, answer, text, scope)])
 
+    def _write_rule(self, item: ReviewItem) -> None:
+        """Keep an item, and write it into an instruction file that is shown as a diff first."""
+        paths = review.find_rule_files(self._memory.context.top)
+        path = paths[0]
+        self._clear()
+        if len(paths) > 1:
+            names = [os.path.basename(one) for one in paths]
+            print(f"1 {names[0]}   2 {names[1]}", flush=True)
+            key = self._keyboard.read_key()
+            if key not in ("1", "2"):
+                return
+            path = paths[int(key) - 1]
+        before = review.read_rule_file(path)
+        after = review.add_rule(before, item.text)
+        if before == after:
+            self._note = f"{os.path.basename(path)} has this rule already: k keeps it."
+            return
+        name = os.path.basename(path)
+        print(style.finish(style.render_diff(before, after, name, f"{name} (with the rule)")))
+        print("\nKeep the rule and write this? Agents are not shown it twice. y/N", flush=True)
+        if self._keyboard.read_key() not in ("y", "Y"):
+            return
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(after)
+        self._give([(item, "keep", "", ())])
+        self._written = (path, before, after)
+
     def _answer_group(self, item: ReviewItem, answer: str) -> None:
         """Answer all items that are shown under the same reason and kind."""
         group = [one for one in self._left if (one.reasons, one.kind) == (item.reasons, item.kind)]
-        width = min(terminal_width(), review.WIDEST)
+        width = min(terminal_width(), style.WIDEST)
         self._clear()
         for one in group[:_MOST_LISTED]:
             print(display.format_line(f"  {one.id}  {one.text}", width))
@@ -245,6 +235,10 @@ class ReviewScreen:
     def _undo(self) -> bool:
         if not self._pending.answers:
             return False
+        path, before, after = self._written
+        if path and review.read_rule_file(path) == after:
+            with open(path, "w", encoding="utf-8", newline="\n") as file:
+                file.write(before)
         self._left = list(self._pending.before)
         self._skipped -= {item.id for item, _, _, _ in self._pending.answers}
         self._pending = Pending()
@@ -253,6 +247,7 @@ class ReviewScreen:
     def write_pending(self) -> None:
         """Write the last answer; one that is refused leaves its item in the queue."""
         pending, self._pending = self._pending, Pending()
+        self._written = ("", "", "")
         for item, answer, text, scope in pending.answers:
             if answer == "later":
                 continue
@@ -277,6 +272,7 @@ class ReviewScreen:
 
     def _help(self, item: ReviewItem) -> str:
         lines = [f"{key}  {_HELP[one]}" for key, one in KEYS.items() if one in item.answers]
+        lines += ["w  keep it, and write it into AGENTS.md or CLAUDE.md (shown as a diff first)"]
         lines += ["K H  keep or hide all that wait as this kind for this reason", "u  take back"]
         return "\n".join(lines)
 
@@ -285,41 +281,3 @@ class ReviewScreen:
             "\033[2J\033[H" if can_redraw(sys.stdout) else "-" * 20,
             end="" if can_redraw(sys.stdout) else "\n",
         )
-
-
-@contextmanager
-def one_key_input() -> Iterator[Keyboard]:
-    """Read keys without Enter while this lasts; the terminal is as before afterwards."""
-    import termios
-    import tty
-
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-
-    @contextmanager
-    def cooked() -> Iterator[None]:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-        try:
-            yield
-        finally:
-            tty.setcbreak(terminal, termios.TCSADRAIN)
-
-    tty.setcbreak(terminal, termios.TCSADRAIN)  # keys that were typed ahead stay
-    try:
-        yield Keyboard(lambda: _read_key(terminal), cooked)
-    finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-def _read_key(terminal: int) -> str:
-    """Return the next key; "" at the end of the input or for Ctrl-D, "?" for what is no letter."""
-    from select import select
-
-    first = os.read(terminal, 1)
-    if first in (b"", b"\x04"):
-        return ""
-    if first == b"\x1b":
-        while select([terminal], [], [], 0.05)[0]:
-            os.read(terminal, 1)  # the rest of an arrow or function key
-        return "?"
-    return first.decode("ascii", "replace")

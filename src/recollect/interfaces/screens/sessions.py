@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from .results import render_redacted, render_table
+from . import style
+from .results import render_redacted
+from .style import render_table
 
 if TYPE_CHECKING:
     from ...archive.steps_files import ExportedSession, ImportedFile
@@ -74,7 +76,9 @@ def _render_recorded(recorded: Recorded) -> str:
 
 def _render_sessions(sessions: Sequence[Session]) -> str:
     if not sessions:
-        return "no sessions yet. Import those of your agents: recollect import"
+        return style.render_none(
+            "no sessions yet. Import those of your agents: recollect import", "session"
+        )
     short = _shorten_ids([item.id for item in sessions]) if sys.stdout.isatty() else {}
     rows = (
         (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from . import memories, results
+from . import memories, results, style
 
 if TYPE_CHECKING:
     from ...episodes.aging import LearningDay
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...recall.steps_links import Linked
     from ...types.records import Json, Link
     from ...work.audit import Audit
-    from ...work.operations import Continuity, Happened
+    from ...work.operations import Continuity, EventResult
     from ...work.steps import ShownHandoff, ShownNotes
     from ...work.steps_tasks import Promoted, ShownTask
 
@@ -37,12 +37,14 @@ def _render_built(built: BuiltEpisodes) -> str:
 
 def _render_episodes(found: Sequence[ShownEpisode]) -> str:
     if not found:
-        return "no episodes yet. Build them from conversations: recollect episode build"
+        return style.render_none(
+            "no episodes yet. Build them from conversations: recollect episode build", "episode"
+        )
     rows = (
         (item.id, display.format_time(item.at)[:16], item.outcome, item.status, item.goal)
         for item in found
     )
-    return results.render_table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
+    return style.render_table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
 
 
 def render_episode(shown: ShownEpisode) -> str:
@@ -124,12 +126,14 @@ def render_procedure(shown: ShownProcedure) -> str:
 
 def _render_procedures(found: Sequence[ShownProcedure]) -> str:
     if not found:
-        return "no procedures yet. Save one: recollect procedure learn"
+        return style.render_none(
+            "no procedures yet. Save one: recollect procedure learn", "procedure"
+        )
     rows = (
         (item.name, item.status, f"{item.successes}/{item.failures}", item.description)
         for item in found
     )
-    return results.render_table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
+    return style.render_table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
 
 
 def _render_use(shown: ShownProcedure) -> str:
@@ -223,9 +227,9 @@ def _render_stage(shown: ShownTask) -> str:
 
 def _render_tasks(found: Sequence[ShownTask]) -> str:
     if not found:
-        return "no tasks yet. Start one: recollect task start"
+        return style.render_none("no tasks yet. Start one: recollect task start", "task")
     rows = ((item.slug, _render_stage(item), item.title) for item in found)
-    return results.render_table(("TASK", "PHASE", "TITLE"), rows)
+    return style.render_table(("TASK", "PHASE", "TITLE"), rows)
 
 
 def _render_json(value: Mapping[str, Json]) -> str:
@@ -242,7 +246,7 @@ def _render_handoff(given: ShownHandoff) -> str:
 
 def _render_handoffs(found: Sequence[ShownHandoff]) -> str:
     if not found:
-        return "no handoffs"
+        return style.render_none("no handoffs yet", "handoff")
     rows = (
         (
             item.id,
@@ -252,14 +256,14 @@ def _render_handoffs(found: Sequence[ShownHandoff]) -> str:
         )
         for item in found
     )
-    return results.render_table(("ID", "STATE", "TO", "DONE"), rows)
+    return style.render_table(("ID", "STATE", "TO", "DONE"), rows)
 
 
 def _render_promoted(done: Promoted) -> str:
     if not done.notes:
         return "no notes for that task or session"
     rows = ((one.decision, one.id, one.step, f"{one.reason} | {one.text}") for one in done.notes)
-    return results.render_table(("DECISION", "NOTE", "STEP", "WHY"), rows)
+    return style.render_table(("DECISION", "NOTE", "STEP", "WHY"), rows)
 
 
 def _render_audit(found: Audit) -> str:
@@ -268,7 +272,7 @@ def _render_audit(found: Audit) -> str:
     return display.escape_invisible(render_audit(found)).rstrip()
 
 
-def _render_event(done: Happened) -> str:
+def _render_event(done: EventResult) -> str:
     lines = [f"event: {done.event}"]
     lines += [f"  to read   {one.layer}: {one.what}" for one in done.rule.read]
     lines += [f"  to write  {one.layer}: {one.what}" for one in done.rule.write]

@@ -1,7 +1,7 @@
 """Copilot CLI's sessions: `~/.copilot/session-state/<id>/events.jsonl`, one event a line.
 
 Reads the prompt as typed (not as sent), the answers with their tool requests, and the results. Only
-output tokens are counted per request. Checked with 1.0.64.
+output tokens are counted per request. Checked with 1.0.64 and 1.0.102.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message, ToolCall
 from ..registry import make_session_id
-from .find_io import is_at_or_below, make_transcript, read_head, walk_files
-from .normalise import (
+from ..transcripts.find_io import is_at_or_below, make_transcript, read_head, walk_files
+from ..transcripts.normalise import (
     as_dict,
     as_list,
     as_number,
@@ -23,7 +23,7 @@ from .normalise import (
     make_entries,
     make_title,
 )
-from .reader_io import (
+from ..transcripts.reader_io import (
     SessionDetails,
     SkippedRecord,
     Transcript,
@@ -44,11 +44,13 @@ def read(
     return follow_file(path, cursor, _CopilotReader(path))
 
 
-def discover(home: str, roots: tuple[str, ...], env: Mapping[str, str]) -> list[Transcript]:
+def discover(
+    home: str, roots: tuple[str, ...], env: Mapping[str, str], since: float = 0
+) -> list[Transcript]:
     """Return the event files of sessions at or below the roots."""
     base = os.path.join(env.get("COPILOT_HOME") or os.path.join(home, ".copilot"), "session-state")
     found = []
-    for path in walk_files(base, ".jsonl"):
+    for path in walk_files(base, ".jsonl", since=since):
         start = next((as_dict(r.get("data")) for r in read_head(path)), {})
         cwd = first_text(as_dict(start.get("context")), "cwd", "gitRoot")
         if is_at_or_below(cwd, roots):
@@ -105,7 +107,14 @@ class _CopilotReader:
             yield SessionDetails(session, agent=HOST, parent=make_session_id(HOST, own))
         if message.role == "user" and not self.state.get("named"):
             self.state["named"] = True
-            yield SessionDetails(session, name=make_title(str(message.content)))
+            # What the start said may have been read before the session had a message.
+            yield SessionDetails(
+                session,
+                name=make_title(str(message.content)),
+                cwd=as_text(self.state.get("cwd")),
+                branch=as_text(self.state.get("branch")),
+                agent=HOST,
+            )
         key = as_text(record.get("id")) or f"{session}:{record.get('timestamp')}"
         message = message._replace(key=key, at=parse_time(record.get("timestamp")))
         (message,) = drop_own_answers([message], self.state)
@@ -118,10 +127,12 @@ class _CopilotReader:
         context = as_dict(data.get("context"))
         self.state["session"] = first_text(data, "sessionId") or self.fallback
         self.state["model"] = first_text(data, "selectedModel")
+        self.state["cwd"] = first_text(context, "cwd", "gitRoot")
+        self.state["branch"] = first_text(context, "branch")
         yield SessionDetails(
             make_session_id(HOST, self.state["session"]),
-            cwd=first_text(context, "cwd", "gitRoot"),
-            branch=first_text(context, "branch"),
+            cwd=self.state["cwd"],
+            branch=self.state["branch"],
             agent=HOST,
         )
 
@@ -150,10 +161,19 @@ class _CopilotReader:
     def _make_result(self, data: Mapping[str, Json]) -> Message:
         given = as_dict(data.get("result"))
         error = data.get("error")
-        text = first_text(given, "content", "detailedContent") or as_text(error)
+        code = as_dict(data.get("shellExecution")).get("exitCode")
+        # A shell's `content` is followed by what hooks said; `detailedContent` is its output.
+        names = ("content", "detailedContent") if code is None else ("detailedContent", "content")
+        text = first_text(given, *names) or as_text(error)
         text = text or first_text(as_dict(error), "message")
-        failed = data.get("success") is False
-        return Message("tool", text, call_id=as_text(data.get("toolCallId")), is_error=failed)
+        failed = data.get("success") is False or (isinstance(code, int) and code != 0)
+        return Message(
+            "tool",
+            text,
+            call_id=as_text(data.get("toolCallId")),
+            is_error=failed,
+            extra={"exit": code} if isinstance(code, int) else None,
+        )
 
     def _make_notice(self, data: Mapping[str, Json]) -> Message:
         return Message("system", as_text(data.get("content")), name="host")

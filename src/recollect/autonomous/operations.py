@@ -1,0 +1,286 @@
+"""Operations of autonomous memory: view, clear, enqueue, rebuild, diagnose; and its start.
+
+Sessions become extractions (phase 1), extractions become MEMORY.md, memory_summary.md and skills
+(phase 2). Rules do both; where the user configured a model it picks what rules do not hear.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..briefing import operations as briefing_operations
+from ..briefing import steps as briefing_steps
+from ..context import Context, new_id
+from ..documents import sql as documents_sql
+from ..errors import ConfigError, Refused
+from ..jobs import operations as jobs_operations
+from ..jobs import sql as jobs_sql
+from ..lessons import operations as lessons_operations
+from ..memory import steps_lifecycle as memory_steps_lifecycle
+from ..storage.database import Tx
+from ..text import display, tokens
+from . import files_io, models_io, prompts, sql, steps, worker_io
+
+MOST_CALLS = 20
+MOST_ERRORS = 10
+REQUESTED = "memories requested"
+
+
+class Planned(NamedTuple):
+    """A session that would be sent to a model: in how many calls, at which price in tokens."""
+
+    session: str
+    messages: int
+    calls: int
+    tokens: int
+
+
+class Rebuilt(NamedTuple):
+    """What a run of the pipeline did, or would do (`planned`)."""
+
+    extracted: int = 0
+    proposed: int = 0
+    statements: int = 0
+    skills: tuple[str, ...] = ()
+    pruned: tuple[str, ...] = ()
+    failed: int = 0
+    files: tuple[str, ...] = ()
+    model: str = "rules"
+    calls: int = 0
+    tokens: int = 0
+    planned: tuple[Planned, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class ClearedMemory(NamedTuple):
+    """What `memory clear` hid and removed, or would."""
+
+    applied: bool
+    memories: int
+    episodes: int
+    procedures: int
+    removed: dict[str, int]
+    files: tuple[str, ...]
+    root: str
+
+
+class MemoryStatus(NamedTuple):
+    """The state of autonomous memory."""
+
+    enabled: bool
+    models: dict[str, str]
+    waiting: int
+    jobs: dict[str, int]
+    tokens_today: int
+    calls_today: int
+    cap: int
+    paused_until: int
+    written: int
+    extractions: int
+    errors: tuple[jobs_operations.JobState, ...] = ()
+    calls: tuple[sql.SpendRow, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def view(context: Context) -> briefing_steps.Briefing:
+    """Show what a session is given at its start: the start block and, if enabled, the summary.
+
+    Example: recollect memory view
+    """
+    return briefing_operations.make_briefing(context)
+
+
+def clear(context: Context, apply: bool = False) -> ClearedMemory:
+    """Clear the memory of this project: hide what it learned, remove what was made of it.
+
+    Sessions stay, other projects and your own memories are not touched. Counts first.
+
+    apply: really do it, at a terminal; `clear undo` brings back what was hidden
+
+    Example: recollect memory clear
+    Example: recollect memory clear --apply
+    """
+    return _clear(context, apply, forget=False)
+
+
+def reset(context: Context, apply: bool = False) -> ClearedMemory:
+    """Clear the memory of this project, and process its sessions again at the next start.
+
+    apply: really do it, at a terminal; `clear undo` brings back what was hidden
+
+    Example: recollect memory reset --apply
+    """
+    return _clear(context, apply, forget=True)
+
+
+def _clear(context: Context, apply: bool, forget: bool) -> ClearedMemory:
+    now = context.clock()
+    space = context.project_space
+
+    def work(tx: Tx) -> ClearedMemory:
+        hidden = memory_steps_lifecycle.clear_all(tx, apply, context.origin, new_id("u"), now)
+        removed = steps.clear(tx, now, forget) if apply else steps.count(tx)
+        return ClearedMemory(
+            applied=apply,
+            memories=hidden.memories,
+            episodes=hidden.episodes,
+            procedures=hidden.procedures,
+            removed=removed,
+            files=(),
+            root=context.project.root,
+        )
+
+    done = space.write(work) if apply else space.read(work)
+    if context.settings.mode == "incognito":
+        return done
+    folder = context.project.folder
+    files = files_io.remove_outputs(folder) if apply else files_io.list_outputs(folder)
+    return done._replace(files=tuple(files))
+
+
+def enqueue(context: Context) -> Rebuilt:
+    """Have the pipeline run at the next start of a session, whether sessions changed or not.
+
+    Example: recollect memory enqueue
+    """
+    now = context.clock()
+    context.project_space.write(lambda tx: steps.queue_summary(tx, now))
+    on = context.settings.memories_enabled
+    note = "" if on else "it is switched off: set memories.enabled = true in your configuration"
+    return Rebuilt(notes=tuple(filter(None, ("queued for the next start of a session", note))))
+
+
+def rebuild(context: Context, dry_run: bool = False) -> Rebuilt:
+    """Run the pipeline now: extract sessions, write MEMORY.md, memory_summary.md and skills.
+
+    dry_run: change nothing, show what would be sent to a model and its price in tokens
+
+    Example: recollect memory rebuild --dry-run
+    Example: recollect memory rebuild
+    """
+    if dry_run:
+        return _plan(context)
+    if context.settings.mode == "incognito":
+        raise Refused("nothing is written in incognito mode", where="mode")
+    lessons_operations.learn_from_finished_work(context)
+    now = context.clock()
+    context.project_space.write(lambda tx: steps.queue_summary(tx, now))
+    return run(context)
+
+
+def start(context: Context, parent: int = 0) -> Rebuilt:
+    """Run the pipeline where it is switched on and something waits; nothing otherwise.
+
+    parent: the process that this work is for; it ends when that is gone
+    """
+    if not context.settings.memories_enabled or context.settings.mode == "incognito":
+        return Rebuilt()
+    if not context.project_space.present():
+        return Rebuilt()
+    return run(context, parent)
+
+
+def run(context: Context, parent: int = 0) -> Rebuilt:
+    """Queue the sessions that are due and work off the queue, as the only worker of the store."""
+    now = context.clock()
+    context.project_space.write(lambda tx: steps.queue_sessions(tx, context.settings, now))
+    if not context.project_space.read(lambda tx: steps.is_work_due(tx, now)):
+        return Rebuilt(notes=("nothing is due",))
+    from . import operations_run
+
+    return operations_run.work(context, worker_io.Watch(parent))
+
+
+def _plan(context: Context) -> Rebuilt:
+    """Say what a run would send."""
+    now = context.clock()
+    settings = context.settings
+    if not context.project_space.present():
+        return Rebuilt()
+    model = models_io.parse_model(settings.models_default, settings.models_key, context.environment)
+    waiting = context.project_space.read(lambda tx: steps.find_waiting(tx, settings, now))
+    planned = []
+    for one in waiting:
+        _, held, _ = context.project_space.read(
+            lambda tx, one=one: steps.load_session(tx, one.id, one.last)  # type: ignore[misc]
+        )
+        parts = prompts.chunks(held, settings.memories_chunk_tokens) if model else []
+        price = sum(tokens.estimate_tokens(len(prompts.items_json(part))) for part in parts)
+        price += len(parts) * settings.memories_answer_tokens
+        planned.append(Planned(one.id, len(held), len(parts), price))
+    return Rebuilt(
+        model=model.title if model else "rules",
+        calls=sum(one.calls for one in planned),
+        tokens=sum(one.tokens for one in planned),
+        planned=tuple(planned),
+    )
+
+
+def diagnose(context: Context) -> MemoryStatus:
+    """Show the state of autonomous memory: settings, queue, what models cost, what went wrong.
+
+    Example: recollect memory diagnose
+    """
+    now = context.clock()
+    settings = context.settings
+    problems, models = [], {}
+    for role, setting in (("default", settings.models_default), ("smol", settings.models_smol)):
+        try:
+            spec = models_io.parse_model(setting, settings.models_key, context.environment)
+            models[role] = spec.title if spec else "rules" if role == "default" else "default"
+        except ConfigError as error:
+            models[role] = "wrong"
+            problems.append(str(error))
+    status = MemoryStatus(
+        enabled=settings.memories_enabled,
+        models=models,
+        waiting=0,
+        jobs={},
+        tokens_today=0,
+        calls_today=0,
+        cap=settings.memories_daily_token_cap,
+        paused_until=0,
+        written=0,
+        extractions=0,
+        problems=tuple(problems),
+    )
+    if not context.project_space.present():
+        return status
+
+    def load(tx: Tx) -> MemoryStatus:
+        calls, spent = sql.sum_since(tx, now - now % steps.DAY)
+        page = documents_sql.get_document(tx, steps.MEMORY_ADDRESS)
+        pause = steps.paused_until(tx)
+        failed = jobs_operations.find_failed(tx, steps.JOBS, MOST_ERRORS)
+        return status._replace(
+            waiting=len(steps.find_waiting(tx, settings, now)),
+            jobs=jobs_sql.count_jobs(tx, steps.JOBS),
+            tokens_today=spent,
+            calls_today=calls,
+            paused_until=pause if pause > now else 0,
+            written=page.valid_from if page else 0,
+            extractions=steps.count(tx)["extractions"],
+            errors=tuple(failed),
+            calls=tuple(sql.list_calls(tx, MOST_CALLS)),
+        )
+
+    return context.project_space.read(load)
+
+
+def describe(context: Context) -> str:
+    """Return the state of autonomous memory in a line; empty when it is off and never ran."""
+    state = diagnose(context)
+    if not state.enabled and not state.written and not state.jobs:
+        return ""
+    parts = ["on" if state.enabled else "off", f"by {state.models['default']}"]
+    if state.written:
+        parts.append(f"written on {display.format_time(state.written)[:10]}")
+    parts += [f"{count} {name}" for name, count in state.jobs.items() if name != "done"]
+    if state.calls_today:
+        parts.append(f"{state.tokens_today:,} of {state.cap:,} tokens today")
+    if state.tokens_today >= state.cap:
+        parts.append("the daily cap is reached")
+    if state.errors:
+        parts.append(f"failed: {state.errors[0].error}")
+    parts += state.problems
+    return "; ".join(parts)

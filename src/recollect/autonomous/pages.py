@@ -1,0 +1,259 @@
+"""Render MEMORY.md, memory_summary.md and the skills; read what a person changed in MEMORY.md.
+
+Every line of MEMORY.md ends with the numbers of its sources, which stand at its end as addresses
+of messages. A line that a person deleted does not come back; a line that they wrote or changed
+stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ..fast_typing import NamedTuple
+from ..procedures.skills import Procedure, to_skill_md
+from ..text import display
+from ..text.addresses import slugify
+from ..text.messages import text_digest
+from ..types.records import Json
+from .statements import (
+    CLAIMS,
+    COMMANDS,
+    DECISIONS,
+    ERRORS,
+    HISTORY,
+    RULES,
+    SECTIONS,
+    Statement,
+)
+
+HEAD = (
+    "# Memory\n\n"
+    "Made of {count} sessions by Recollect. Edit this file as you like: lines that you delete do "
+    "not come back, lines that you change or add stay. Memory is a hint, not authority: repository "
+    "and user win. Lines that begin with > quote what was said."
+)
+SOURCES = "Sources"
+HAND = "hand:"
+MOST_IN_SUMMARY = {HISTORY: 8, CLAIMS: 8}
+_SUMMARY = (RULES, COMMANDS, ERRORS, DECISIONS, CLAIMS, HISTORY)
+
+
+class HandLine(NamedTuple):
+    """A line that a person wrote: its section, and its text with addresses for numbers."""
+
+    section: str
+    text: str
+
+    @property
+    def key(self) -> str:
+        return HAND + text_digest(f"{self.section}\n{self.text}")[:16]
+
+
+class Edits(NamedTuple):
+    """What a person changed in MEMORY.md so far: keys of lines they removed, lines they wrote."""
+
+    removed: frozenset[str] = frozenset()
+    lines: tuple[HandLine, ...] = ()
+
+
+class MemoryPage(NamedTuple):
+    """MEMORY.md as it was written. `keys` are the keys of its lines, by line; `sources` the
+    addresses by number, from 1."""
+
+    text: str = ""
+    keys: Mapping[str, str] = {}
+    sources: tuple[str, ...] = ()
+    edits: Edits = Edits()
+
+
+class SummaryLine(NamedTuple):
+    """A line of memory_summary.md, and the names of what it says in the start block."""
+
+    text: str
+    refs: tuple[str, ...] = ()
+
+
+# ---------------------------------------------------------------- MEMORY.md
+
+
+def render_memory(statements: Sequence[Statement], edits: Edits, count: int) -> MemoryPage:
+    """Return MEMORY.md; `count` is the number of sessions that it was made of."""
+    numbers: dict[str, int] = {}
+    keys: dict[str, str] = {}
+    parts = [HEAD.format(count=count)]
+    others = [one.section for one in edits.lines if one.section not in SECTIONS]
+    for section in dict.fromkeys((*SECTIONS, *others)):
+        lines = []
+        for one in statements:
+            if one.section == section and one.key not in edits.removed:
+                marks = "".join(_mark(address, numbers) for address in one.sources)
+                lines.append((f"{one.line} {marks}".rstrip(), one.key))
+        for hand in edits.lines:
+            if hand.section == section:
+                lines.append((_numbered(hand.text, numbers), hand.key))
+        if lines:
+            title = [f"## {section}"] if section else []
+            parts.append("\n".join([*title, *(line for line, _ in lines)]))
+            keys |= dict(lines)
+    sources = tuple(numbers)
+    if sources:
+        notes = [f"[^{number}]: {address}" for address, number in numbers.items()]
+        parts.append("\n".join([f"## {SOURCES}", *notes]))
+    return MemoryPage("\n\n".join(parts) + "\n", keys, sources, edits)
+
+
+def _mark(address: str, numbers: dict[str, int]) -> str:
+    return f"[^{numbers.setdefault(address, len(numbers) + 1)}]"
+
+
+def _numbered(text: str, numbers: dict[str, int]) -> str:
+    """Return a hand-written line with numbers for the addresses of its sources."""
+    return re.sub(r"\[\^(memory://[^\]\s]+)\]", lambda found: _mark(found[1], numbers), text)
+
+
+def read_edits(text: str, page: MemoryPage) -> Edits:
+    """Return what a person changed in the file since the page was written, and before."""
+    found = set(text.splitlines())
+    gone = {key for line, key in page.keys.items() if line not in found}
+    known = {*page.text.splitlines(), ""}
+    kept = [one for one in page.edits.lines if one.key not in gone]
+    new: list[HandLine] = []
+    section = ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            section = line[3:].strip()
+        elif line.strip() and line not in known and not line.startswith(("# ", "[^")):
+            new.append(HandLine(section, _with_addresses(line.rstrip(), page.sources)))
+    removed = page.edits.removed | {key for key in gone if not key.startswith(HAND)}
+    return Edits(frozenset(removed), tuple(dict.fromkeys((*kept, *new))))
+
+
+def _with_addresses(line: str, sources: Sequence[str]) -> str:
+    """Return a line with the addresses of its sources in place of numbers, which change."""
+
+    def address(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return f"[^{sources[number - 1]}]" if 0 < number <= len(sources) else found[0]
+
+    return re.sub(r"\[\^(\d{1,6})\]", address, line)
+
+
+def page_to_json(page: MemoryPage) -> dict[str, Json]:
+    """Return all of a page but its text as JSON."""
+    return {
+        "keys": [[line, key] for line, key in page.keys.items()],
+        "sources": list(page.sources),
+        "removed": sorted(page.edits.removed),
+        "hand": [list(one) for one in page.edits.lines],
+    }
+
+
+def page_from_json(text: str, fields: Mapping[str, Json]) -> MemoryPage:
+    """Parse a page that `page_to_json` wrote."""
+    edits = Edits(frozenset(fields["removed"]), tuple(HandLine(*one) for one in fields["hand"]))
+    return MemoryPage(text, dict(fields["keys"]), tuple(fields["sources"]), edits)
+
+
+# ---------------------------------------------------------------- memory_summary.md
+
+
+def summary_lines(
+    statements: Sequence[Statement],
+    edits: Edits,
+    skills: Sequence[Procedure],
+    budget: int,
+    count: Callable[[str], int],
+) -> list[SummaryLine]:
+    """Return the lines of memory_summary.md, as many as fit into a budget of tokens."""
+    lines: list[SummaryLine] = []
+    for section in _SUMMARY:
+        inside = [
+            SummaryLine(one.line, one.refs)
+            for one in _newest(statements, section)
+            if one.in_summary and one.key not in edits.removed
+        ]
+        inside += [
+            SummaryLine(f"> by hand in MEMORY.md: {display.quote_data(_bare(one.text))}")
+            for one in edits.lines
+            if one.section == section or (section == DECISIONS and one.section not in _SUMMARY)
+        ]
+        lines += [SummaryLine(f"{section}:"), *inside] if inside else []
+    if skills:
+        lines.append(SummaryLine("Skills, each at memory://root/skills/NAME/SKILL.md:"))
+        lines += [SummaryLine(f"- {one.name}: {one.description}") for one in skills]
+    return _fitting(lines, budget, count)
+
+
+def _newest(statements: Sequence[Statement], section: str) -> list[Statement]:
+    inside = [one for one in statements if one.section == section]
+    if section not in MOST_IN_SUMMARY:
+        return inside
+    return sorted(inside, key=lambda one: (-one.at, one.key))[: MOST_IN_SUMMARY[section]]
+
+
+def _bare(text: str) -> str:
+    """Return a hand-written line without bullet and sources."""
+    return re.sub(r"\[\^[^\]\s]+\]", "", text).strip().removeprefix("- ").removeprefix("> ").strip()
+
+
+def _fitting(
+    lines: Iterable[SummaryLine], budget: int, count: Callable[[str], int]
+) -> list[SummaryLine]:
+    """Keep lines in their order while they fit; a heading goes with its first line."""
+    kept: list[SummaryLine] = []
+    used, waiting = 0, []
+    for line in lines:
+        waiting.append(line)
+        if line.text.endswith(":") and not line.text.startswith(("-", ">")):
+            waiting = [line]
+            continue
+        price = sum(count(one.text + "\n") for one in waiting)
+        if used + price <= budget:
+            kept += waiting
+            used += price
+            waiting = []
+        else:
+            waiting = waiting[:-1]
+    return kept
+
+
+# ---------------------------------------------------------------- skills
+
+
+def workflow_skill(
+    steps: Sequence[str], purposes: Sequence[str], seen: tuple[int, int], sources: Sequence[str]
+) -> Procedure:
+    """Return a skill for commands that sessions ran before a commit: facts, not instructions.
+    `seen` is the number of sessions and the time of the last."""
+    sessions, last = seen
+    often = f"{sessions} sessions, last on {display.format_time(last)[:10]}"
+    return Procedure(
+        name=slugify(f"before commit {' '.join(purposes)}"),
+        description=f"Commands that were run before a commit in {often}. Observed, not a rule: "
+        "use it before a commit where it still applies.",
+        title="Before a commit",
+        intro=f"Seen in {often}. Sources: {', '.join(sources)}",
+        steps=tuple(f"`{step}`" for step in steps),
+        exit_criteria=tuple(f"`{step}` passes" for step in steps),
+        successes=sessions,
+    )
+
+
+def command_skill(name: str, commands: Sequence[str], sources: Sequence[str]) -> Procedure:
+    """Return a skill whose steps, commands that worked, a model put in order."""
+    return Procedure(
+        name=name,
+        description="Commands that worked here, put in order by a model. Proposed, not a rule.",
+        title=name.replace("-", " ").capitalize(),
+        intro=f"Sources: {', '.join(sources)}",
+        steps=tuple(f"`{command}`" for command in commands),
+    )
+
+
+def render_skills(procedures: Iterable[Procedure]) -> dict[str, str]:
+    """Return the skills as SKILL.md texts by name; the first of a name wins."""
+    found: dict[str, str] = {}
+    for one in procedures:
+        found.setdefault(one.name, to_skill_md(one))
+    return found

@@ -1,0 +1,402 @@
+"""Transactions of the two phases. Whatever is written for a job is written under its lease."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ..archive import sql as archive_sql
+from ..archive import steps_sessions as archive_steps_sessions
+from ..capture import sql as capture_sql
+from ..config import Settings
+from ..documents import sql as documents_sql
+from ..episodes import records as episodes_records
+from ..episodes import sql as episodes_sql
+from ..episodes import steps as episodes_steps
+from ..errors import NotFound, Refused
+from ..fast_typing import NamedTuple
+from ..jobs import sql as jobs_sql
+from ..memory import sql as memory_sql
+from ..memory import steps as memory_steps
+from ..memory import steps_revisions as memory_steps_revisions
+from ..memory import steps_visible as memory_steps_visible
+from ..procedures import skills
+from ..procedures import sql as procedures_sql
+from ..procedures import steps as procedures_steps
+from ..secrets import redaction
+from ..storage import sql as storage_sql
+from ..storage.database import Tx
+from ..text import addresses, messages
+from ..types.records import FOREVER, Json, Memory, SafeText, Session, Stored
+from . import pages, prompts, sql, statements
+from .quotations import CitedMemory
+
+EXTRACT, SUMMARISE = "extract", "summarise"
+JOBS = (EXTRACT, SUMMARISE)
+TYPE, ROOT = "extraction", "root"
+MEMORY_ADDRESS, SUMMARY_ADDRESS = "memory://root/MEMORY.md", "memory://root"
+DAY, HOUR, SECOND = 86_400_000_000, 3_600_000_000, 1_000_000
+MOST_EXTRACTIONS, MOST_MEMORIES, MOST_PROCEDURES = 2_000, 1_000, 100
+MOST_EPISODES, MOST_TYPED, MOST_SESSIONS = 20, 500, 100_000
+PAUSE = "models paused until"
+
+
+class Material(NamedTuple):
+    """What phase 2 works on."""
+
+    extractions: list[statements.Extraction]
+    memories: list[CitedMemory]
+    page: pages.MemoryPage
+    skills: list[skills.Procedure]
+    refused: frozenset[str]
+    """Names of procedures that a person or a rule has taken out of use, or that only wait."""
+
+
+# ---------------------------------------------------------------- the queue
+
+
+def queue_sessions(tx: Tx, settings: Settings, now: int) -> list[sql.WaitingSession]:
+    """Queue phase 1 for the sessions that are due; return them."""
+    waiting = find_waiting(tx, settings, now)
+    for one in waiting:
+        jobs_sql.enqueue_job(tx, EXTRACT, one.id, one.last, now)
+    return waiting
+
+
+def find_waiting(tx: Tx, settings: Settings, now: int) -> list[sql.WaitingSession]:
+    """Return the sessions that grew, not too old, long enough idle, and not the active one."""
+    return sql.waiting_sessions(
+        tx,
+        EXTRACT,
+        since=now - settings.memories_max_rollout_age_days * DAY,
+        until=now - round(settings.memories_min_rollout_idle_hours * HOUR),
+        active_since=now - archive_steps_sessions.IDLE_AFTER,
+        limit=settings.memories_max_rollouts_per_startup,
+    )
+
+
+def queue_summary(tx: Tx, now: int) -> None:
+    """Queue phase 2."""
+    jobs_sql.enqueue_job(tx, SUMMARISE, "", now, now, force=True)
+
+
+class Lease(NamedTuple):
+    """How to lease: for whom, for how many microseconds, and the daily cap of tokens, -1 without a
+    model."""
+
+    owner: str
+    length: int
+    cap: int
+
+
+def lease_job(tx: Tx, kind: str, lease: Lease, now: int) -> jobs_sql.Job | None:
+    """Lease the next job of a kind. With a model, none is leased over the daily cap, or while the
+    model's server asked to wait: both are checked in this transaction."""
+    if lease.cap >= 0 and (is_capped(tx, lease.cap, now) or paused_until(tx) > now):
+        return None
+    return jobs_sql.claim_job(tx, (kind,), lease.owner, now, lease.length)
+
+
+def is_capped(tx: Tx, cap: int, now: int) -> bool:
+    """Check whether models have cost as many tokens today as they may."""
+    return sql.sum_since(tx, now - now % DAY)[1] >= cap
+
+
+def paused_until(tx: Tx) -> int:
+    """Return until when the model's server asked to wait."""
+    return int(storage_sql.get_value(tx, PAUSE) or 0)
+
+
+def begin_call(tx: Tx, job: jobs_sql.Job, call: sql.SpendRow, cap: int) -> None:
+    """Write a call into the ledger before it is made: under the lease, and below the cap."""
+    jobs_sql.hold_lease(tx, job)
+    if is_capped(tx, cap, call.at):
+        raise Refused(
+            "the daily cap of tokens is reached", where="memories_daily_token_cap",
+            hint="it goes on tomorrow, or with a higher cap",
+        )  # fmt: skip
+    sql.insert_call(tx, call)
+
+
+def give_back(
+    tx: Tx, job: jobs_sql.Job, error: str, now: int, delay: int, how: Mapping[str, bool]
+) -> str:
+    """Give a job back after a failure; return its status. `how` says whether the failure counts,
+    whether it is final, and whether the server is to be left alone for the delay."""
+    told = redaction.redact(error)
+    if how.get("pause"):
+        storage_sql.set_value(tx, PAUSE, redaction.redact(str(now + delay)), now)
+    tries = 1 if how.get("final") else jobs_sql.TRIES
+    return jobs_sql.retry_later(tx, job, told, now + delay, tries, how.get("counts", True))
+
+
+# ---------------------------------------------------------------- phase 1
+
+
+def load_session(
+    tx: Tx, name: str, last: int
+) -> tuple[Session, list[Stored], list[statements.Evidence]]:
+    """Return a session with its messages up to a number, and the tasks that were read out of it.
+    The origin of each message is its label."""
+    session = archive_sql.get(tx, name)
+    if session is None:
+        raise NotFound("there is no such session", where=name)
+    held = [one for one in episodes_steps.load_messages(tx, name) if one.seq <= last]
+    rows = episodes_sql.listing(tx, {"session": name}, MOST_EPISODES)
+    return session, held, [one for row in rows if (one := _task(row)) is not None]
+
+
+def _task(row: episodes_sql.EpisodeRow) -> statements.Evidence | None:
+    episode = episodes_records.from_json(json.loads(row.body), row.label)
+    spans = []
+    for address in json.loads(row.sources):
+        place = addresses.parse_address(address)
+        if place.kind == "messages":
+            spans.append((place.first, place.last))
+    if not spans or row.label == "import":
+        return None
+    lasting = [path for path in episode.artifacts if not path.startswith(("/", "~", ".."))]
+    body = {
+        "goal": episode.goal,
+        "outcome": episode.outcome,
+        "files": lasting,
+        "commit": episode.commit,
+    }
+    return statements.Evidence("task", row.id, row.at, body, tuple(spans[:1]), "agent")
+
+
+def save_extraction(
+    tx: Tx,
+    job: jobs_sql.Job,
+    extraction: statements.Extraction,
+    proposed: Sequence[memory_steps.PreparedMemory],
+    now: int,
+) -> int:
+    """Keep the extraction of a session, propose what a model picked of the user's words, finish the
+    job and queue phase 2; return how much was proposed."""
+    jobs_sql.hold_lease(tx, job)
+    keep_extraction(tx, extraction, now)
+    count = 0
+    for one in proposed:
+        # What is known, also if it is hidden, is not said again by a model.
+        if not memory_steps_revisions.find_same_text(tx, one.row):
+            memory_steps.learn(tx, one, now)
+            count += 1
+    jobs_sql.complete_job(tx, job, now)
+    return count
+
+
+def keep_extraction(tx: Tx, extraction: statements.Extraction, now: int) -> None:
+    """Write the extraction of a session in place of an earlier one, and queue phase 2."""
+    # A model read everything in the session, also what tools said.
+    label = "system" if extraction.by == "rules" else "tool"
+    address = f"memory://{TYPE}/{extraction.session}"
+    fields = statements.to_json(extraction)
+    put_document(tx, address, TYPE, ("", fields), label, now, owner=extraction.session)
+    queue_summary(tx, now)
+
+
+def save_progress(tx: Tx, job: jobs_sql.Job, progress: SafeText) -> None:
+    """Keep what a model found in the first chunks of a session, for a later try."""
+    jobs_sql.save_progress(tx, job, json.loads(progress))
+
+
+def prepare_proposals(
+    extraction: statements.Extraction, now: int, new_id: Callable[[str], str]
+) -> list[memory_steps.PreparedMemory]:
+    """Return the rules, preferences and decisions that a model picked of the user's own words, for
+    the person's review. The text is the quote."""
+    ready = []
+    for one in extraction.evidence:
+        kind = prompts.KINDS.get(str(one.body.get("kind", "")), "")
+        if one.kind != "quote" or one.label != "user" or kind in ("", "fact"):
+            continue
+        quote = str(one.body["quote"])
+        draft = memory_steps.Draft(
+            text=quote,
+            kind=kind,
+            detail={"captured": "model", "quote": quote},
+            evidence=tuple(statements.addresses_of(extraction.session, one.spans)),
+        )
+        try:
+            ready.append(
+                memory_steps.prepare(draft, "agent", now, new_id("m"), "agent", propose=True)
+            )
+        except Refused:
+            continue  # it does not belong in long-term memory
+    return ready
+
+
+def put_document(
+    tx: Tx,
+    address: str,
+    type: str,
+    content: tuple[str, Json],
+    label: str,
+    now: int,
+    owner: str = "",
+) -> None:
+    """Write a new revision of a document of the pipeline: its text and its fields."""
+    safe = redaction.redact
+    documents_sql.get_document(tx, address, hold=True)
+    documents_sql.close_document(tx, address, now)
+    row = documents_sql.DocumentRow(
+        address=redaction.check_path(address, "address"),
+        revision=documents_sql.last_revision(tx, address) + 1,
+        type=type,
+        title=safe(address.rpartition("/")[2]),
+        text=safe(content[0]),
+        fields=redaction.redact_json(content[1]).text,
+        layer="project",
+        owner=redaction.redact_name(owner),
+        status="active",
+        origin="system",
+        label=label,
+        sources=redaction.redact_json([]).text,
+        valid_from=now,
+        valid_to=FOREVER,
+    )
+    documents_sql.insert_document(tx, row)
+
+
+# ---------------------------------------------------------------- phase 2
+
+
+def load_material(tx: Tx) -> Material:
+    """Return everything that MEMORY.md is made of, and the last one."""
+    held = documents_sql.list_documents(tx, TYPE, MOST_EXTRACTIONS)
+    own = memory_steps_visible.find_memory_owners([tx])
+    memories = memory_sql.list_in_force(tx, MOST_MEMORIES, own)
+    rows = procedures_sql.listing(tx, MOST_PROCEDURES)
+    active = [row for row in rows if row.status == "active" and row.label in ("user", "system")]
+    return Material(
+        extractions=[statements.from_json(one.fields) for one in held],
+        memories=_cited(tx, memories),
+        page=load_page(tx),
+        skills=[procedures_steps.parse_row(row) for row in active],
+        refused=frozenset(row.name for row in rows if row.status not in ("active", "proposed")),
+    )
+
+
+def load_page(tx: Tx) -> pages.MemoryPage:
+    """Return MEMORY.md as it was last written."""
+    document = documents_sql.get_document(tx, MEMORY_ADDRESS)
+    if document is None:
+        return pages.MemoryPage()
+    return pages.page_from_json(document.text, document.fields)
+
+
+def _cited(tx: Tx, memories: Sequence[Memory]) -> list[CitedMemory]:
+    """Return memories with the messages that they were said in; one that was typed at a terminal
+    cites itself."""
+    typed: dict[str, list[tuple[int, str]]] = {}
+    found = []
+    for memory in memories:
+        sources = [*memory.sources, *memory.evidence]
+        cited: list[str] = []
+        for address in sources:
+            cited += _messages_of(tx, address, memory, typed)
+        found.append(CitedMemory(memory, tuple(dict.fromkeys(cited)) or (memory.address,)))
+    return found
+
+
+def _messages_of(
+    tx: Tx, address: str, memory: Memory, typed: dict[str, list[tuple[int, str]]]
+) -> list[str]:
+    """Return the addresses of the messages that a source of a memory means."""
+    if not address.startswith("memory://session/"):
+        return []
+    place = addresses.parse_address(address)
+    if place.kind == "messages":
+        return [address]
+    if place.name not in typed:
+        rows = capture_sql.typed(tx, place.name, 1, MOST_TYPED)
+        typed[place.name] = [(row.seq, _plain(row.body)) for row in rows]
+    quotes = [str(memory.detail.get("quote", "")), memory.text]
+    told = memory.detail.get("quotes", ())
+    quotes += [str(one.get("text", "")) for one in told if isinstance(one, Mapping)]
+    for quote in filter(None, (" ".join(one.split()) for one in quotes)):
+        for seq, text in typed[place.name]:
+            if quote in text:
+                return [messages.range_address(place.name, seq, seq)]
+    return [address]
+
+
+def _plain(body: str) -> str:
+    return " ".join(messages.plain_text(messages.message_from_body(json.loads(body))).split())
+
+
+class Outputs(NamedTuple):
+    """The three outputs of phase 2. `block` is memory_summary.md inside its prompt."""
+
+    page: pages.MemoryPage
+    summary: tuple[pages.SummaryLine, ...]
+    block: tuple[str, str]
+    skills: Mapping[str, str]
+    problem: str = ""
+    """Why a model did not take part, if it should have."""
+
+    @property
+    def summary_text(self) -> str:
+        return "\n".join(one.text for one in self.summary) + "\n" if self.summary else ""
+
+
+def save_outputs(
+    tx: Tx,
+    job: jobs_sql.Job,
+    outputs: Outputs,
+    proposed: Iterable[procedures_sql.ProcedureRow],
+    write_files: Callable[[], list[str]],
+    now: int,
+) -> list[str]:
+    """Write the outputs into the store and, under the lease, the files; finish the job. Return the
+    names of skills that were pruned."""
+    jobs_sql.hold_lease(tx, job)
+    fields = pages.page_to_json(outputs.page)
+    put_document(tx, MEMORY_ADDRESS, ROOT, (outputs.page.text, fields), "agent", now)
+    head, tail = outputs.block
+    lines = [[one.text, list(one.refs)] for one in outputs.summary]
+    about = {"head": head, "tail": tail, "lines": lines}
+    put_document(tx, SUMMARY_ADDRESS, ROOT, (outputs.summary_text, about), "agent", now)
+    for document in documents_sql.list_documents(tx, "skill", MOST_PROCEDURES):
+        documents_sql.close_document(tx, document.address, now)
+    for name, text in outputs.skills.items():
+        address = f"memory://root/skills/{name}/SKILL.md"
+        put_document(tx, address, "skill", (text, {}), "system", now)
+    for row in proposed:
+        if procedures_sql.get_by_name(tx, row.name) is None:
+            procedures_steps.learn_procedure(tx, row)
+    jobs_sql.complete_job(tx, job, now, redaction.redact(outputs.problem))
+    # The last statement: the row of the job is locked, so no other runner writes files.
+    return write_files()
+
+
+_KEPT = ((TYPE, "extractions"), (ROOT, "pages"), ("skill", "skills"))
+
+
+def count(tx: Tx) -> dict[str, int]:
+    """Count what the pipeline keeps: extractions, pages, skills, jobs."""
+    held = {row[0]: int(row[1]) for row in documents_sql.count_by_type(tx)}
+    jobs = sum(jobs_sql.count_jobs(tx, JOBS).values())
+    return {"jobs": jobs, **{noun: held.get(type, 0) for type, noun in _KEPT}}
+
+
+def is_work_due(tx: Tx, now: int) -> bool:
+    """Check whether a job may run now: one that waits, or whose runner was lost."""
+    turn = jobs_sql.next_turn(tx, JOBS)
+    return 0 < turn <= now or jobs_sql.has_lost(tx, JOBS, now)
+
+
+def clear(tx: Tx, now: int, forget: bool) -> dict[str, int]:
+    """Remove what the pipeline keeps: extractions, outputs, jobs; return how many of each. What was
+    cleared is not made again of the same sessions, unless these are to be forgotten too."""
+    removed = count(tx)
+    for type, _ in _KEPT:
+        for document in documents_sql.list_documents(tx, type, MOST_EXTRACTIONS):
+            documents_sql.close_document(tx, document.address, now)
+    jobs_sql.remove_jobs(tx, JOBS)
+    if not forget:
+        for session in archive_sql.latest_sessions(tx, MOST_SESSIONS):
+            jobs_sql.settle_job(tx, EXTRACT, session.id, session.messages, now)
+    storage_sql.delete_value(tx, PAUSE)
+    return removed

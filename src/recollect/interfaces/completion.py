@@ -1,0 +1,241 @@
+"""Shell completion: the scripts for bash, zsh and fish, and the candidates they ask for.
+
+The scripts hold no list of their own. They pass the words to `recollect __complete`, which reads
+commands, options and values from the table of operations, and ids from the store.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from ..errors import EXIT_STATUS, RecollectError
+from ..operation_table import EVERYDAY, OPERATIONS, SHORT_COMMANDS
+from . import commands, manual
+
+_USAGE = """usage: recollect completion SHELL
+
+Print the completion script for bash, zsh or fish.
+
+examples:
+  recollect completion bash > ~/.local/share/bash-completion/completions/recollect
+  recollect completion zsh > ~/.zfunc/_recollect    # with fpath+=~/.zfunc before compinit
+  recollect completion fish > ~/.config/fish/completions/recollect.fish"""
+
+_BASH = """\
+_recollect() {
+  local IFS=$'\\n'
+  COMPREPLY=($("${COMP_WORDS[0]}" __complete plain "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  [[ ${#COMPREPLY[@]} -eq 0 ]] && COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o filenames -F _recollect recollect
+"""
+
+_ZSH = """\
+#compdef recollect
+_recollect() {
+  local -a found
+  found=("${(@f)$("${words[1]}" __complete described "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "${found[1]}" ]]; then
+    _describe -V recollect found
+  else
+    _files
+  fi
+}
+if [[ "${funcstack[1]}" == "_recollect" ]]; then
+  _recollect "$@"
+else
+  compdef _recollect recollect
+fi
+"""
+
+_FISH = """\
+function __recollect_complete
+  set -l words (commandline -opc) (commandline -ct)
+  $words[1] __complete tabbed $words[2..-1] 2>/dev/null
+end
+complete -c recollect -f -a '(__recollect_complete)'
+complete -c recollect -n '__fish_seen_subcommand_from backup import export load' -F
+"""
+
+SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+_FORMS = ("plain", "described", "tabbed")
+
+
+def print_script(words: Sequence[str]) -> int:
+    """Print the completion script of a shell; return the exit status."""
+    if len(words) == 1 and words[0] in SCRIPTS:
+        print(SCRIPTS[words[0]], end="")
+        return 0
+    print(_USAGE)
+    return 0 if set(words) & {"-h", "--help"} else EXIT_STATUS["invalid_input"]
+
+
+def print_candidates(words: Sequence[str]) -> int:
+    """Print the candidates for the last word, one a line; a problem gives none."""
+    form, *typed = words or ("plain", "")
+    try:
+        for value, about in complete(typed or [""]):
+            print(_format(form, value, about))
+    except (RecollectError, OSError):
+        return 0  # a store that cannot be read has no ids to offer
+    return 0
+
+
+def _format(form: str, value: str, about: str) -> str:
+    if not about or form == "plain":
+        return value.replace(":", "\\:") if form == "described" else value
+    if form == "described":
+        return f"{value.replace(':', chr(92) + ':')}:{about}"
+    return f"{value}\t{about}"
+
+
+def complete(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the words that can stand in place of the last one, each with a description."""
+    *before, last = words
+    name, rest = _find_command(before)
+    if name is None:
+        yield from _complete_command(rest, last)
+        return
+    if name not in OPERATIONS:
+        yield from _complete_other(name, last)
+        return
+    command = commands.load_command(name)
+    options = commands.command_options(command)
+    waiting = options.get(rest[-1]) if rest else None
+    if waiting and waiting.type != "bool":
+        yield from _starting(last, _values(waiting.name, command))
+    elif last.startswith("-"):
+        shown = {flag: item.help for flag, item in options.items()}
+        yield from _starting(last, ((flag, _first(about)) for flag, about in shown.items()))
+    else:
+        places = commands.positional_parameters(command)
+        given = len(list(_loose(rest, options)))
+        if given < len(places):
+            yield from _starting(last, _values(places[given].name, command))
+
+
+def _find_command(before: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the complete command in the words, and the words after it."""
+    words = list(before)
+    while words and words[0].startswith("-"):
+        words = words[2 if words[0] in ("-C", "--project") else 1 :]
+    for length in (2, 1):
+        name = " ".join(words[:length])
+        name = SHORT_COMMANDS.get(name, name)
+        known = name in OPERATIONS or name in manual.OTHER_COMMANDS
+        if len(words) >= length and known:
+            return name, words[length:]
+    return None, words
+
+
+def _complete_command(group: Sequence[str], last: str) -> Iterator[tuple[str, str]]:
+    if len(group) > 1:
+        return
+    lead = f"{group[0]} " if group else ""
+    seen = set()
+    every = (*EVERYDAY, *OPERATIONS, *manual.OTHER_COMMANDS, *({} if lead else SHORT_COMMANDS))
+    for name in every:
+        word, _, more = name.removeprefix(lead).partition(" ")
+        if not name.startswith(lead) or not word.startswith(last) or word in seen:
+            continue
+        seen.add(word)
+        full = SHORT_COMMANDS.get(name, name)
+        yield word, _first(f"{word} …" if more and full not in seen else manual.summary(full))
+
+
+def _complete_other(name: str, last: str) -> Iterator[tuple[str, str]]:
+    found: Iterator[tuple[str, str]] = iter(())
+    if name == "completion":
+        found = ((shell, "") for shell in SCRIPTS)
+    elif name == "help":
+        found = _complete_command([], last)
+    elif name == "edit":
+        found = _memory_ids()
+    yield from _starting(last, found)
+
+
+def _loose(words: Sequence[str], options: dict[str, commands.Parameter]) -> Iterator[str]:
+    """Yield the words that are no options and no values of options."""
+    skip = False
+    for word in words:
+        item = options.get(word.partition("=")[0])
+        if skip:
+            skip = False
+        elif item is None and not word.startswith("-"):
+            yield word
+        elif item is not None and item.type != "bool" and "=" not in word:
+            skip = True
+
+
+def _starting(
+    last: str, found: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
+    return (one for one in found if one[0].startswith(last))
+
+
+def _first(text: str) -> str:
+    return text.partition("\n")[0].partition(". ")[0].rstrip(".")
+
+
+# ---------------------------------------------------------------- values
+
+_IDS = ("id", "memory", "source", "target", "address")
+
+
+def _values(name: str, command: commands.Command) -> Iterator[tuple[str, str]]:
+    """Yield the values that a parameter can have."""
+    from ..types.records import KINDS, LAYERS, PRIORITIES, STATUSES
+
+    chosen: Sequence[str] = ()
+    if name == "kind":
+        yield from ((kind.name, kind.holds) for kind in KINDS.values())
+    elif name in _IDS:
+        yield from _memory_ids()
+    elif name == "session":
+        yield from _session_ids()
+    elif command.words.startswith("config") and name == "name":
+        from ..config import SETTINGS
+
+        yield from ((setting.name, setting.help) for setting in SETTINGS)
+    elif name == "scope":
+        chosen = ("user", "project") if command.words in ("init", "config set") else ()
+    elif name == "agent":
+        from ..agents import registry
+
+        chosen = registry.AGENTS_WITH_HOOKS
+    elif name == "answer":
+        from ..review import queue
+
+        chosen = queue.ANSWERS
+    elif name == "verdict":
+        chosen = ("helped", "wrong", "stale")
+    else:
+        choices = {"layer": LAYERS, "status": STATUSES, "priority": PRIORITIES}
+        chosen = tuple(choices.get(name, ()))
+    yield from ((value, "") for value in chosen)
+
+
+_MOST_IDS = 200
+
+
+def _memory_ids() -> Iterator[tuple[str, str]]:
+    from .. import open as open_memory
+    from ..maintenance.operations_overview import shorten_ids
+    from ..text import display
+
+    with open_memory(os.environ.get("RECOLLECT_PROJECT")) as memory:
+        found = memory.list(limit=_MOST_IDS)
+        short = shorten_ids(memory.context, [item.id for item in found])
+    for item in found:
+        yield short[item.id], display.format_line(item.text, 60)
+
+
+def _session_ids() -> Iterator[tuple[str, str]]:
+    from .. import open as open_memory
+    from ..text import display
+
+    with open_memory(os.environ.get("RECOLLECT_PROJECT")) as memory:
+        for session in memory.sessions.list():
+            day = display.format_time(session.last_active)[:10]
+            yield session.id, display.format_line(f"{day} {session.name}", 60)

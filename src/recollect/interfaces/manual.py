@@ -1,0 +1,257 @@
+"""Help: the everyday commands, all commands by group, one group, the manual page, suggestions.
+
+Everything is read from the table of operations and the docstrings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..errors import InvalidInput
+from ..operation_table import EVERYDAY, OPERATIONS, SHORT_COMMANDS
+from . import commands
+from .screens import style
+
+OTHER_COMMANDS = {
+    "edit": "Edit a memory in your editor.",
+    "config edit": "Edit your settings in your editor.",
+    "demo": "Replay two recorded agent sessions and show what memory adds.",
+    "completion": "Print the completion script for bash, zsh or fish.",
+    "hook": "Answer an event of an agent; `init` registers this command.",
+    "mcp": "Serve the memory over the Model Context Protocol.",
+    "help": "Show the everyday commands; --all shows all, --man the manual page.",
+}
+"""Commands that are not operations."""
+
+_GROUP_OF_OTHER = {
+    "edit": "memories",
+    "config edit": "config",
+    "demo": "",
+    "completion": "config",
+    "hook": "agents",
+    "mcp": "agents",
+    "help": "",
+}
+_TITLE = "recollect: the memory that coding agents share"
+
+CHAT_ALIASES = {
+    "search": "recall",
+}
+"""Names of commands in chats: `/memory search`."""
+_CHAT_COMMANDS = (
+    "list",
+    *CHAT_ALIASES,
+    "show",
+    "stats",
+    "prune",
+    "confirm",
+    "capture list",
+)
+
+
+def summary(name: str) -> str:
+    """Return one line about a command."""
+    return OTHER_COMMANDS.get(name) or commands.load_summary(name)
+
+
+def render_overview() -> str:
+    """Return the short help: the everyday commands, on one screen."""
+    lines = [style.paint("title", _TITLE), ""]
+    for name in EVERYDAY:
+        lines += commands.render_entry(name, summary(name), start=9)
+    lines += ["", *style.hints(*_MORE), ""]
+    lines += style.fill("Every command takes -j/--json, -C/--project DIR and --incognito.")
+    return "\n".join(lines)
+
+
+_MORE = (
+    ("recollect COMMAND -h", "options and examples of a command"),
+    ("recollect help --all", "all commands, by group"),
+    ("recollect demo", "see it work, in a throw-away project"),
+)
+
+
+def render_all() -> str:
+    """Return all commands by group; the groups are those of the Python API."""
+    lines = [style.paint("title", _TITLE)]
+    for group, names in group_commands().items():
+        about = f"{group} (mem.{group} in Python)" if group else "everyday"
+        lines += ["", style.paint("title", about)]
+        for name in names:
+            lines += commands.render_entry(name, summary(name), start=17)
+    aliases: dict[str, list[str]] = {}
+    for short, name in SHORT_COMMANDS.items():
+        aliases.setdefault(name, []).append(short)
+    lines += ["", style.paint("title", "other names")]
+    for name, shorts in aliases.items():
+        lines.append(f"  {', '.join(shorts):<17} {name}")
+    lines += ["", "Options of all commands: -j/--json, -C/--project DIR, --incognito, -h/--help"]
+    return "\n".join(lines)
+
+
+def group_commands() -> Mapping[str, Sequence[str]]:
+    """Return all commands by the group of their Python name; the verbs of `mem` itself first."""
+    groups: dict[str, list[str]] = {"": [name for name in EVERYDAY if name in OPERATIONS]}
+    for name, row in OPERATIONS.items():
+        group = row.name.partition(".")[0] if "." in row.name else ""
+        listed = groups.setdefault(group, [])
+        if name not in EVERYDAY:
+            listed.append(name)
+    for name, group in _GROUP_OF_OTHER.items():
+        groups[group].append(name)
+    return {group: names for group, names in groups.items() if names}
+
+
+def render_group_help(words: list[str]) -> str:
+    """Return the help of a group (`session --help`, `memory help`); "" for other words."""
+    if len(words) != 2 or words[1] not in ("--help", "-h", "help"):
+        return ""
+    name = words[0]
+    aliases = {
+        f"{name} {alias}": CHAT_ALIASES.get(alias, alias)
+        for alias in _CHAT_COMMANDS
+        if name == "memory"
+    }
+    every = (*OPERATIONS, *OTHER_COMMANDS)
+    known = {one: one for one in every if one.startswith(name + " ")} | aliases
+    if name in OPERATIONS or not known:
+        return ""
+    lines = [f"usage: recollect {name} SUBCOMMAND …", ""]
+    for shown, command in known.items():
+        lines += commands.render_entry(shown, summary(command), start=20)
+    lines += ["", "All other commands work here too."] if aliases else []
+    return "\n".join([*lines, "", f"Help for one: recollect help {next(iter(known.values()))}"])
+
+
+def expand_chat_alias(words: list[str]) -> list[str]:
+    """Return the words of a `/memory …` command without `memory`, chat names replaced."""
+    name = words[0] if words else ""
+    if not name:
+        raise InvalidInput(
+            "memory needs a subcommand",
+            where="memory",
+            hint=f"such as: {', '.join(_CHAT_COMMANDS)}",
+        )
+    return [CHAT_ALIASES.get(name, name), *words[1:]]
+
+
+_SUGGESTIONS = {
+    "remove": "hide",
+    "delete": "hide",
+    "export": "session export",
+    "settings": "config list",
+    "log": "seen",
+    "stop": "pause",
+    "start": "init",
+    "size": "sizes",
+    "setup": "init",
+    "query": "recall",
+}
+"""Commands to suggest for words that are not similar to them."""
+
+
+def unknown_command(words: list[str]) -> InvalidInput:
+    """Return the error for words that name no command, with the likely one."""
+    every = (*OPERATIONS, *OTHER_COMMANDS)
+    group = [name for name in every if words and name.startswith(words[0] + " ")]
+    given = " ".join(words[:2]) if group else " ".join(words[:1])
+    if group and len(words) == 1:
+        return InvalidInput(
+            f"{given} needs a subcommand", where="recollect", hint=f"one of: {', '.join(group)}"
+        )
+    from difflib import get_close_matches
+
+    known = group or [*every, *SHORT_COMMANDS]
+    near = (
+        [_SUGGESTIONS[given]]
+        if given in _SUGGESTIONS
+        else get_close_matches(" ".join(words[:2]), known, 1, 0.8)
+    )
+    near = near or get_close_matches(given, known, 1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return InvalidInput(
+        f"unknown command {given!r}{meant}" if given else "missing command",
+        where="recollect",
+        hint=f"one of: {', '.join(group)}" if group else "all commands: recollect help --all",
+    )
+
+
+# ---------------------------------------------------------------- the manual page
+
+
+def render_manual(version: str) -> str:
+    """Return the manual page in roff: `recollect help --man | man -l -`."""
+    lines = [
+        f'.TH RECOLLECT 1 "" "recollect {version}" "User Commands"',
+        ".SH NAME",
+        "recollect \\- the memory that coding agents share",
+        ".SH SYNOPSIS",
+        ".B recollect",
+        "[COMMAND] [ARGUMENTS] [OPTIONS]",
+        ".SH DESCRIPTION",
+        "Without a command,",
+        ".B recollect",
+        "shows the status of the project. Words of a text need no quotes:",
+        ".B recollect recall redis port",
+        "searches for both words. Ids can be shortened to any unique prefix.",
+    ]
+    for group, names in group_commands().items():
+        lines.append(f".SH {(group or 'everyday').upper()} COMMANDS")
+        for name in names:
+            lines += [".TP", f".B {_roff(name + _places(name))}", _roff(summary(name))]
+    lines += _MANUAL_END
+    return "\n".join(lines) + "\n"
+
+
+def _places(name: str) -> str:
+    if name not in OPERATIONS:
+        return {"edit": " ID", "completion": " SHELL"}.get(name, "")
+    command = commands.load_command(name)
+    return "".join(
+        f" {item.name.upper()}" if item.required else f" [{item.name.upper()}]"
+        for item in commands.positional_parameters(command)
+    )
+
+
+def _roff(text: str) -> str:
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
+
+
+_MANUAL_END = (
+    ".SH OPTIONS OF ALL COMMANDS",
+    ".TP",
+    ".B \\-j, \\-\\-json",
+    "Print JSON.",
+    ".TP",
+    ".B \\-C, \\-\\-project DIR",
+    "Work on the project of another directory.",
+    ".TP",
+    ".B \\-\\-incognito",
+    "Read and write nothing on disk.",
+    ".TP",
+    ".B \\-h, \\-\\-help",
+    "Show the options and examples of a command.",
+    ".SH ENVIRONMENT",
+    ".TP",
+    ".B RECOLLECT_HOME",
+    "The folder of your own memory and settings.",
+    ".TP",
+    ".B RECOLLECT_PROJECT",
+    "The directory of the project, in place of the current one.",
+    ".TP",
+    ".B RECOLLECT_PAGER, PAGER",
+    "The program that shows long output at a terminal; cat switches it off.",
+    ".TP",
+    ".B NO_COLOR, FORCE_COLOR",
+    "Print no colours, or print them into a pipe too.",
+    ".TP",
+    ".B VISUAL, EDITOR",
+    "The editor of recollect edit.",
+    ".PP",
+    "Every setting has a variable too: recollect config list.",
+    ".SH EXIT STATUS",
+    "0: done. 1: a check failed, or the system refused. 2: an invalid argument. 3: not found. "
+    "4: a conflict. 5: refused. 6: a wrong setting. 7: a prompt cannot be made to fit. "
+    "8: something is missing. 10 to 16: the store cannot be used. 130: interrupted.",
+)

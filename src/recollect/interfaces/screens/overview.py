@@ -1,0 +1,327 @@
+"""Screens of the overview: status, what agents were shown, sizes, pauses, settings, undo."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from ...fast_typing import TYPE_CHECKING
+from ...text import display
+from ...types.overview import Reverted
+from . import style
+
+if TYPE_CHECKING:
+    from ...client import Recollect
+    from ...types.overview import (
+        ConfigPaths,
+        Paused,
+        Seen,
+        SeenItem,
+        SettingChanged,
+        SettingValue,
+        SizePart,
+        Sizes,
+        Status,
+    )
+
+_LABEL = 11
+
+
+def format_size(number: int) -> str:
+    """Return a number of bytes with its unit."""
+    for unit in ("bytes", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number //= 1000
+    return f"{number} GB"
+
+
+# ---------------------------------------------------------------- status
+
+
+def _render_status(status: Status) -> str:
+    lines = [style.paint("title", display.format_line(f"Memory of {status.root}"))]
+    if status.paused:
+        where = "in all projects" if status.paused == "all" else "in this project"
+        lines.append(style.paint("warn", f"PAUSED {where}: agents are shown nothing"))
+    if status.mode != "normal":
+        lines.append(style.paint("warn", f"mode {status.mode}"))
+    if not status.exists:
+        lines.append("There is no memory of this project yet.")
+    lines += ["", *_render_agents(status)]
+    total = sum(status.by_kind.values())
+    kinds = ", ".join(f"{number} {kind}" for kind, number in status.by_kind.items())
+    known = display.format_count(total, "memory", "memories")
+    lines += _field("memories", f"{known}: {kinds}" if total else "none yet")
+    if status.waiting:
+        waits = f"{display.format_count(status.waiting, 'item')} for you to answer"
+        lines += _field("review", waits, "warn")
+    for place, memory in enumerate(status.captures):
+        when = f" ({style.ago(memory.first_seen, status.at)})"
+        room = style.text_width() - _LABEL - 2 - len(when)
+        told = display.format_line(memory.text, max(room, 20)) + when
+        lines += _field("captured" if not place else "", told)
+    messages = display.format_count(status.messages, "message")
+    sessions = display.format_count(status.sessions, "conversation")
+    lines += _field("archive", f"{messages} in {sessions}" if status.messages else "empty")
+    for place, told in enumerate(status.background):
+        lines += _field("background" if not place else "", told)
+    if status.start_tokens:
+        items = display.format_count(status.start_items, "item")
+        price = f"{status.start_tokens} tokens, {items}, once a session"
+        lines += _field("start block", price)
+    else:
+        lines += _field("start block", "empty: nothing is known that a session should begin with")
+    lines += _field("store", status.database, "faint")
+    if status.next:
+        lines += ["", style.paint("title", "next"), *style.hints(*status.next)]
+    lines += ["", style.paint("faint", "all commands: recollect help")]
+    return "\n".join(lines)
+
+
+def _render_agents(status: Status) -> list[str]:
+    agents = [check for check in status.agents if check.name.startswith("agent ")]
+    if not agents:
+        return _field("agents", "no agent found in your home", "warn")
+    lines = []
+    for place, check in enumerate(agents):
+        name = check.name.removeprefix("agent ")
+        state, *more = display.escape_invisible(check.detail).splitlines() or [""]
+        # Seconds and durations are for `doctor`.
+        state = re.sub(r"(\d)T(\d\d:\d\d):\d\d.*", r"\1 \2", state)
+        colour = "bad" if not check.ok else "good" if state.startswith("connected") else "warn"
+        label = "agents" if not place else ""
+        lines += _field(label, f"{name}: {state}", colour)
+        lines += [line for text in more[:2] if not check.ok for line in _field("", f"  {text}")]
+    return lines
+
+
+def _field(label: str, text: str, colour: str = "") -> list[str]:
+    width = style.text_width() - _LABEL - 2
+    lines = style.wrap(text, max(width, 20)) or [""]
+    heads = [label, *[""] * (len(lines) - 1)]
+    return [
+        f"{style.paint('faint', head) if head else ''}{' ' * (_LABEL - len(head))}  "
+        f"{style.paint(colour, line)}"
+        for head, line in zip(heads, lines, strict=True)
+    ]
+
+
+# ---------------------------------------------------------------- what agents were shown
+
+_MOMENTS = {
+    "start": "at the start",
+    "turn": "with a prompt",
+    "command": "before a command",
+    "edit": "before an edit",
+    "failure": "after a failure",
+}
+_KEYS = "abcdefghijklmnoprstuvwxyz"
+"""The keys that stop an item; q quits."""
+
+
+def render_seen(seen: Seen, keys: Mapping[int, str] | None = None) -> str:
+    """Return what a session was shown, by moment; `keys` are those that stop an item."""
+    if not seen.items:
+        return "no agent was shown anything here yet. Connect one: recollect init"
+    count = display.format_count(len(seen.items), "item")
+    lines = [
+        style.paint("title", f"session {seen.session}"),
+        f"{count} shown, {display.format_count(seen.tokens, 'token')}",
+    ]
+    last = ("", 0)
+    for place, item in enumerate(seen.items):
+        if (item.moment, item.at) != last:
+            last = (item.moment, item.at)
+            clock = display.format_time(item.at)[:16].replace("T", " ")
+            moment = _MOMENTS.get(item.moment, item.moment)
+            lines += ["", style.paint("title", moment) + style.paint("faint", f"  {clock}")]
+        lines += _render_seen_item(item, (keys or {}).get(place, ""))
+    if seen.others:
+        more = ", ".join(seen.others[:5])
+        lines += ["", *style.fill(f"other sessions with this beginning: {more}")]
+    return "\n".join(lines)
+
+
+def _render_seen_item(item: SeenItem, key: str) -> list[str]:
+    lead = f"  {style.paint('id', key)} " if key else "    "
+    mark = f" ({item.status} now)" if item.status in ("hidden", "proposed") else ""
+    text = display.format_line(f"{item.kind}: {item.text}", style.text_width() - 4 - len(mark))
+    about = [item.why, *([item.outcome] if item.outcome else [])]
+    about += [style.short_id(item.id)] if item.id else []
+    return [lead + text + style.paint("faint", mark)] + [
+        style.paint("faint", line) for line in style.fill(" · ".join(about), "      ")
+    ]
+
+
+def converse_seen(memory: Recollect, session: str) -> bool:
+    """Show what a session was shown; a key stops an item, q quits."""
+    from ...maintenance.operations_overview import shorten_ids
+    from . import keyboard
+
+    stopped: list[str] = []
+    seen = memory.agents.seen(session)
+    ids = [item.id for item in seen.items if item.id]
+    style.use_page(style.page()._replace(short=shorten_ids(memory.context, ids)))
+    with keyboard.one_key_input() as keys:
+        while True:
+            offered = _offer_keys(seen)
+            print(style.finish(render_seen(seen, offered)))
+            if not offered:
+                break
+            print("\nA letter stops that item (it is hidden; recollect undo). q quits.", flush=True)
+            key = keys.read_key()
+            place = next((place for place, one in offered.items() if one == key), None)
+            if place is None:
+                break
+            item = memory.memories.hide(seen.items[place].id)
+            stopped.append(item.id)
+            seen = memory.agents.seen(seen.session)
+            print("\033[2J\033[H" if style.can_redraw(sys.stdout) else "", end="")
+    if stopped:
+        print(f"hidden: {', '.join(stopped)}. Undo: recollect undo")
+    return True
+
+
+def _offer_keys(seen: Seen) -> dict[int, str]:
+    """Return a key for each memory that is still shown, once each."""
+    first: dict[str, int] = {}
+    for place, item in enumerate(seen.items):
+        if item.id and item.status != "hidden":
+            first.setdefault(item.id, place)
+    return dict(zip(first.values(), _KEYS, strict=False))
+
+
+# ---------------------------------------------------------------- sizes, pauses, settings
+
+
+def _render_sizes(sizes: Sizes) -> str:
+    lines = [style.paint("title", display.format_line(sizes.place))]
+    if sizes.is_shared:
+        lines.append("The figures are those of the whole database, of all who share it.")
+    if sizes.project:
+        total = sum(part.bytes for part in sizes.project)
+        lines += ["", style.paint("title", f"project: {format_size(total)}")]
+        lines += _render_parts(sizes.project, total)
+    if sizes.user:
+        lines += ["", f"your own memory, across projects: {format_size(_total(sizes.user))}"]
+    if not sizes.project and not sizes.user:
+        return "\n".join([*lines, "nothing is stored yet"])
+    lines += ["", style.paint("title", "to keep less")]
+    for part in [part for part in sizes.project if "`" in part.less][:4]:
+        lines += style.fill(f"{part.name}: {part.less}", "    ", "  ")
+    return "\n".join(lines)
+
+
+def _total(parts: Sequence[SizePart]) -> int:
+    return sum(part.bytes for part in parts)
+
+
+_LONGEST_BAR = 16
+
+
+def _render_parts(parts: Sequence[SizePart], total: int) -> list[str]:
+    widest = max(part.bytes for part in parts)
+    is_wide = style.text_width() >= 96
+    lines = []
+    for part in parts:
+        bar = "█" * max(round(_LONGEST_BAR * part.bytes / max(widest, 1)), 1)
+        share = f"{100 * part.bytes / max(total, 1):3.0f} %"
+        gap = " " * (_LONGEST_BAR - len(bar) + 2)
+        holds = gap + style.paint("faint", part.holds) if is_wide else ""
+        size = format_size(part.bytes)
+        lines.append(f"  {part.name:<18} {size:>9} {share}  {style.paint('id', bar)}{holds}")
+    return lines
+
+
+def _render_paused(done: Paused) -> str:
+    where = "all projects" if done.scope == "all" else "this project"
+    end = "recollect resume --all" if done.scope == "all" else "recollect resume"
+    if done.paused:
+        state = "paused" if done.changed else "already paused"
+        return f"{state} for {where}: agents are shown nothing, and nothing is saved. End: {end}"
+    if not done.changed:
+        state = f"{where} was not paused"
+    else:
+        state = f"resumed for {where}: the hooks work again"
+    if done.still == "all":
+        return f"{state}\nstill paused for all projects. End: recollect resume --all"
+    if done.still:
+        return f"{state}\nstill paused for this project. End: recollect resume"
+    return state
+
+
+def _render_setting(setting: SettingValue) -> str:
+    value = setting.value if setting.value else "(empty)"
+    return value if not style.page().is_terminal else f"{value}  ({setting.source})"
+
+
+def _render_settings(settings: Sequence[SettingValue]) -> str:
+    rows = ((one.name, one.value or "-", one.source, one.help) for one in settings)
+    table = style.render_table(("SETTING", "VALUE", "FROM", "MEANING"), rows, styles=("id",))
+    return f"{table}\nchange one: recollect config set NAME VALUE   in your editor: config edit"
+
+
+def _render_changed_setting(done: SettingChanged) -> str:
+    what = f"set {done.name} = {done.value}" if done.value else f"removed {done.name}"
+    lines = [f"{what} in {done.path}"]
+    if done.value and done.value != done.effective:
+        lines.append(f"in effect: {done.effective} ({done.source} wins)")
+    elif not done.value:
+        lines.append(f"in effect: {done.effective or '(empty)'} ({done.source})")
+    return "\n".join(lines)
+
+
+def _render_paths(paths: ConfigPaths) -> str:
+    return f"user     {paths.user}\nproject  {paths.project}"
+
+
+# ---------------------------------------------------------------- undo
+
+
+def _render_reverted(done: Reverted) -> str:
+    text = f": {display.format_line(done.text, 160)}" if done.text else ""
+    if not done.applied:
+        when = display.format_time(done.at)[:16].replace("T", " ")
+        return "\n".join(style.fill(f"the last change ({when}): {done.what}{text}"))
+    redo = f"\nbring it back: {done.redo}" if done.redo else ""
+    return "\n".join(style.fill(f"undone: {done.what}{text}")) + redo
+
+
+def run_undo(
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
+) -> Reverted:
+    """Show the last change, and undo it when the person agrees.
+
+    `run` runs the command with some of its arguments replaced.
+    """
+    from . import keyboard
+
+    if values.get("print") or not keyboard.is_attended():
+        return _reverted(run({}))
+    planned = _reverted(run({"print": True}))
+    print(style.finish(_render_reverted(planned)))
+    if not keyboard.agrees("Undo it? [Y/n] ", default=True):
+        return Reverted("nothing", "", 0, True)
+    return _reverted(run({}))
+
+
+def _reverted(done: object) -> Reverted:
+    assert isinstance(done, Reverted)
+    return done
+
+
+SCREENS: dict[str, Callable[..., str]] = {
+    "status": _render_status,
+    "seen": render_seen,
+    "sizes": _render_sizes,
+    "pause": _render_paused,
+    "resume": _render_paused,
+    "undo": _render_reverted,
+    "config get": _render_setting,
+    "config set": _render_changed_setting,
+    "config unset": _render_changed_setting,
+    "config list": _render_settings,
+    "config path": _render_paths,
+}

@@ -1,0 +1,136 @@
+"""Operations on background jobs: list, show, retry, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..context import Context
+from ..errors import InvalidInput, NotFound
+from ..storage.database import Tx
+from . import sql
+
+STATUSES = ("pending", "running", "done", "error", "cancelled")
+
+
+class JobState(NamedTuple):
+    """A job as a person sees it; `tries` are those since it last succeeded."""
+
+    id: str
+    kind: str
+    subject: str
+    status: str
+    tries: int
+    run_after: int
+    lease_until: int
+    input_watermark: int
+    success_watermark: int
+    error: str
+    created: int
+    updated: int
+
+
+def list_jobs(
+    context: Context, status: str = "", kind: str = "", limit: int = 100
+) -> tuple[JobState, ...]:
+    """List background jobs, by kind and subject.
+
+    status: only this status: pending, running, done, error or cancelled
+    kind: only this kind, such as extract
+    limit: maximum number of jobs
+
+    Example: recollect jobs list --status error
+    """
+    if status and status not in STATUSES:
+        raise InvalidInput(
+            f"{status!r} is not a status", where="status", hint=f"one of: {', '.join(STATUSES)}"
+        )
+    if not context.project_space.present():
+        return ()
+    found = context.project_space.read(lambda tx: sql.list_jobs(tx, status, kind, limit))
+    return tuple(map(_state, found))
+
+
+def show_job(context: Context, id: str) -> JobState:
+    """Show one job, with the error of its last try.
+
+    id: the job's id
+
+    Example: recollect jobs show j-consolidate
+    """
+    return _state(context.project_space.write(lambda tx: _existing(tx, id)))
+
+
+def retry_job(context: Context, id: str) -> JobState:
+    """Run a job again at the next start, with all its tries.
+
+    id: the job's id
+
+    Example: recollect jobs retry j-extract-s-1
+    """
+    return _reset(context, id, "pending")
+
+
+def cancel_job(context: Context, id: str) -> JobState:
+    """Cancel a job. A runner that has it cannot write any more.
+
+    It is queued again when there is something new to work on.
+
+    id: the job's id
+
+    Example: recollect jobs cancel j-extract-s-1
+    """
+    return _reset(context, id, "cancelled")
+
+
+def find_failed(tx: Tx, kinds: Sequence[str], limit: int) -> list[JobState]:
+    """Return jobs of some kinds whose last try failed or left something out, dead letters first."""
+    found = [
+        job
+        for status in ("error", "pending", "running", "done")
+        for kind in kinds
+        for job in sql.list_jobs(tx, status, kind, limit)
+        if job.error
+    ]
+    return [_state(job) for job in found[:limit]]
+
+
+def _reset(context: Context, id: str, status: str) -> JobState:
+    now = context.clock()
+
+    def work(tx: Tx) -> sql.Job:
+        job = _existing(tx, id)
+        if not job.run_after:
+            raise InvalidInput(
+                "this job is a lease, not queued: it starts by itself",
+                where=id,
+                hint="only jobs with a status of their own are retried and cancelled",
+            )
+        sql.reset_job(tx, job, status, now)
+        return _existing(tx, id)
+
+    return _state(context.project_space.write(work))
+
+
+def _existing(tx: Tx, id: str) -> sql.Job:
+    job = sql.find_job(tx, id)
+    if job is None:
+        raise NotFound("there is no such job", where=id, hint="`recollect jobs list` shows them")
+    return job
+
+
+def _state(job: sql.Job) -> JobState:
+    return JobState(
+        id=job.id,
+        kind=job.kind,
+        subject=job.subject,
+        status=job.status,
+        tries=job.failures,
+        run_after=job.run_after,
+        lease_until=job.lease_until,
+        input_watermark=job.input_watermark,
+        success_watermark=job.success_watermark,
+        error=job.error,
+        created=job.created,
+        updated=job.updated,
+    )

@@ -1,0 +1,110 @@
+"""Operations on the settings: get, set, list, and where the files are."""
+
+from __future__ import annotations
+
+import os
+
+from .. import config
+from ..context import Context
+from ..errors import InvalidInput, Refused
+from ..project import user_directory
+from ..types.overview import ConfigPaths, SettingChanged, SettingValue
+from . import settings_file_io
+
+
+def get_setting(context: Context, name: str) -> SettingValue:
+    """Show the effective value of a setting, and which file or variable set it.
+
+    name: the name of the setting
+
+    Example: recollect config get briefing_budget
+    """
+    return _value(context, config.find_setting(name, "recollect config"))
+
+
+def list_settings(context: Context) -> tuple[SettingValue, ...]:
+    """List all settings with their effective values and sources.
+
+    Example: recollect config list
+    """
+    return tuple(_value(context, setting) for setting in config.SETTINGS)
+
+
+def set_setting(context: Context, name: str, value: str, scope: str = "user") -> SettingChanged:
+    """Write a setting to your own configuration, or to the repository's.
+
+    name: the name of the setting
+    value: its value
+    scope: user (your own file, for all projects) or project (recollect.toml in the repository,
+        which may only switch off or lower)
+
+    Example: recollect config set briefing_budget 400
+    Example: recollect config set capture false --scope project
+    """
+    setting = config.find_setting(name, "recollect config")
+    if scope == "project" and setting.project == "no":
+        raise InvalidInput(
+            f"a repository cannot set {name}", where="scope", hint="leave --scope project out"
+        )
+    return _write(context, setting, config.parse_value(setting, value, "config set"), scope)
+
+
+def unset_setting(context: Context, name: str, scope: str = "user") -> SettingChanged:
+    """Remove a setting from your own configuration, or from the repository's.
+
+    name: the name of the setting
+    scope: user (your own file) or project (recollect.toml in the repository)
+
+    Example: recollect config unset briefing_budget
+    """
+    return _write(context, config.find_setting(name, "recollect config"), None, scope)
+
+
+def _write(
+    context: Context, setting: config.Setting, value: settings_file_io.Value | None, scope: str
+) -> SettingChanged:
+    if context.origin != "user":
+        raise Refused(
+            "only a person can change the settings",
+            where=setting.name,
+            hint="run `recollect config set` at a terminal",
+        )
+    if scope not in ("user", "project"):
+        raise InvalidInput(f"unknown scope {scope!r}", where="scope", hint="user or project")
+    paths = find_paths(context)
+    path = paths.user if scope == "user" else paths.project
+    settings_file_io.write_setting(path, setting.name, value, is_private=scope == "user")
+    now = _value(context, setting)
+    shown = "" if value is None else _show(setting, value)
+    return SettingChanged(setting.name, shown, path, now.value, now.source)
+
+
+def find_paths(context: Context) -> ConfigPaths:
+    """Show the files that settings are read from.
+
+    Example: recollect config path
+    """
+    return ConfigPaths(
+        user=os.path.join(user_directory(context.environment), config.USER_FILE),
+        project=os.path.join(context.project.root, config.PROJECT_FILE),
+    )
+
+
+def _value(context: Context, setting: config.Setting) -> SettingValue:
+    user = user_directory(context.environment)
+    found = config.collect_settings(context.project.root, user, context.environment)
+    value, source = found.get(setting.name, (setting.default, "default"))
+    return SettingValue(setting.name, _show(setting, value), source, setting.help)
+
+
+def _show(setting: config.Setting, value: object) -> str:
+    """Return a value as it is typed; keys and passwords are not shown."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    if setting.name == "embedder_key" and text:
+        return "(set, not shown)"
+    if setting.name == "database" and "@" in text:
+        lead, _, place = text.rpartition("@")
+        return f"{lead.partition('://')[0]}://…@{place}"
+    return text

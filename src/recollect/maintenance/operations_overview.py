@@ -1,0 +1,340 @@
+"""Operations for an overview: status, what agents were shown, sizes, pause, undo."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from ..agents import pause_io
+from ..agents import steps_hooks as agents_steps_hooks
+from ..archive import sql as archive_sql
+from ..briefing import operations as briefing_operations
+from ..capture import operations as capture_operations
+from ..context import Context
+from ..errors import InvalidInput, NotFound, Refused
+from ..lessons import operations as lessons_operations
+from ..lessons import steps_schedule as lessons_steps_schedule
+from ..memory import operations as memory_operations
+from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import steps_lifecycle as memory_steps_lifecycle
+from ..review import operations as review_operations
+from ..storage.database import Database, Tx
+from ..text import display
+from ..types.overview import NextStep, Paused, Reverted, Seen, Sizes, Status
+from ..types.records import STATUSES_IN_USE
+from ..work import operations as work_operations
+from . import sql, steps_overview
+
+_MOST_CAPTURES = 3
+
+
+# ---------------------------------------------------------------- status
+
+
+def show_status(context: Context) -> Status:
+    """Show the memory of this project, its agents, and what to do next.
+
+    Example: recollect status
+    Example: recollect status --json
+    """
+    from ..agents import connections
+
+    agents = tuple(connections.check_agents(context.project, context.environment))
+    exists = context.project_space.present()
+    counts, sessions, messages = _count(context)
+    waiting = review_operations.count_review(context) if context.present_spaces() else 0
+    briefing = briefing_operations.make_briefing(context)
+    status = Status(
+        root=context.project.root,
+        database=_describe_store(context),
+        exists=exists,
+        paused=pause_io.find_pause(context.environment, context.project.root),
+        mode=context.settings.mode,
+        agents=agents,
+        by_kind=counts,
+        waiting=waiting,
+        captures=capture_operations.list_captures(context, _MOST_CAPTURES),
+        sessions=sessions,
+        messages=messages,
+        background=_describe_background(context),
+        start_tokens=briefing.tokens,
+        start_items=len(briefing.items),
+        next=(),
+        at=context.clock(),
+    )
+    return status._replace(next=tuple(_next_steps(status)))
+
+
+def _count(context: Context) -> tuple[dict[str, int], int, int]:
+    """Count the memories in use by kind, the sessions and the messages."""
+    counts: dict[str, int] = {}
+    sessions = messages = 0
+    for space in context.present_spaces():
+        for kind, _, status, number, _ in space.read(memory_sql_upkeep.count_by_kind):
+            if status in STATUSES_IN_USE:
+                counts[kind] = counts.get(kind, 0) + int(number)
+        more = space.read(archive_sql.counts)
+        sessions, messages = sessions + more[0], messages + more[1]
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return dict(ordered), sessions, messages
+
+
+def _describe_store(context: Context) -> str:
+    """Return where the project's memory is, without a password."""
+    if context.settings.mode == "incognito":
+        return "in memory only (incognito)"
+    if not context.settings.database:
+        return context.project.database
+    return "PostgreSQL, " + context.settings.database.rpartition("@")[2].partition("?")[0]
+
+
+def _describe_background(context: Context) -> tuple[str, ...]:
+    """Say what is waiting or was done beside the agents."""
+    lines = []
+    try:
+        names = os.listdir(agents_steps_hooks.find_requests(context))
+    except OSError:
+        names = []
+    queued = sum(name.endswith(".json") for name in names)
+    if queued:
+        number = display.format_count(queued, "transcript")
+        lines.append(f"{number} to read; the next session reads what is left")
+    if context.project_space.present():
+        now = context.clock()
+        if told := context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now)):
+            lines.append(f"consolidation {told}")
+    return tuple(lines)
+
+
+def _next_steps(status: Status) -> list[NextStep]:
+    steps = []
+    if status.paused:
+        end = "recollect resume --all" if status.paused == "all" else "recollect resume"
+        steps.append(NextStep(end, "let the hooks work again"))
+    connected = [one for one in status.agents if one.detail.startswith("connected")]
+    if not connected:
+        steps.append(NextStep("recollect init", "connect your agents to this memory"))
+    elif not all(one.ok for one in status.agents):
+        steps.append(NextStep("recollect doctor", "see what is wrong with a connection"))
+    if connected and not status.messages:
+        steps.append(NextStep("recollect import", "read the conversations you had before"))
+    if status.waiting:
+        steps.append(NextStep("recollect review", "answer what waits, one key each"))
+    if not status.by_kind:
+        steps.append(NextStep('recollect learn "…"', "save a first memory"))
+    elif status.start_tokens and not status.waiting:
+        steps.append(NextStep("recollect briefing", "see what a new session begins with"))
+    return steps
+
+
+# ---------------------------------------------------------------- what agents were shown
+
+
+def list_seen(context: Context, session: str = "") -> Seen:
+    """Show what an agent was shown, at which moment, and why.
+
+    session: its id or the beginning of it; by default the session that was shown something last
+
+    Example: recollect seen
+    Example: recollect seen claude-code.5b0c
+    """
+    session = session.removeprefix("memory://session/")
+
+    def read(txs: Sequence[Tx]) -> Seen | None:
+        if session:
+            found = sorted({one for tx in txs for one in sql.shown_sessions(tx, session)})
+        else:
+            found = [one for tx in txs if (one := sql.last_shown_session(tx))][:1]
+        if not found:
+            return None
+        items = tuple(steps_overview.read_shown(txs, found[0]))
+        return Seen(found[0], items, sum(one.tokens for one in items), tuple(found[1:]))
+
+    seen = context.read_both(read)
+    if seen is None and session:
+        raise NotFound(
+            "no session of this name was shown anything",
+            where=session,
+            hint="`recollect session list` shows the sessions",
+        )
+    return seen or Seen("", (), 0)
+
+
+# ---------------------------------------------------------------- sizes
+
+
+def measure_sizes(context: Context) -> Sizes:
+    """Show what the store takes on disk, by part, and how to keep less.
+
+    Example: recollect sizes
+    """
+    project, user = (
+        space.read(steps_overview.measure_parts) if space.present() else ()
+        for space in (context.project_space, context.user_space)
+    )
+    is_shared = bool(context.settings.database)
+    return Sizes(project, () if is_shared else user, _describe_store(context), is_shared)
+
+
+def shorten_ids(context: Context, ids: Sequence[str]) -> Mapping[str, str]:
+    """Return the shortest prefixes of these memories' ids that are unique; no operation."""
+    return context.read_both(lambda txs: steps_overview.shorten_ids(txs, ids))
+
+
+# ---------------------------------------------------------------- pause
+
+
+def pause(context: Context, all: bool = False) -> Paused:
+    """Pause the hooks: agents are shown nothing, and nothing is saved from them.
+
+    Commands still work. After `resume`, the next session also reads the conversations of the pause;
+    for what must never be kept, use `recollect config set mode incognito`.
+
+    all: for all projects, not only this one
+
+    Example: recollect pause
+    Example: recollect pause --all
+    """
+    _check_person(context, "pause")
+    root = "" if all else context.project.root
+    now = pause_io.find_pause(context.environment, context.project.root)
+    changed = now != "all" if all else not now
+    if changed:
+        pause_io.set_pause(context.environment, root, display.format_time(context.clock()))
+    return Paused(scope="all" if all else "project", paused=True, changed=changed)
+
+
+def resume(context: Context, all: bool = False) -> Paused:
+    """Let the hooks work again after a pause.
+
+    all: end the pause of all projects
+
+    Example: recollect resume
+    Example: recollect resume --all
+    """
+    _check_person(context, "resume")
+    root = "" if all else context.project.root
+    changed = pause_io.end_pause(context.environment, root)
+    still = pause_io.find_pause(context.environment, context.project.root)
+    return Paused(scope="all" if all else "project", paused=False, changed=changed, still=still)
+
+
+def _check_person(context: Context, what: str) -> None:
+    if context.origin != "user":
+        raise Refused(
+            f"only a person can {what} the hooks",
+            where=what,
+            hint=f"run `recollect {what}` at a terminal",
+        )
+
+
+# ---------------------------------------------------------------- undo
+
+
+def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
+    """Undo the last change, whatever it was.
+
+    A memory that was saved, changed, confirmed, hidden or restored; `prune`, `clear` and
+    `consolidate`; a scratch note. At a terminal it shows the change and asks.
+
+    id: undo the last change of this memory instead
+    print: change nothing, show what would be undone
+
+    Example: recollect undo --print
+    Example: recollect undo
+    Example: recollect undo m-4k9w2c
+    """
+    if id:
+        return _undo_memory(context, id, print)
+    memory_operations.write_recalls(context)
+    found = [
+        (change.at, place, change, space)
+        for place, space in enumerate(context.present_spaces())
+        if (change := space.read(steps_overview.find_last_change))
+    ]
+    if not found:
+        raise NotFound(
+            "there is nothing to undo",
+            where=context.project.root,
+            hint="nothing was saved or changed here yet",
+        )
+    _, _, change, space = max(found)
+    if change.memory:
+        if change.memory.change == "learn":
+            return _undo_learning(context, change.memory, print)
+        return _undo_memory(context, change.memory.id, print)
+    if change.note:
+        return _undo_note(context, change.note, print)
+    return _undo_record(context, space, change, print)
+
+
+def _undo_learning(context: Context, changed: sql.ChangedMemory, print: bool) -> Reverted:
+    (memory,) = memory_operations.memory_history(context, changed.id)[-1:]
+    if not print:
+        context.writable(context.space_of(memory.layer)).write(
+            lambda tx: memory_steps_lifecycle.hide_quietly(tx, changed.id, context.origin)
+        )
+    redo = f"recollect restore {memory.id}"
+    return Reverted(f"saved {memory.kind}", memory.text, changed.at, not print, redo)
+
+
+def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
+    history = memory_operations.memory_history(context, id)
+    memory = history[-1]
+    if memory.revision == 1:
+        return _undo_learning(
+            context, sql.ChangedMemory(memory.id, memory.change, memory.valid_from), print
+        )
+    if not print:
+        memory_operations.undo(context, memory.id)
+    what = {"correct": "changed the text", "confirm": "confirmed", "scope": "changed the files"}
+    redo = f"recollect history undo {memory.id}"
+    done = what.get(memory.change, memory.change)
+    return Reverted(f"{done} of {memory.id}", memory.text, memory.valid_from, not print, redo)
+
+
+def _undo_note(context: Context, note: sql.ChangedDocument, print: bool) -> Reverted:
+    what = f"deleted the note {note.title}" if note.is_deleted else f"stored the note {note.title}"
+    if not print:
+        if note.before or note.is_deleted:
+            work_operations.store_scratch(context, note.title, note.before)
+        else:
+            work_operations.delete_scratch(context, note.title)
+    return Reverted(what, note.text, note.at, not print, "recollect undo")
+
+
+def _undo_record(
+    context: Context, space: Database, change: steps_overview.LastChange, print: bool
+) -> Reverted:
+    record = change.record
+    if record is None:
+        raise InvalidInput("the last change cannot be undone", where="undo")
+    if record.operation == memory_steps_lifecycle.CLEAR:
+        if not print:
+            memory_operations.undo_clear(context)
+        return Reverted("clear", "", record.at, not print, "recollect clear --apply")
+    if record.operation == memory_steps_lifecycle.STATUS:
+        return _undo_statuses(context, space, change, print)
+    if not print:
+        lessons_operations.undo_consolidation(context)
+    return Reverted("consolidation", "", record.at, not print, "recollect consolidate")
+
+
+def _undo_statuses(
+    context: Context, space: Database, change: steps_overview.LastChange, print: bool
+) -> Reverted:
+    import json
+
+    record = change.record
+    assert record is not None
+    held = json.loads(record.body)
+    ids = list(held["before"])
+    memory = memory_operations.memory_history(context, ids[0])[-1]
+    done = "hid" if held["set"] == "hidden" else "restored"
+    what = f"{done} {ids[0]}" if len(ids) == 1 else f"{done} {len(ids)} memories"
+    if not print:
+        writable = context.writable(space)
+        writable.write(lambda tx: steps_overview.undo_statuses(tx, record, context.origin))
+    again = "hide" if done == "hid" else "restore"
+    redo = f"recollect {again} {ids[0]}" if len(ids) == 1 else ""
+    return Reverted(what, memory.text if len(ids) == 1 else "", record.at, not print, redo)

@@ -1,0 +1,216 @@
+"""A pool of PostgreSQL connections for all threads of a process, and the driver's errors."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from collections.abc import Callable
+from threading import Condition, Lock, local
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, Unavailable
+from .database import Row
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from .postgres_tx import Snapshot
+
+MOST_CONNECTIONS = 10
+"""Connections of one process to one server; further threads wait for a free one."""
+
+_IDLE = 300.0
+"""Seconds after which an unused connection is closed, at the next use of the pool."""
+
+_RESTARTING = ("starting up", "shutting down", "recovery mode", "not yet accepting", "too many")
+"""What a server says that will soon take connections."""
+
+_RESTART_WAIT = 10.0
+"""Seconds that a first connection waits for a server that says so."""
+
+
+class IdleConnection(NamedTuple):
+    """A free connection, and since when it is free."""
+
+    connection: psycopg.Connection[Row]
+    since: float
+
+
+class ConnectionPool:
+    """Connections to one address. `prepare` is run on each new one."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._pid = os.getpid()
+        self._idle: list[IdleConnection] = []
+        self._open = 0
+        self._free = Condition()
+        self._connected = False
+        self.current = local()
+        """`snapshot` is the transaction that the thread is in."""
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the transaction that this thread is in."""
+        return getattr(self.current, "snapshot", None)
+
+    def take(
+        self, wait: float, prepare: Callable[[psycopg.Connection[Row]], None]
+    ) -> psycopg.Connection[Row]:
+        """Return a free connection or a new one; raise StoreBusy after `wait` seconds."""
+        if os.getpid() != self._pid:
+            raise StoreError(
+                "this store was opened before a fork and cannot be used in the child",
+                hint="call recollect.open() again in the child process",
+            )
+        with self._free:
+            self._close_unused()
+            if not self._free.wait_for(self._is_available, wait):
+                raise StoreBusy(
+                    f"all {MOST_CONNECTIONS} connections of this process are in use",
+                    hint="use fewer threads, or shorter transactions",
+                )
+            if self._idle:
+                return self._idle.pop().connection
+            self._open += 1
+        try:
+            connection = self._connect(wait)
+            try:
+                prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+        except BaseException:
+            self._forget()
+            raise
+        return connection
+
+    def _is_available(self) -> bool:
+        return bool(self._idle) or self._open < MOST_CONNECTIONS
+
+    def _connect(self, wait: float) -> psycopg.Connection[Row]:
+        """Connect. A server that answered before, or says that it is starting, is tried again."""
+        driver = load_driver()
+        deadline = time.monotonic() + (wait if self._connected else min(wait, _RESTART_WAIT))
+        while True:
+            try:
+                # No prepared statements: a pooler in transaction mode does not keep them.
+                connection: psycopg.Connection[Row] = driver.connect(
+                    self._url, autocommit=True, prepare_threshold=None
+                )
+            except driver.OperationalError as error:
+                again = self._connected or any(sign in str(error) for sign in _RESTARTING)
+                if not again or time.monotonic() > deadline:
+                    raise
+                time.sleep(random.uniform(0.02, 0.1))
+            else:
+                self._connected = True
+                return connection
+
+    def give_back(self, connection: psycopg.Connection[Row]) -> None:
+        """Take a connection back; a broken one is closed."""
+        if connection.closed or connection.info.transaction_status != 0:
+            connection.close()
+            self._forget()
+            return
+        with self._free:
+            self._idle.append(IdleConnection(connection, time.monotonic()))
+            self._free.notify()
+
+    def _forget(self) -> None:
+        with self._free:
+            self._open -= 1
+            self._free.notify()
+
+    def _close_unused(self) -> None:
+        """Close connections that were not used for some minutes."""
+        limit = time.monotonic() - _IDLE
+        while self._idle and self._idle[0].since < limit:
+            self._idle.pop(0).connection.close()
+            self._open -= 1
+
+    def close_idle(self) -> None:
+        """Close the connections that no thread uses."""
+        with self._free:
+            while self._idle:
+                self._idle.pop().connection.close()
+                self._open -= 1
+            self._free.notify_all()
+
+
+_POOLS: dict[tuple[int, str], ConnectionPool] = {}
+_LOCK = Lock()
+
+
+def pool_of(url: str) -> ConnectionPool:
+    """Return the pool of this process for an address."""
+    with _LOCK:
+        return _POOLS.setdefault((os.getpid(), url), ConnectionPool(url))
+
+
+def load_driver() -> Any:
+    """Import the driver at its first use."""
+    try:
+        import psycopg
+    except ImportError as error:
+        raise Unavailable(
+            "the PostgreSQL driver is not installed",
+            hint="install it with: pip install 'psycopg[binary]'",
+        ) from error
+    return psycopg
+
+
+_REASONS = (
+    ("QueryCanceled", "PostgreSQL cancelled the statement: {said}",
+     "the server's statement_timeout may be too short, or an administrator cancelled it"),
+    ("TooManyConnections", "PostgreSQL has no free connection: {said}",
+     "raise max_connections, or put pgbouncer in front of the server"),
+    ("InvalidPassword", "PostgreSQL refused the login: {said}",
+     "check the user and password in RECOLLECT_DATABASE"),
+    ("InvalidAuthorizationSpecification", "PostgreSQL refused the login: {said}",
+     "check the user and password in RECOLLECT_DATABASE"),
+    ("InvalidCatalogName", "there is no such database: {said}",
+     "check the name in RECOLLECT_DATABASE, or create the database"),
+    ("InsufficientPrivilege", "this role may not do that: {said}",
+     "the owner of the tables runs `recollect server setup --apply` and `recollect server grant`"),
+    ("IdleInTransactionSessionTimeout", "PostgreSQL ended an idle transaction: {said}", ""),
+)  # fmt: skip
+_SAID = (
+    ("password authentication failed", "InvalidPassword"),
+    ("no password supplied", "InvalidPassword"),
+    ("does not exist", "InvalidCatalogName"),
+    ("too many clients", "TooManyConnections"),
+    ("remaining connection slots", "TooManyConnections"),
+)
+"""What the server says to a connection that it refuses; the driver has no code for it."""
+
+
+def hide_password(url: str) -> str:
+    """Return an address without its password."""
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)
+
+
+def translate_error(error: BaseException, url: str) -> StoreError:
+    """Return the driver's error as ours, with its true reason."""
+    driver, place = load_driver(), hide_password(url)
+    said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if isinstance(error, driver.errors.DiskFull):
+        return StoreFull("the database server has no space left", where=place)
+    if isinstance(error, driver.errors.ReadOnlySqlTransaction):
+        return StoreReadOnly("the database is read-only", where=place)
+    spoken = {name for words, name in _SAID if words in str(error)}
+    for name, message, hint in _REASONS:
+        kind = getattr(driver.errors, name)
+        if isinstance(error, kind) or (name in spoken and type(error) is driver.OperationalError):
+            return StoreError(message.format(said=said), where=place, hint=hint)
+    if isinstance(error, driver.OperationalError):
+        return StoreError(
+            f"PostgreSQL cannot be reached: {said}",
+            where=place,
+            hint="check RECOLLECT_DATABASE and that the server is running",
+        )
+    # Hide anything that libpq could read as an address, too.
+    wrong = "://" not in url and "=" not in url
+    hint = "RECOLLECT_DATABASE is an address: postgresql://me@host/database" if wrong else ""
+    return StoreError(f"PostgreSQL says: {said}", where=place, hint=hint)

@@ -1,0 +1,194 @@
+"""The schema on PostgreSQL: migrations, row-level security, pgvector, and the names of tables.
+
+Policies stand here and not in the migrations: they are made again after each upgrade, so that a
+table that a later migration adds is never without them.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from . import migrate
+from .database import Row
+
+if TYPE_CHECKING:
+    import psycopg
+
+SCHEMA = "recollect"
+READ_SCHEMA = "recollect_read"
+"""Views of the signed tables, in which the label of another person's statement is `teammate`."""
+
+MEMBER_GROUP = "recollect_member"
+"""The role that is granted to each person's role."""
+
+_MIGRATION_LOCK = 0x5245434F
+
+_SIGNED = ("memories", "memory_revisions", "messages")
+
+# With pgvector on the server, and the right to create it, HNSW searches the vectors.
+USE_PGVECTOR = """
+DO $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') THEN
+    CREATE EXTENSION IF NOT EXISTS vector;
+  END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+  RAISE NOTICE 'pgvector is there, but this role may not create it';
+END $$;
+DO $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') THEN
+    ALTER TABLE recollect.vectors ADD COLUMN IF NOT EXISTS direction vector;
+  END IF;
+END $$
+"""
+
+# The array is computed once for a statement, and comparing texts is leakproof: indexes are used.
+_READABLE = "= ANY (ARRAY(SELECT m.space FROM recollect.memberships m))"
+_WRITABLE = "= ANY (ARRAY(SELECT m.space FROM recollect.memberships m WHERE m.writes))"
+
+_SECURE = f"""
+DO $do$
+DECLARE name TEXT; held RECORD; columns TEXT;
+BEGIN
+  FOR name IN
+    SELECT c.relname FROM pg_class c
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'space' AND NOT a.attisdropped
+    WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p')
+      AND c.relname <> 'members'
+  LOOP
+    FOR held IN SELECT p.polname FROM pg_policy p
+      WHERE p.polrelid = ('recollect.' || name)::regclass
+    LOOP
+      EXECUTE format('DROP POLICY %I ON recollect.%I', held.polname, name);
+    END LOOP;
+    EXECUTE format('ALTER TABLE recollect.%I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format('ALTER TABLE recollect.%I FORCE ROW LEVEL SECURITY', name);
+    EXECUTE format('CREATE POLICY reads ON recollect.%I FOR SELECT USING (space {_READABLE})',
+      name);
+    EXECUTE format('CREATE POLICY adds ON recollect.%I FOR INSERT WITH CHECK (space {_WRITABLE})',
+      name);
+    EXECUTE format('CREATE POLICY changes ON recollect.%I FOR UPDATE USING (space {_WRITABLE}) '
+      'WITH CHECK (space {_WRITABLE})', name);
+    EXECUTE format('CREATE POLICY removes ON recollect.%I FOR DELETE USING (space {_WRITABLE})',
+      name);
+  END LOOP;
+  FOR held IN SELECT p.polname FROM pg_policy p WHERE p.polrelid = 'recollect.spaces'::regclass LOOP
+    EXECUTE format('DROP POLICY %I ON recollect.spaces', held.polname);
+  END LOOP;
+  -- The owner of the tables makes shared spaces; a member only private ones, whose names are
+  -- random: that a name is taken tells nothing of another team's.
+  ALTER TABLE recollect.spaces NO FORCE ROW LEVEL SECURITY;
+  ALTER TABLE recollect.members ENABLE ROW LEVEL SECURITY;
+  CREATE POLICY reads ON recollect.spaces FOR SELECT USING (id {_READABLE});
+  CREATE POLICY adds ON recollect.spaces FOR INSERT WITH CHECK (
+    owner = current_user::text AND id ~ '^(project|user)-[0-9a-z]{{12}}$');
+  CREATE SCHEMA IF NOT EXISTS {READ_SCHEMA};
+  FOREACH name IN ARRAY ARRAY{list(_SIGNED)!r} LOOP
+    SELECT string_agg(CASE a.attname WHEN 'label' THEN
+      'CASE WHEN label = ''user'' AND author <> current_user::text THEN ''teammate'' '
+      'ELSE label END AS label' ELSE quote_ident(a.attname) END, ', ' ORDER BY a.attnum)
+    INTO columns
+    FROM pg_attribute a WHERE a.attrelid = ('recollect.' || name)::regclass
+      AND a.attnum > 0 AND NOT a.attisdropped;
+    EXECUTE format('DROP VIEW IF EXISTS {READ_SCHEMA}.%I', name);
+    EXECUTE format('CREATE VIEW {READ_SCHEMA}.%I WITH (security_invoker = true) AS '
+      'SELECT %s FROM recollect.%I', name, columns, name);
+  END LOOP;
+  IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{MEMBER_GROUP}') THEN
+    GRANT USAGE ON SCHEMA recollect, {READ_SCHEMA} TO {MEMBER_GROUP};
+    FOR name IN
+      SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'recollect'::regnamespace
+        AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+        AND c.relname NOT IN ('members', 'migrations', 'spaces')
+    LOOP
+      EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON recollect.%I TO {MEMBER_GROUP}',
+        name);
+    END LOOP;
+    GRANT SELECT, INSERT ON recollect.spaces TO {MEMBER_GROUP};
+    GRANT SELECT ON recollect.migrations, recollect.memberships TO {MEMBER_GROUP};
+    -- UPDATE is what SELECT … FOR UPDATE asks for; the policies of the tables bind views too.
+    GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA {READ_SCHEMA} TO {MEMBER_GROUP};
+    GRANT USAGE ON ALL SEQUENCES IN SCHEMA recollect TO {MEMBER_GROUP};
+  END IF;
+END $do$
+"""
+_TABLES = (
+    "blocks claims clusters cursors documents entries episodes events facets "
+    "findings injections jobs links "
+    "members memberships memories memory_aliases memory_counts memory_revisions "
+    "messages migrations observations "
+    "postings procedures sessions spaces spend state tombstones undos unembedded vectors windows "
+    "word_totals writes"
+)
+
+
+@lru_cache(maxsize=1024)
+def to_driver(sql: str) -> str:
+    """Convert `:name` to the driver's placeholders, and name tables with their schema.
+
+    A search path would be a setting of the connection, which a pooler in transaction mode does not
+    keep.
+    """
+    sql = re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%"))
+    return re.sub(r"\b((?:DELETE )?FROM|JOIN|INTO|UPDATE|USING) ([a-z_]+)\b(?!\()", _qualified, sql)
+
+
+def _qualified(found: re.Match[str]) -> str:
+    verb, name = found[1], found[2]
+    reads = verb in ("FROM", "JOIN")
+    if reads and name in _SIGNED:
+        return f"{verb} {READ_SCHEMA}.{name}"
+    return f"{verb} {SCHEMA}.{name}" if name in _KNOWN else found[0]
+
+
+_KNOWN = frozenset(_TABLES.split())
+
+
+def read_version(connection: psycopg.Connection[Row]) -> int:
+    """Return the number of migrations that were run; 0 without tables."""
+    found = connection.execute("SELECT to_regclass('recollect.migrations') IS NOT NULL").fetchone()
+    return _version(connection) if found and found[0] else 0
+
+
+def _version(connection: psycopg.Connection[Row]) -> int:
+    row = connection.execute(
+        "SELECT coalesce(max(version), 0) FROM recollect.migrations"
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def run_migrations(connection: psycopg.Connection[Row]) -> int:
+    """Run all pending files in one transaction; a second process finds them done."""
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        connection.execute(f"SET LOCAL search_path TO {SCHEMA}, public")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS migrations "
+            "(version BIGINT PRIMARY KEY, name TEXT NOT NULL, at BIGINT NOT NULL)"
+        )
+        version = _version(connection)
+        for number, script in enumerate(
+            migrate.pending_scripts(version, "postgres"), start=version + 1
+        ):
+            connection.execute(script)
+            connection.execute(
+                "INSERT INTO migrations (version, name, at) VALUES (%s, %s, %s)",
+                (number, migrate.MIGRATIONS[number - 1], time.time_ns() // 1000),
+            )
+        connection.execute(USE_PGVECTOR)
+        connection.execute(_SECURE)
+        return max(version, migrate.LATEST)
+
+
+def uses_pgvector(connection: psycopg.Connection[Row]) -> bool:
+    """Check whether the tables use pgvector."""
+    row = connection.execute(
+        "SELECT count(*) FROM pg_attribute "
+        "WHERE attrelid = 'recollect.vectors'::regclass AND attname = 'direction'"
+    ).fetchone()
+    return bool(row and row[0])

@@ -1,0 +1,211 @@
+"""No statement touches all rows: the plan of each is looked at, on both engines.
+
+A lookup by the space alone reads everything that a project has. It is a full scan, unless the
+statement ends after so many rows in the order of an index.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from recollect.storage.database import Database, Tx
+from recollect.storage.postgres_schema import to_driver
+from tests.storage.statements import Statement, collect, functions
+
+Open = Callable[..., Database]
+
+FEW = "there are tens of them"
+WHOLE = "the user asked for all of it"
+REBUILD = "part of a rebuild or upgrade, which reads everything by its nature"
+RESULT = "reads exactly the rows that it returns, by an index of those alone"
+BACKGROUND = "runs in the background, once for many new records"
+ALLOWED = {
+    "archive.sql.all_ids": WHOLE,
+    "archive.sql.counts": "sessions are few beside messages, which are not read",
+    "briefing.sql.counts": WHOLE,
+    "briefing.sql.unjudged": "the injections of one session",
+    "documents.sql.count_by_type": FEW,
+    "documents.sql.list_below": FEW,
+    "episodes.sql.count": WHOLE,
+    "episodes.sql.grown_sessions": BACKGROUND,
+    "index.sql.count_records": REBUILD,
+    "index.sql.find_candidates": "the matches of the rarest stems, of which the best are sorted out",
+    "index.sql.list_entries": "ends after some thousand entries",
+    "index.sql.list_scopes": FEW,
+    "index.sql.remove_orphans": REBUILD,
+    "index.sql_vectors.count_vectors": "a row for a thousand vectors, and the queue",
+    "index.sql_vectors.has_unembedded": "reads one row",
+    "index.sql_vectors.dissolve_block": REBUILD,
+    "index.sql_vectors.list_blocks": REBUILD,
+    "index.sql_vectors.list_blocks_with_dead": RESULT,
+    "index.sql_vectors.list_clusters": "a row for 32,000 vectors",
+    "index.sql_vectors.list_unembedded": "the queue, in its own order",
+    "index.sql_vectors.load_blocks": "open blocks are at most 33, and cells are chosen",
+    "index.sql_vectors.replace_with_cells": "one batch of blocks",
+    "index.sql_vectors.switch_embedder": REBUILD,
+    "lessons.sql.clear": REBUILD,
+    "lessons.sql.count_findings": WHOLE,
+    "lessons.sql.observations": "the observations of one subject",
+    "lessons.sql.replace_observations": BACKGROUND,
+    "links.sql.list_open": WHOLE,
+    "maintenance.sql.memory_ids": REBUILD,
+    "maintenance.sql.memory_vocabulary": REBUILD,
+    "maintenance.sql.quarantine": REBUILD,
+    "memory.sql.find_ids_starting_with": "the ids with a prefix, at most ten of each table",
+    "memory.sql.list_open_ids": WHOLE,
+    "memory.sql.list_scoped": "memories with a scope, by an index of those alone",
+    "memory.sql.list_valid_at": "what was believed at a time has no index: rare, and asked for",
+    "memory.sql_upkeep.count_by_age": "kept counts: a row for a day and kind",
+    "memory.sql_upkeep.count_by_kind": "kept counts: a row for a day and kind",
+    "memory.sql_upkeep.count_neglected": RESULT,
+    "memory.sql_upkeep.find_never_useful": BACKGROUND,
+    "procedures.sql.listing": FEW,
+    "procedures.sql.proven": FEW,
+    "procedures.sql.versions": FEW,
+    "review.sql.count_waiting": FEW,
+    "review.sql.list_contradictions": RESULT,
+    "review.sql.list_stale": RESULT,
+    "undo.sql.find_with_status": WHOLE,
+}
+"""Functions whose statements may read or sort more, and why."""
+
+SMALL = {"migrations", "spaces", "members", "word_totals", "clusters"}
+
+
+def sqlite_problems(tx: Tx, statement: Statement) -> list[str]:
+    lines = [row[3] for row in tx.run(f"EXPLAIN QUERY PLAN {statement.sql}", statement.params)]
+    limited = "LIMIT" in statement.sql and not any("TEMP B-TREE FOR ORDER" in x for x in lines)
+    found = []
+    for line in lines:
+        scans = line.startswith("SCAN ") and not any(
+            word in line for word in ("VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN (")
+        )
+        by_space = line.startswith("SEARCH ") and line.endswith("(space=?)") and not limited
+        sorts = "USE TEMP B-TREE FOR ORDER BY" in line and "LIMIT" in statement.sql
+        if scans or by_space or sorts:
+            found.append(line)
+    return found
+
+
+def nodes(plan: Any, under_limit: bool = False, sorted_above: bool = False) -> Iterator[Any]:
+    """Yield each node of a plan, whether a limit stops it early, and whether it is sorted above."""
+    kind = plan["Node Type"]
+    yield plan, under_limit and not sorted_above, sorted_above
+    for child in plan.get("Plans", ()):
+        limit = under_limit or kind == "Limit"
+        sort = kind in ("Sort", "Incremental Sort") or (sorted_above and kind != "Limit")
+        yield from nodes(child, limit, sort)
+
+
+def postgres_problems(tx: Tx, statement: Statement) -> list[str]:
+    sql = statement.sql
+    if sql.lstrip().startswith(("SET", "CREATE")):
+        return []
+    tx.run("SELECT set_config('enable_seqscan', 'off', true)")
+    tx.run("SELECT set_config('enable_bitmapscan', 'off', true)")
+    (row,) = tx.run(f"EXPLAIN (FORMAT JSON) {sql}", statement.params)
+    plan = (row[0] if not isinstance(row[0], str) else json.loads(row[0]))[0]["Plan"]
+    found = []
+    for node, stops, _ in nodes(plan):
+        table = node.get("Relation Name", "")
+        if not table or table.startswith("pg_") or table in SMALL:
+            continue
+        condition = node.get("Index Cond", "")
+        columns = set(re.findall(r"\((?:\w+\.)?(\w+) (?:=|>|<)|ROW\((?:\w+\.)?(\w+)", condition))
+        names = {name for pair in columns for name in pair if name}
+        if node["Node Type"] == "Seq Scan" and not stops:
+            found.append(f"Seq Scan on {table}")
+        elif node["Node Type"].startswith("Index") and not stops and names <= {"space"}:
+            found.append(f"{node['Node Type']} on {table}: {condition}")
+    return found
+
+
+def fill_tables(database: Database) -> None:
+    """Put rows into every table, so that PostgreSQL has a reason to use an index."""
+
+    def work(tx: Tx) -> None:
+        columns: dict[str, list[tuple[str, str]]] = {}
+        for table, column, kind in tx.run(
+            "SELECT c.table_name, c.column_name, c.data_type FROM information_schema.columns c "
+            "JOIN pg_class t ON t.relname = c.table_name AND NOT t.relispartition "
+            "AND t.relkind IN ('r', 'p') AND t.relnamespace = 'recollect'::regnamespace "
+            "WHERE c.table_schema = 'recollect' AND c.table_name NOT IN ('members', 'migrations', "
+            "'spaces', 'memory_counts') AND c.column_name <> 'direction' ORDER BY 1, c.ordinal_position"
+        ):
+            columns.setdefault(table, []).append((column, kind))
+        fixed = {"space": "'project'", "valid_to": "9223372036854775807", "status": "'active'"}
+        made = {"text": "md5(i::text)", "bytea": "'x'::bytea"}
+        for table, fields in columns.items():
+            values = ", ".join(fixed.get(name, made.get(kind, "i")) for name, kind in fields)
+            names = ", ".join(name for name, _ in fields)
+            tx.run(
+                f"INSERT INTO {table} ({names}) SELECT {values} FROM generate_series(1, 1500) AS i"
+            )
+
+    database.write(work)
+    database.write(lambda tx: [tx.run("ANALYZE")])
+
+
+def test_every_function_with_statements_is_looked_at(new_database: Open) -> None:
+    """Those that only insert are left out: an insertion reads nothing."""
+    names = {name for name, _ in functions()}
+    seen = {one.function for one in collect(new_database())}
+    only_insert = {
+        "archive.sql.insert_messages",
+        "archive.sql.lock_imports",
+        "briefing.sql.add",
+        "index.sql.find_candidates",
+        "index.sql.find_nearest",
+        "index.sql.insert_entries",
+        "index.sql.insert_entry",
+        "memory.sql_upkeep.log_injections",
+    }
+    assert len(names) > 150
+    assert names - seen <= only_insert
+    assert ALLOWED.keys() <= names
+
+
+def test_no_statement_reads_or_sorts_more_than_it_needs(new_database: Open, engine: str) -> None:
+    database = new_database()
+    if engine == "postgres":
+        fill_tables(database)
+    check = sqlite_problems if engine == "sqlite" else postgres_problems
+    unique = {(one.function, one.sql): one for one in collect(database)}
+    wrong = {}
+    for statement in unique.values():
+        if statement.function in ALLOWED or "UPDATE sessions SET x" in statement.sql:
+            continue
+        if statement.function == "episodes.sql.listing":
+            statement = statement._replace(sql=statement.sql.replace("AND kind =", "AND task ="))
+        try:
+            problems = database.read(lambda tx, one=statement: check(tx, one))  # type: ignore[misc]
+        except Exception as error:
+            raise AssertionError(f"{statement.function}: {statement.sql}") from error
+        if problems:
+            wrong[statement.function] = problems
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id FROM memories WHERE space = :space",
+        "SELECT id FROM memories WHERE space = :space AND reason = 'x' ORDER BY subject LIMIT 5",
+    ],
+)
+def test_a_statement_that_reads_everything_is_found(
+    new_database: Open, engine: str, sql: str
+) -> None:
+    database = new_database()
+    if engine == "postgres":
+        fill_tables(database)
+    check = sqlite_problems if engine == "sqlite" else postgres_problems
+    assert database.read(lambda tx: check(tx, Statement("planted", sql, {"space": "project"})))
+    fine = "SELECT id FROM memories WHERE space = :space AND id = 'x'"
+    assert not database.read(lambda tx: check(tx, Statement("planted", fine, {"space": "project"})))
+    assert to_driver("SELECT 1 FROM memories") == "SELECT 1 FROM recollect_read.memories"

@@ -1,0 +1,303 @@
+"""A team on PostgreSQL: an owner role, a role for each person, and nothing between the spaces."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import recollect
+from recollect.errors import Refused, StoreError
+from recollect.interfaces.screens import results
+from recollect.storage import postgres_pool
+
+
+class Team(NamedTuple):
+    """The addresses of a database for its owner and two members, and how to open a memory there."""
+
+    owner: str
+    alice: str
+    bob: str
+    names: tuple[str, str]
+    open: Callable[..., recollect.Recollect]
+
+
+@pytest.fixture
+def team(postgres_url: str, tmp_path: Path) -> Iterator[Team]:
+    """A database that `server setup` and `server grant` prepared for Alice and Bob."""
+    import psycopg
+
+    mark = os.urandom(4).hex()
+    owner, alice, bob = (f"{name}_{mark}" for name in ("owner", "alice", "bob"))
+    admin = postgres_url.replace("tester:tester@", "postgres:@", 1)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        for name in (owner, alice, bob):
+            connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
+        if not connection.execute(
+            "SELECT 1 FROM pg_roles WHERE rolname = 'recollect_member'"
+        ).fetchone():
+            connection.execute("CREATE ROLE recollect_member NOLOGIN")
+        connection.execute(f"GRANT recollect_member TO {owner} WITH ADMIN OPTION")
+        connection.execute(f"GRANT CREATE ON DATABASE {connection.info.dbname} TO {owner}")
+
+    def url(role: str) -> str:
+        return postgres_url.replace("tester:tester@", f"{role}:x@", 1)
+
+    opened: list[recollect.Recollect] = []
+
+    def open_as(role: str, space: str = "", home: str = "") -> recollect.Recollect:
+        project = tmp_path / "project"
+        project.mkdir(exist_ok=True)
+        variables = {
+            "RECOLLECT_HOME": str(tmp_path / (home or role)),
+            "RECOLLECT_DATABASE": url(role),
+            "RECOLLECT_SPACE": space,
+        }
+        opened.append(recollect.open(project, environment=variables, origin="user"))
+        return opened[-1]
+
+    own = open_as(owner)
+    own.server.setup(member=[alice, bob], apply=True)
+    own.server.grant(alice, "shared")
+    own.server.grant(bob, "shared")
+    own.server.grant(alice, "secret")
+    yield Team(url(owner), url(alice), url(bob), (alice, bob), open_as)
+    for memory in opened:
+        memory.close()
+    with psycopg.connect(admin, autocommit=True) as connection:
+        for name in (owner, alice, bob):
+            connection.execute(f"DROP OWNED BY {name} CASCADE")
+            connection.execute(f"DROP ROLE {name}")
+
+
+def test_members_share_a_space_and_another_persons_rule_is_not_mine(team: Team) -> None:
+    alice, bob = team.names
+    with team.open(alice, "shared") as hers:
+        hers.learn("Always rebase before a merge", kind="policy")
+        assert hers.list()[0].label == "user"
+        assert "Always rebase" in hers.briefing().text
+    with team.open(bob, "shared") as his:
+        (seen,) = his.list()
+        assert (seen.label, seen.author) == ("teammate", alice)
+        told = his.briefing().text
+        assert "- [" not in told.split("Always rebase")[0].splitlines()[-1:][0]
+        assert (f"policy by teammate {alice}" in told) or "Always rebase" not in told
+        (hit,) = his.recall("rebase before merge")
+        assert hit.trust == "teammate"
+        mine = his.memories.confirm(seen.id)
+        assert (mine.id, his.list()[0].label, his.list()[0].author) == (seen.id, "user", bob)
+    with team.open(alice, "shared") as hers:
+        assert (hers.list()[0].label, hers.list()[0].author) == ("teammate", bob)
+
+
+def test_a_role_that_is_no_member_is_told_what_the_owner_should_run(team: Team) -> None:
+    alice, bob = team.names
+    with team.open(alice, "secret") as hers:
+        hers.learn("The launch is on the ninth of May")
+    for space in ("secret", "no-such-space"):
+        with (
+            pytest.raises(Refused, match=rf"(?s)not a member.*server grant {bob} {space}"),
+            team.open(bob, space) as his,
+        ):
+            his.list()
+
+
+def test_a_person_has_spaces_of_their_own_without_being_granted_any(team: Team) -> None:
+    with team.open(team.names[0]) as hers:
+        hers.learn("A note for myself")
+        hers.learn("I prefer tabs", kind="preference", layer="user")
+        assert {one.label for one in hers.list()} == {"user"}
+
+
+def test_a_member_that_only_reads_is_refused_a_write(team: Team) -> None:
+    alice, bob = team.names
+    with team.open(alice, "shared") as hers:
+        hers.learn("Redis listens on port 6380")
+    owner = team.owner.split("://")[1].split(":")[0]
+    team.open(owner).server.grant(bob, "shared", read_only=True)
+    with team.open(bob, "shared") as his:
+        assert [hit.text for hit in his.recall("redis port")] == ["Redis listens on port 6380"]
+        with pytest.raises(StoreError, match="may not do that"):
+            his.learn("Redis listens on port 1")
+    assert team.open(owner).server.revoke(bob, "shared")
+    with pytest.raises(Refused), team.open(bob, "shared") as his:
+        his.list()
+
+
+SECRET = "The launch is on the ninth of May"
+MINE = "shared"
+ATTEMPTS = (
+    "SELECT text FROM recollect.memories",
+    "SELECT text FROM recollect_read.memories",
+    "SELECT text FROM recollect.memories WHERE space = 'secret'",
+    "SELECT body FROM recollect.messages",
+    "SELECT stem FROM recollect.postings WHERE space = 'secret'",
+    "SELECT stem FROM recollect.postings_0",
+    "SELECT stems FROM recollect.entries WHERE space <> 'shared'",
+    "SELECT id FROM recollect.spaces WHERE id = 'secret'",
+    "SELECT space FROM recollect.members",
+    "SELECT space FROM recollect.memberships WHERE space = 'secret'",
+    "SELECT set_config('recollect.space', 'secret', false); SELECT text FROM recollect.memories",
+    "SET row_security = off; SELECT text FROM recollect.memories",
+    "ALTER TABLE recollect.memories DISABLE ROW LEVEL SECURITY",
+    "ALTER TABLE recollect.memories NO FORCE ROW LEVEL SECURITY",
+    "DROP POLICY reads ON recollect.memories",
+    "CREATE POLICY mine ON recollect.memories USING (true)",
+    "CREATE OR REPLACE VIEW recollect.memberships AS SELECT 'secret'::text AS space, true AS writes",
+    "INSERT INTO recollect.members (space, role) VALUES ('secret', current_user)",
+    "UPDATE recollect.members SET space = 'secret'",
+    "UPDATE recollect.spaces SET owner = current_user",
+    "INSERT INTO recollect.spaces (id, kind, name, place, created) VALUES ('secret', '', '', '', 0)",
+    "INSERT INTO recollect.spaces (id, kind, name, place, created) VALUES ('secret', '', '', '', 0) "
+    "ON CONFLICT (id) DO UPDATE SET owner = current_user",
+    "INSERT INTO recollect.state VALUES ('secret', 'k', 'v', 1)",
+    "INSERT INTO recollect.postings VALUES ('secret', 'word', 1, 1, 1)",
+    "UPDATE recollect.memories SET space = 'secret'",
+    "UPDATE recollect.memories SET text = 'changed' WHERE space = 'secret' RETURNING text",
+    "DELETE FROM recollect.memories WHERE space = 'secret' RETURNING text",
+    "TRUNCATE recollect.memories",
+    "COPY recollect.memories TO STDOUT",
+    "SELECT most_common_vals::text FROM pg_stats WHERE schemaname = 'recollect'",
+    "SELECT stavalues1::text FROM pg_statistic",
+    "CREATE FUNCTION pg_temp.tell(text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS "
+    "$$ BEGIN RAISE EXCEPTION 'seen %', $1; END $$; "
+    "SELECT text FROM recollect.memories WHERE pg_temp.tell(text)",
+    "SET ROLE {owner}",
+    "SET SESSION AUTHORIZATION {other}",
+    "GRANT {owner} TO current_user",
+    "ALTER ROLE {me} BYPASSRLS",
+    "SELECT query FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%nin' || 'th%'",
+    "CREATE TABLE recollect.mine (a text)",
+    "CREATE TRIGGER spy AFTER INSERT ON recollect.memories EXECUTE FUNCTION recollect.sign()",
+    "LOCK TABLE recollect.memories IN ACCESS EXCLUSIVE MODE",
+)
+"""What a member with SQL access tries: each is refused, or shows and changes nothing."""
+
+
+def test_no_statement_of_a_member_reaches_another_space(team: Team) -> None:
+    import psycopg
+
+    alice, bob = team.names
+    owner = team.owner.split("://")[1].split(":")[0]
+    with team.open(alice, "secret") as hers:
+        hers.learn(SECRET)
+        hers.record("s", "the ninth of May stays secret")
+        before = hers.list()
+    assert len(ATTEMPTS) >= 30
+    for attempt in ATTEMPTS:
+        sql = attempt.format(owner=owner, other=alice, me=bob)
+        with psycopg.connect(team.bob, autocommit=True) as connection:
+            told: list[Any] = []
+            connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))  # noqa: B023
+            try:
+                if sql.startswith("COPY"):
+                    with connection.cursor().copy(sql) as copy:
+                        told += list(copy)
+                else:
+                    for part in sql.split("; ") if "$$" not in sql else [sql]:
+                        done = connection.execute(part)
+                        told += done.fetchall() if done.description else []
+            except psycopg.Error as error:
+                told.append(str(error))
+        shown = " ".join(map(str, told))
+        assert "ninth" not in shown and "May" not in shown, (sql, shown)
+    with team.open(alice, "secret") as hers:
+        assert hers.list() == before
+        assert hers.recall("ninth launch")[0].text == SECRET
+    with psycopg.connect(team.alice, autocommit=True) as connection:
+        assert connection.execute(
+            "SELECT DISTINCT space FROM recollect.memories WHERE space = 'secret'"
+        ).fetchall() == [("secret",)]
+
+
+def test_the_space_is_a_parameter_and_no_text_of_a_statement(team: Team) -> None:
+    import psycopg
+
+    seen: list[str] = []
+    whole = psycopg.Cursor.execute
+
+    def spy(self: Any, query: Any, params: Any = None, **more: Any) -> Any:
+        seen.append(str(query))
+        return whole(self, query, params, **more)
+
+    with pytest.MonkeyPatch.context() as patch, team.open(team.names[0], "secret") as hers:
+        patch.setattr(psycopg.Cursor, "execute", spy)
+        hers.learn("The launch is on the ninth of May")
+        hers.recall("launch")
+    assert seen
+    assert not [text for text in seen if "secret" in text]
+
+
+def test_a_private_name_that_is_taken_tells_nothing_and_gives_nothing(team: Team) -> None:
+    alice, bob = team.names
+    with team.open(alice) as hers:
+        hers.learn("mine alone")
+        name = hers.context.project_space.space
+    with pytest.raises(Refused, match="not a member"), team.open(bob, name) as his:
+        his.list()
+
+
+def test_every_table_of_a_space_is_protected(team: Team) -> None:
+    import psycopg
+
+    with psycopg.connect(team.alice) as connection:
+        found = connection.execute(
+            "SELECT c.relname, c.relrowsecurity, c.relforcerowsecurity FROM pg_class c "
+            "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'space' "
+            "WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p')"
+        ).fetchall()
+    tables = {row[0]: row[1:] for row in found}
+    assert len(tables) > 20
+    assert tables.pop("members")[0]
+    assert all(enabled and forced for enabled, forced in tables.values())
+
+
+def test_the_setup_is_shown_before_it_is_run(team: Team) -> None:
+    shown = team.open(team.names[0]).server.setup(member=["carol"])
+    text = results.show("server setup", shown)
+    assert "Nothing was run" in text
+    assert 'CREATE ROLE "carol" LOGIN' in text
+    assert 'GRANT recollect_member TO "carol"' in text
+    with pytest.raises(Refused, match="only the owner"):
+        team.open(team.names[0]).server.grant(team.names[0], "secret2")
+    listed = results.show("server members", team.open(team.names[0]).server.members())
+    assert {"shared", "secret"} <= {line.split()[0] for line in listed.splitlines()}
+
+
+def test_fifty_threads_share_the_connections_of_the_pool(team: Team) -> None:
+    import psycopg
+
+    memory = team.open(team.names[0], "shared")
+    memory.learn("The first statement")
+    failed: list[BaseException] = []
+    most = 0
+    counted = threading.Lock()
+    owner = psycopg.connect(team.alice, autocommit=True)
+
+    def work(number: int) -> None:
+        nonlocal most
+        try:
+            memory.learn(f"Thread {number} was here with a statement of its own")
+            memory.recall(f"thread {number} statement")
+            with counted:
+                row = owner.execute(
+                    "SELECT count(*) FROM pg_stat_activity WHERE usename = current_user "
+                    "AND pid <> pg_backend_pid()"
+                ).fetchone()
+                most = max(most, row[0] if row else 0)
+        except BaseException as error:  # noqa: BLE001 - the test fails with it
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    owner.close()
+    assert not failed
+    assert 0 < most <= postgres_pool.MOST_CONNECTIONS
+    assert len(memory.list(limit=100)) == 51
