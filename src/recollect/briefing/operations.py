@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ..context import Context, new_id
 from ..errors import StoreError
-from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..fast_typing import NamedTuple
 from ..freshness import steps as freshness_steps
 from ..secrets import redaction
 from ..storage.database import Tx
@@ -26,9 +26,6 @@ from . import (
     steps_follow_up,
     steps_turn,
 )
-
-if TYPE_CHECKING:
-    pass
 
 TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
 """Tokens of each moment. They are apart, so that none starves another."""
@@ -146,10 +143,8 @@ def _log_start(
     if not spaces:
         return None
     now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
-    refs = (
-        *(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)),
-        *sorted(loaded.summary.refs),
-    )
+    said = sorted(loaded.summary.refs)
+    refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *said)
     block = window_steps_contexts.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )

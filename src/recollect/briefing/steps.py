@@ -81,9 +81,9 @@ class LoadedStart(NamedTuple):
     material: selection.StartMaterial = selection.StartMaterial()
     frozen: window_steps_contexts.StableBlock | None = None
     shown: frozenset[str] = frozenset()
+    summary: InjectedSummary = NO_SUMMARY
     commands: tuple[KnownCommand, ...] = ()
     """All commands that may be shown, also those that are not in the block."""
-    summary: InjectedSummary = NO_SUMMARY
 
 
 class Briefing(NamedTuple):
@@ -156,7 +156,7 @@ def load_start(
         _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
     )
     shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
-    return LoadedStart(material, frozen, shown, tuple(commands), added)
+    return LoadedStart(material, frozen, shown, added, tuple(commands))
 
 
 def _summary(txs: Sequence[Tx], instructions: matching.Instructions, limit: int) -> InjectedSummary:
