@@ -125,11 +125,14 @@ def nearest_share(memory: recollect.Recollect, texts: Sentences) -> tuple[float,
         found = index_steps_nearest.cosines_by_entry(question, held)
         return sorted(found, key=lambda entry: (-found[entry], entry))[:NEAREST]
 
-    def whole(tx: Tx, question: bytes) -> list[int]:
+    def whole(tx: Tx, question: bytes) -> dict[int, float]:
         """Search the signs of all vectors, as without cells."""
         blocks = index_sql_vectors.list_blocks(tx)
         scores = vectors.score_blocks(question, [block.planes for block in blocks])
-        return vectors.pick_best(scores, index_steps_nearest.SIGNED * NEAREST)
+        numbers = [entry for block in blocks for entry in block.entries]
+        best = vectors.pick_best(scores, index_steps_nearest.SIGNED * NEAREST)
+        held = index_sql_vectors.load_vectors(tx, [numbers[place] for place in best])
+        return index_steps_nearest.cosines_by_entry(question, held)
 
     space = memory.context.project_space
     for question in questions:

@@ -235,6 +235,8 @@ LATER = (
     "ALTER TABLE {}memories DROP COLUMN change",
     "ALTER TABLE {}injections DROP COLUMN moment",
     "ALTER TABLE {}injections DROP COLUMN outcome",
+    "ALTER TABLE {}memories DROP COLUMN author",
+    *(f"DROP TABLE {{}}{name}" for name in ("clusters", "memory_counts")),
 )
 """Takes back what migrations after the sixth made."""
 
@@ -267,12 +269,15 @@ def earlier(
         mem.context.project_space.write(index_all)
     if url := environment.get("RECOLLECT_DATABASE"):
         with psycopg.connect(url, autocommit=True) as server:
-            for statement in LATER:
-                server.execute(statement.format("recollect."))
-            server.execute("DELETE FROM recollect.migrations WHERE version > 6")
+            # What the migration asks for; its tables cannot be taken back there.
+            server.execute(
+                "INSERT INTO recollect.state (space, key, value, updated) "
+                "SELECT DISTINCT space, 'words', 'outdated', 0 FROM recollect.entries"
+            )
     else:
         connection = apsw.Connection(path)
-        for statement in (*LATER, "PRAGMA user_version = 6"):
+        triggers = [f"DROP TRIGGER memories_{name}" for name in ("added", "changed", "removed")]
+        for statement in (*triggers, *LATER, "PRAGMA user_version = 6"):
             connection.execute(statement.format("")).fetchall()
         connection.close()
     return environment

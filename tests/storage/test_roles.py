@@ -89,7 +89,7 @@ def test_members_share_a_space_and_another_persons_rule_is_not_mine(team: Team) 
         (hit,) = his.recall("rebase before merge")
         assert hit.trust == "teammate"
         mine = his.memories.confirm(seen.id)
-        assert (mine.id, his.list()[0].label, his.list()[0].author) == (seen.id, "user", bob)
+        assert (mine.id, his.list()[0].label, his.list()[0].author) == (seen.id, "user", "")
     with team.open(alice, "shared") as hers:
         assert (hers.list()[0].label, hers.list()[0].author) == ("teammate", bob)
 

@@ -18,7 +18,7 @@ from . import sql, sql_vectors, vectors
 BATCH = 32
 """Full open blocks that are sorted together, into as many cells."""
 
-PROBED = 4
+PROBED = 8
 """Cells of each batch that are searched."""
 
 SIGNED = 4

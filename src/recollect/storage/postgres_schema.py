@@ -90,7 +90,9 @@ BEGIN
   FOREACH name IN ARRAY ARRAY{list(_SIGNED)!r} LOOP
     SELECT string_agg(CASE a.attname WHEN 'label' THEN
       'CASE WHEN label = ''user'' AND author <> current_user::text THEN ''teammate'' '
-      'ELSE label END AS label' ELSE quote_ident(a.attname) END, ', ' ORDER BY a.attnum)
+      'ELSE label END AS label' WHEN 'author' THEN
+      'CASE WHEN author = current_user::text THEN '''' ELSE author END AS author'
+      ELSE quote_ident(a.attname) END, ', ' ORDER BY a.attnum)
     INTO columns
     FROM pg_attribute a WHERE a.attrelid = ('recollect.' || name)::regclass
       AND a.attnum > 0 AND NOT a.attisdropped;

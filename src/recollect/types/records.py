@@ -207,7 +207,7 @@ class Memory(NamedTuple):
     digest: str
     change: str = "learn"
     author: str = ""
-    """The role that wrote or last reworded it in a shared space; empty in a store of one person."""
+    """The other person who wrote or last reworded it in a shared space; empty for one's own."""
 
     @property
     def address(self) -> str:
