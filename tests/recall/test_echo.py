@@ -231,7 +231,7 @@ def test_a_rebuild_leaves_the_same_out(mem: Mem, tmp_path: Path) -> None:
 
 LATER = (
     *(f"DROP TABLE {{}}{name}" for name in ("facets", "memory_revisions", "memory_aliases")),
-    *(f"DROP TABLE {{}}{name}" for name in ("observations", "findings")),
+    *(f"DROP TABLE {{}}{name}" for name in ("observations", "findings", "attachments")),
     "ALTER TABLE {}memories DROP COLUMN change",
     "ALTER TABLE {}injections DROP COLUMN moment",
     "ALTER TABLE {}injections DROP COLUMN outcome",

@@ -229,6 +229,7 @@ def early(tmp_path: Path) -> dict[str, str]:
         "ALTER TABLE memories DROP COLUMN change",
         "DROP TABLE observations",
         "DROP TABLE findings",
+        "DROP TABLE attachments",
         "ALTER TABLE injections DROP COLUMN moment",
         "ALTER TABLE injections DROP COLUMN outcome",
         "ALTER TABLE memories DROP COLUMN author",
