@@ -122,12 +122,11 @@ def test_filters_hold_for_what_is_found_by_meaning(mem: Mem, engine: str) -> Non
 
 
 def test_a_session_that_is_asked_for_may_fill_the_answer(mem: Mem) -> None:
-    """The limit for one source holds only for questions without a session: there, hits beyond it
-    come after all others."""
+    """The limit for one source holds only for questions without a session."""
     for place in range(8):
         mem.record("s", f"deploy log line {place}", role="tool")
     mem.record("other", "we deploy by hand, and somebody reads along while it happens")
-    assert [hit.session for hit in mem.recall("deploy log")] == [*"ss", "other", *"ssssss"]
+    assert [hit.session for hit in mem.recall("deploy log")] == [*"ss", "other"]
     assert [hit.session for hit in mem.recall("deploy log", session="s")] == [*"ssssssss"]
 
 

@@ -267,20 +267,18 @@ class FreshnessState(Protocol):
 
 
 def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hit]:
-    """Move hits of an untrusted source beyond two in ten behind the others, so that it cannot flood
-    the answer. Those at the `exact` addresses stay: they hold what was asked for word for word."""
+    """Drop hits of an untrusted source beyond two in ten, so that it cannot flood the answer. Those
+    at the `exact` addresses stay: they hold what was asked for word for word."""
     kept: list[Hit] = []
-    beyond: list[Hit] = []
     counts: dict[str, int] = {}
     for hit in best:
         if hit.trust in lifecycle.UNTRUSTED and hit.address not in exact:
             source = hit.session or hit.address
             counts[source] = counts.get(source, 0) + 1
             if counts[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
-                beyond.append(hit)
                 continue
         kept.append(hit)
-    return kept + beyond
+    return kept
 
 
 def pack_hits(
