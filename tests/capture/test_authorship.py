@@ -120,8 +120,8 @@ def test_a_ban_on_it_is_a_plain_rule(text: str) -> None:
             "The team that looks after the nightly builds has agreed with\nthe owners. {}",
             "it reads as a document",
         ),
-        ("wdyt\n\nThe change goes live on Thursday. {}", "it stands in somebody's text"),
-        ("- The numbers look better now.\n- {}", "it stands in somebody's text"),
+        ("wdyt\n\nThe change goes live on Thursday. {}", "it stands in another person's text"),
+        ("- The numbers look better now.\n- {}", "it stands in another person's text"),
         ("fix it " * (MOST_TYPED // 7) + "\n{}", "the message is longer than people type"),
     ],
 )
