@@ -203,7 +203,7 @@ def test_what_a_model_picks_of_the_users_words_waits_for_review(
     text = (Path(mem.project.root) / ".recollect/MEMORY.md").read_text()
     assert f'## Proposed, not confirmed\n> user 2026-09-21: "{quote}" [^' in text
     switch(mem, memories_enabled=True)
-    assert quote not in mem.briefing().text, "a proposed rule is not injected"
+    assert f"] {quote}" not in mem.briefing().text, "a proposed rule is not injected"
 
 
 @pytest.mark.parametrize(

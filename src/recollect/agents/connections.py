@@ -207,7 +207,7 @@ _TOO_MANY_LATE = 0.1
 
 
 def _describe_failures(runs: list[hook_log_io.HookRun]) -> tuple[list[str], bool]:
-    """Return lines on recent hooks that failed or ran out of time, and whether it goes on."""
+    """Return lines on recent hooks that failed or ran out of time, and whether they still fail."""
     if not runs:
         return [], False
     late = [run for run in runs if run.outcome == hook_log_io.TOO_LATE]

@@ -136,7 +136,7 @@ def after_compaction(session: str) -> str:
 def wrapped(name: str, text: str) -> str:
     """Return a text of ours as a block that is recognised by its tag when it is recorded."""
     opening = f'<{MEMORY_TAG} block="{name}">'
-    return "\n".join((opening, display._own_tags().sub("‹", text), CLOSE))
+    return "\n".join((opening, display.own_tags().sub("‹", text), CLOSE))
 
 
 def heading(section: str) -> str:

@@ -165,7 +165,8 @@ _SERVED: Mapping[str, tuple[int]] = {
     SKILLS: (5,),
     HISTORY: (6,),
 }
-"""In which order the sections are served when the budget runs out."""
+"""In which order the sections get room when the budget runs out. `rendering.SECTIONS` is the order
+that they are printed in."""
 
 
 def why_never(memory: Memory, instructions: matching.Instructions = matching.NOTHING) -> str:

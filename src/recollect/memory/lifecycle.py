@@ -53,7 +53,7 @@ def score_words(match: float) -> float:
 
 
 def nudge(label: str, status: str, strong: float = 1.0) -> float:
-    """Return the factor of a match for a record's trust (±15 %), status and strength (±10 %)."""
+    """Return the factor of a match for a record's trust, status and strength (±10 %)."""
     return _TRUST[label] * _STATUS[status] * (0.9 + 0.2 * strong / (strong + 1.0))
 
 

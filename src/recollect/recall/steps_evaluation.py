@@ -184,7 +184,7 @@ def _summarise(source: str, by: str, found: Sequence[QuestionScore]) -> Evaluati
 def _rank_answers(
     txs: Sequence[Tx], asked: EvaluationQuestion, ranker: Ranker, now: int
 ) -> list[str]:
-    """Return the first ten sessions or records, without what the question was made from."""
+    """Return the first ten sessions or records, excluding the record the question was made from."""
     sources = () if asked.source == "memories" else ("message",)
     question = steps.RecallQuestion(asked.text, DEPTH, sources=sources, without=asked.hidden)
     whole = _normalise(asked.text) if asked.source in ("commits", "answers") else ""

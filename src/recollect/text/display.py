@@ -157,7 +157,7 @@ def neutralise(text: str) -> str:
     """Remove control and invisible characters, and break our own tags."""
     if not (text.isascii() and text.isprintable()):
         text = _steering().sub("", _line_breaks().sub("\n", text))
-    return _own_tags().sub("‹", text) if "<" in text or "＜" in text else text
+    return own_tags().sub("‹", text) if "<" in text or "＜" in text else text
 
 
 @cache
@@ -175,6 +175,7 @@ def _steering() -> re.Pattern[str]:
 
 
 @cache
-def _own_tags() -> re.Pattern[str]:
+def own_tags() -> re.Pattern[str]:
+    """Return the pattern of our own tags, which other texts must not forge."""
     tags = "|".join((MEMORY_TAG, SUMMARY_TAG))
     return re.compile(rf"[<＜](?=\s*[/／]?\s*(?:{tags}))", re.IGNORECASE)

@@ -80,7 +80,7 @@ def set_columns(tx: Tx, table: str, key: Sequence[str], held: Mapping[str, Json]
 
 
 def count_after(tx: Tx, table: str, at: int) -> int:
-    """Return how many rows of a table have a time after this one, without manifests."""
+    """Count the rows of a table that are newer than a time, excluding manifests."""
     row = tx.one(
         f"SELECT count(*) FROM {table} WHERE space = :space AND at > :at AND kind <> 'manifest'",
         {"at": at},
