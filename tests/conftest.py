@@ -24,6 +24,13 @@ from recollect.storage.sqlite import SqliteDatabase
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
 
+_MEMORY, _ROOM = "/dev/shm", 4 * 2**30
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK):
+    # Thousands of stores wait for the disk; none needs to outlive the machine.
+    if shutil.disk_usage(_MEMORY).free > _ROOM:
+        os.environ["TMPDIR"] = _MEMORY
+        tempfile.tempdir = None
+
 PATIENCE = 600.0
 """Seconds that no work takes, however busy the machine is: whatever takes longer hangs."""
 
@@ -105,11 +112,45 @@ def postgres_server() -> Iterator[str]:
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """The address of a new, empty database."""
+    yield from _make_database(postgres_server, "template1")
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> Iterator[str]:
+    """The name of a database that has our tables and no rows."""
+    import psycopg
+
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE with_tables")
+    url = postgres_server.replace("/postgres?", "/with_tables?", 1)
+    database = PostgresDatabase(url, "template", "project", wait=PATIENCE)
+    database.read(lambda tx: None)
+    database.close()
+    admin = url.replace("tester:tester@", "postgres:@", 1)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        tables = connection.execute(
+            "SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE "
+            "nspname = 'recollect' AND relkind IN ('r', 'p') AND NOT relispartition"
+        ).fetchall()
+        for (table,) in tables:
+            if table != "migrations":
+                connection.execute(f"DELETE FROM recollect.{table}")
+        connection.execute("VACUUM")
+    yield "with_tables"
+
+
+@pytest.fixture
+def postgres_ready(postgres_server: str, postgres_template: str) -> Iterator[str]:
+    """The address of a new database with our tables: most tests need not see them made."""
+    yield from _make_database(postgres_server, postgres_template)
+
+
+def _make_database(postgres_server: str, template: str) -> Iterator[str]:
     import psycopg
 
     name = f"t{os.urandom(6).hex()}"
     with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     yield postgres_server.replace("/postgres?", f"/{name}?", 1)
     # An autovacuum worker may be at work in the database; only an administrator may end it.
     admin = postgres_server.replace("tester:tester@", "postgres:@", 1)
@@ -132,7 +173,7 @@ def environment(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> 
         "RECOLLECT_LOCK_WAIT": str(PATIENCE),
     }
     if engine == "postgres":
-        variables["RECOLLECT_DATABASE"] = request.getfixturevalue("postgres_url")
+        variables["RECOLLECT_DATABASE"] = request.getfixturevalue("postgres_ready")
     return variables
 
 
@@ -162,7 +203,7 @@ def new_database(
         if engine == "sqlite":
             database = SqliteDatabase(str(tmp_path / f"{space}.db"), space, **options)
         else:
-            url = request.getfixturevalue("postgres_url")
+            url = request.getfixturevalue("postgres_ready")
             database = PostgresDatabase(url, space, "project", **options)
         opened.append(database)
         return database
