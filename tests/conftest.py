@@ -24,12 +24,11 @@ from recollect.storage.sqlite import SqliteDatabase
 settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
 
-_MEMORY, _ROOM = "/dev/shm", 4 * 2**30
-if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK):
+_MEMORY, _ROOM = Path("/dev/shm"), 4 * 2**30
+if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
     # Thousands of stores wait for the disk; none needs to outlive the machine.
-    if shutil.disk_usage(_MEMORY).free > _ROOM:
-        os.environ["TMPDIR"] = _MEMORY
-        tempfile.tempdir = None
+    os.environ["TMPDIR"] = str(_MEMORY)
+    tempfile.tempdir = None
 
 PATIENCE = 600.0
 """Seconds that no work takes, however busy the machine is: whatever takes longer hangs."""
