@@ -192,3 +192,27 @@ def test_a_conclusion_needs_evidence_a_cause_and_no_foreign_words() -> None:
     assert found("conclusion", session(*work, end="All done, it works now.")) == []
     web = ("WebFetch", {"url": "https://example.org"}, "text", False)
     assert found("conclusion", session(web, *work, end=CAUSE)) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "output"),
+    [
+        ("pnpm biome check src | tail -5", 'ERR_PNPM_RECURSIVE_EXEC Command "biome" not found'),
+        ("npx playwright test 2>&1 | tail", "sh: 1: playwright: not found"),
+        ("pnpm --filter e2e test | tail -20", "No tests found"),
+        ("pnpm lint | tail -3", ""),
+        ("cargo test | tail -3", "error: could not find `Cargo.toml` in `/p`"),
+    ],
+)
+def test_a_command_whose_failure_a_pipe_hid_did_not_work(script: str, output: str) -> None:
+    assert not [one for one in found("command", session(shell(script, output))) if one.body["ok"]]
+
+
+def test_a_shell_stays_in_the_folder_it_went_to() -> None:
+    calls = (shell("cd /p/apps/api && ls"), shell("npx jest --coverage"), shell("npx jest"))
+    folders = [one.body["folder"] for one in found("command", session(*calls))]
+    assert set(folders) == {"apps/api"}
+    back = (*calls, shell("cd /p/apps/web && pnpm test"), shell("cd /p && make build"))
+    told = {one.subject: one.body.get("folder") for one in found("command", session(*back))}
+    assert told["pnpm test"] == "apps/web"
+    assert told["make build"] is None

@@ -15,7 +15,15 @@ from typing import NamedTuple
 
 from ..text.messages import PlacedMessage, parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
-from .command_output import ErrorSignature, find_error, is_error_line, output_lines, reports_failure
+from .command_output import (
+    ErrorSignature,
+    find_error,
+    is_error_line,
+    never_began,
+    output_lines,
+    ran_nothing,
+    reports_failure,
+)
 from .command_words import RUNNERS, is_check, is_noise, only_looks, word_set
 from .shell import command_words
 from .tool_calls import (
@@ -153,6 +161,8 @@ def _judged(attempt: CallAttempt, answers: list[Message]) -> CallAttempt:
     if not broken:
         if _running().search(text[:600]):
             return attempt._replace(state="running")
+        if attempt.checks and ran_nothing(attempt.output):
+            return attempt._replace(state="missed")
         if not _fails_quietly(attempt):
             return attempt._replace(state="running" if _is_cut_off(attempt) else "ok")
     elif _refused().search(text[:600]):
@@ -198,13 +208,17 @@ def _found_nothing(attempt: CallAttempt, status: int | None) -> bool:
 
 
 def _fails_quietly(attempt: CallAttempt) -> bool:
-    """Check whether a check failed although its script succeeded: a pipe swallowed the status."""
+    """Check whether a command failed although its script succeeded: a pipe swallowed the status."""
     swallowed = "|" in attempt.script or ";" in attempt.script.rstrip(";\n ")
-    return swallowed and attempt.checks and reports_failure(attempt.output)
+    if not swallowed or attempt.looks:
+        return False
+    return never_began(attempt.output) or (attempt.checks and reports_failure(attempt.output))
 
 
 def _is_cut_off(attempt: CallAttempt) -> bool:
-    """Check whether the end of a check's output is missing."""
+    """Check whether the end of a check's output is missing, or all of it behind a pipe."""
+    if attempt.checks and "|" in attempt.script and not attempt.output.strip():
+        return True
     found = _head().search(attempt.script) if attempt.checks else None
     # Tools trim output: a few blank lines at the end may be missing.
     return bool(found and attempt.output.rstrip().count("\n") + 4 > int(found[1] or 10))

@@ -61,18 +61,19 @@ def forms_of(line: str, cwd: str = "") -> list[CommandForm]:
     return list(dict.fromkeys(run.form for run in runs_of(line, "ok", cwd)))
 
 
-def runs_of(line: str, state: str, cwd: str = "") -> list[Run]:
-    """Return the commands of a line that ended in `state`, each with how it ended itself.
+def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Run]:
+    """Return the commands of a line that ended in `state`, each with how it ended itself. `start`
+    is the folder below `cwd` that the shell is in.
 
     Where a chain failed it is not known which part did, unless there is only one.
     """
     commands = simple_commands(below(line, cwd))
     found: list[tuple[SimpleCommand, CommandForm]] = []
-    folder, others, piped = "", 0, False
+    folder, others, piped = start, 0, False
     for command in commands:
         words = [word.text for word in command.words]
         if words[0] == "cd":
-            folder = _folder(words, folder)
+            folder = _folder(words, folder, line, cwd)
         elif not piped:
             form = form_of(command.words)
             if form:
@@ -83,6 +84,16 @@ def runs_of(line: str, state: str, cwd: str = "") -> list[Run]:
     last = commands[-1] if commands else None
     alone = len(found) == 1 and not others
     return [Run(form, _state(one, form, state, _Blame(alone, one is last))) for one, form in found]
+
+
+def folder_after(line: str, cwd: str, start: str = "") -> str:
+    """Return the folder below `cwd` that a shell is in after a line; empty for any other."""
+    folder = start
+    for command in simple_commands(below(line, cwd)):
+        words = [word.text for word in command.words]
+        if words[0] == "cd":
+            folder = _folder(words, folder, line, cwd)
+    return folder
 
 
 def below(text: str, cwd: str) -> str:
@@ -109,12 +120,13 @@ def _state(command: SimpleCommand, form: CommandForm, state: str, blame: _Blame)
     return "failed" if state == "failed" and blamed else "unknown"
 
 
-def _folder(words: Sequence[str], before: str) -> str:
+def _folder(words: Sequence[str], before: str, line: str, cwd: str) -> str:
     """Return the folder that a `cd` leads to; empty when it is not below where we were."""
     target = words[1].removeprefix("./").rstrip("/") if len(words) > 1 else ""
     if not target or target[0] in "/~$-." or "$" in target:
         return ""
-    return f"{before}/{target}" if before else target
+    from_root = bool(cwd) and f"{cwd.rstrip('/')}/{target}" in line
+    return f"{before}/{target}" if before and not from_root else target
 
 
 # ---------------------------------------------------------------- one command

@@ -108,6 +108,16 @@ def reports_failure(output: str) -> bool:
     return bool(_pattern("bad end").search("\n".join(output_lines(output))))
 
 
+def never_began(output: str) -> bool:
+    """Check for the words of a shell or a package manager that could not start a command."""
+    return bool(_pattern("no start").search("\n".join(output_lines(output))))
+
+
+def ran_nothing(output: str) -> bool:
+    """Check whether a test runner says that it found no tests."""
+    return bool(_pattern("no tests").search("\n".join(output_lines(output))))
+
+
 def _weight(line: str) -> int:
     """Score how informative a line is about the error."""
     placed = bool(_pattern("place").match(line))
@@ -205,6 +215,11 @@ _WORDS = {
     r"|^error: script |^\s*\"error\"|Command failed with|Test failed\. See above|\d problems? \("
     r"|^\s*(?:\d+ \||//)|Error:\s+(?:Not equal|Should|Expected|Received)|Error Trace:"
     r"|failed with \d+ errors?|CategoryInfo|FullyQualifiedErrorId",
+    "no start": r"(?mi)^(?:\S+: ){1,3}(?:command )?not found$|^[^\n]{0,80}: command not found\b"
+    r"|\bCommand \"[^\"\n]{1,80}\" not found|\bERR_PNPM_\w+|could not find `?Cargo\.toml"
+    r"|\bis not recognized as an internal or external command",
+    "no tests": r"(?mi)^\W*no tests? (?:were )?found\b|\bcollected 0 items\b"
+    r"|^error: no tests found",
     "bad end": r"(?m)^(?:--- )?FAIL\b|^FAILED\b|^=+ .*\b[1-9]\d* (?:failed|errors?)\b"
     r"|^\s*[1-9]\d* fail(?:ed|ing)?\b|\bTests?:?\s+[1-9]\d* failed|^error(?:\[\w+\])?: "
     r"|\berror TS\d+|exited with code [1-9]|ERROR task failed|^Found [1-9]\d* errors?"

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from ..actions.call_results import CallAttempt, list_attempts
-from ..actions.command_forms import CommandForm, Run, below, runs_of
+from ..actions.command_forms import CommandForm, Run, below, folder_after, runs_of
 from ..actions.command_words import is_lasting, purpose_of
 from ..actions.echo import is_own_call, is_own_tool
 from ..text.messages import plain_text
@@ -31,6 +31,9 @@ MOST_TOGETHER = 8
 
 FEWEST_STEPS, MOST_STEPS = 2, 6
 _STEPS = frozenset(("test", "lint", "format", "typecheck", "check", "build", "generate", "migrate"))
+SHELLS_THAT_STAY = frozenset({"Bash"})
+"""Tools whose next call begins in the folder that the last one ended in."""
+
 NEAR = 8
 """How many calls later another form may work and still be taken for a replacement."""
 
@@ -112,7 +115,7 @@ def _commands(
     """Return an observation for each canonical form that was run; `scripts` are those that the
     project's manifests name, with what they run."""
     tallies: dict[str, _Tally] = {}
-    ran = [(one, runs_of(one.script, one.state, cwd) if one.script else []) for one in tried]
+    ran = _runs(tried, cwd)
     for place, (attempt, runs) in enumerate(ran):
         for run in runs:
             if run.form.is_dangerous:
@@ -126,6 +129,19 @@ def _commands(
                 if better := next((one for one in later if _replaces(one, run.form)), None):
                     tally.replaced_by = better.form.key
     return [tally.observation(scripts) for tally in tallies.values() if tally.counts]
+
+
+def _runs(tried: Sequence[CallAttempt], cwd: str) -> list[tuple[CallAttempt, list[Run]]]:
+    """Return each attempt with the commands it ran, in the folder that the shell was left in."""
+    found: list[tuple[CallAttempt, list[Run]]] = []
+    folder = ""
+    for one in tried:
+        keeps = one.call.name in SHELLS_THAT_STAY
+        start = folder if keeps else ""
+        found.append((one, runs_of(one.script, one.state, cwd, start) if one.script else []))
+        if keeps and one.script:
+            folder = folder_after(one.script, cwd, start)
+    return found
 
 
 class _Tally:
