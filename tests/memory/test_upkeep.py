@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import recollect
 from recollect.memory import sql_upkeep as memory_sql_upkeep
+from recollect.memory.sql_upkeep import DAY
 from recollect.storage.database import Database
 from tests.conftest import Clock
 from tests.storage.test_contract import a_memory
@@ -13,14 +14,24 @@ from tests.storage.test_contract import a_memory
 Open = Callable[..., Database]
 
 
-def test_a_memory_as_old_as_the_limit_still_counts_as_young(new_database: Open) -> None:
+def test_a_memory_first_seen_on_the_day_of_the_limit_still_counts_as_young(
+    new_database: Open,
+) -> None:
     from recollect.memory import sql as memory_sql
 
     database = new_database()
-    for id, first_seen in (("m-1", 99), ("m-2", 100), ("m-3", 101), ("m-4", 9), ("m-5", 10)):
+    young, older = 100 * DAY + DAY // 2, 10 * DAY
+    for id, first_seen in (
+        ("m-1", 100 * DAY - 1),
+        ("m-2", 100 * DAY),
+        ("m-3", young + 1),
+        ("m-4", older - 1),
+        ("m-5", older),
+    ):
         row = a_memory(id, first_seen=first_seen)
         database.write(lambda tx, row=row: memory_sql.insert(tx, row))  # type: ignore[misc]
-    assert database.read(lambda tx: memory_sql_upkeep.count_by_age(tx, [100, 10])) == [2, 2, 1]
+    counted = database.read(lambda tx: memory_sql_upkeep.count_by_age(tx, [young, older]))
+    assert counted == [2, 2, 1]
 
 
 def test_the_numbers_of_a_store_count_each_memory_once(

@@ -151,6 +151,12 @@ def write_old(
 
 
 @pytest.fixture
+def postgres_ready(postgres_url: str) -> str:
+    """An empty database: these tests make the tables of an earlier release."""
+    return postgres_url
+
+
+@pytest.fixture
 def upgraded(
     project: Path, environment: dict[str, str], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[recollect.Recollect]:
