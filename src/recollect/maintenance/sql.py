@@ -144,7 +144,7 @@ def measure_tables(tx: Tx) -> list[Row]:
     if tx.for_update:  # PostgreSQL: rows are locked there, and tables are shared by all spaces
         return tx.run(
             "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' "
-            "AND relnamespace = current_schema()::regnamespace ORDER BY relname"
+            "AND relnamespace = 'recollect'::regnamespace ORDER BY relname"
         )
     return tx.run(
         "SELECT coalesce(s.tbl_name, d.name), sum(d.pgsize) FROM dbstat d "
