@@ -104,7 +104,7 @@ complete -p recollect
         env=environment(program, project, tmp_path), capture_output=True, text=True, cwd=project,
     )  # fmt: skip
     words = done.stdout.splitlines()
-    assert words[0].split() == ["recall", "record"]
+    assert words[0].split() == ["recall", "record", "recover"]
     assert words[1:3] == ["policy", id[:6]]
     assert words[3].endswith("-F _recollect recollect")
 
@@ -142,7 +142,7 @@ complete -C "recollect hide m-"
         env=environment(program, project, tmp_path), capture_output=True, text=True, cwd=project,
     )  # fmt: skip
     words = [line.partition("\t")[0] for line in done.stdout.splitlines()]
-    assert words == ["recall", "record", "policy", id[:6]], done.stderr
+    assert words == ["recall", "record", "recover", "policy", id[:6]], done.stderr
 
 
 def test_the_manual_page_is_current_and_can_be_read() -> None:
