@@ -47,11 +47,13 @@ def rows_with(url: str, text: str) -> list[str]:
     with psycopg.connect(url) as connection:
         tables = connection.execute(
             "SELECT table_name, column_name FROM information_schema.columns "
-            "WHERE table_schema = 'public' AND data_type = 'text'"
+            "WHERE table_schema = 'recollect' AND data_type = 'text'"
         ).fetchall()
+        assert tables
         for table, column in tables:
             held = connection.execute(
-                f'SELECT 1 FROM "{table}" WHERE strpos(lower("{column}"), %s) > 0 LIMIT 1', (text,)
+                f'SELECT 1 FROM recollect."{table}" WHERE strpos(lower("{column}"), %s) > 0 LIMIT 1',
+                (text,),
             ).fetchone()
             found += [f"{table}.{column}"] if held else []
     return found
@@ -118,6 +120,8 @@ def test_a_forgotten_memory_goes_with_its_history_and_its_message(mem: recollect
     again = mem.learn("the staging hint is grandma's dog")
     assert again.action == "skipped"
     assert "forgotten" in again.notes[0]
+    (again,) = mem.learn_many([{"text": "the staging hint is grandma's dog"}])
+    assert again.action == "skipped"
     assert mem.list() == ()
 
 

@@ -59,7 +59,8 @@ class Changes:
             self.rows.append(Change(table, key, before, dict(values)))
 
     def learn(self, row: memory_sql.MemoryRow) -> bool:
-        """Write a new memory; false when an open one has the same text."""
+        """Write a new memory; false when an open one has the same text, or when the text was
+        forgotten on request."""
         if not memory_sql.insert(self.tx, row):
             return False
         self._made("memories", (row.id,), None, _WHOLE_MEMORY)

@@ -29,7 +29,8 @@ _SELECT_EARLIER = (
 )
 _INSERT = (
     f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
-    f"VALUES (:space, {list_parameters(_COLUMNS)}) "
+    f"SELECT :space, {list_parameters(_COLUMNS)} WHERE NOT EXISTS "
+    "(SELECT 1 FROM tombstones WHERE space = :space AND digest = :digest) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
 ALL = 2**62
@@ -105,7 +106,8 @@ def load_all(rows: Iterable[Row]) -> list[Memory]:
 
 
 def insert(tx: Tx, row: MemoryRow) -> bool:
-    """Write a new memory; false when an open one with the same text and scope is there."""
+    """Write a new memory; false when an open one with the same text and scope is there, or when
+    the text was forgotten on request."""
     return tx.one(_INSERT, row._asdict()) is not None
 
 

@@ -137,12 +137,14 @@ def learn(
             return Learned(there.id, there.address, "unchanged", there)
     same_text = steps_revisions.find_same_text(tx, row)
     held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
-    if held is None and storage_sql.is_forgotten(tx, row.digest):
-        note = "not kept: this was forgotten on request; in other words it is a new memory"
-        return Learned(row.id, f"memory://{row.id}", "skipped", sql.load_memory(row), (note,))
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
+        changes_others = around.revised or (around.near and prepared.near)
+        if changes_others and storage_sql.is_forgotten(tx, row.digest):
+            return _forgotten(row)
     learned = _kept(tx, prepared, held, around, now)
+    if learned is None:
+        return _forgotten(row)
     if known and _speaks_for(row, learned.memory):
         steps_neighbours.anchor(tx, learned.id, known, now)
     if key:
@@ -190,8 +192,9 @@ def _kept(
     held: Memory | None,
     around: steps_neighbours.Neighbours,
     now: int,
-) -> Learned:
-    """Write the statement; `held` is the memory that says the same for the same files."""
+) -> Learned | None:
+    """Write the statement; `held` is the memory that says the same for the same files. None if its
+    text was forgotten on request."""
     row, near = prepared.row, prepared.near
     like = _still_open(tx, around.near[0]) if around.near and near in ("skip", "merge") else None
     if held is None and like is not None:
@@ -212,8 +215,12 @@ def _kept(
         return _created(tx, memory, around, old, now)
     # A writer that lost the race to insert finds the winner's row here.
     held = held or steps_revisions.find_same(tx, row)
-    assert held is not None
-    return steps_reinforce.reinforce(tx, held, prepared.row, now)
+    return steps_reinforce.reinforce(tx, held, prepared.row, now) if held else None
+
+
+def _forgotten(row: sql.MemoryRow) -> Learned:
+    note = "not kept: this was forgotten on request; in other words it is a new memory"
+    return Learned(row.id, f"memory://{row.id}", "skipped", sql.load_memory(row), (note,))
 
 
 def _still_open(tx: Tx, id: str) -> Memory | None:

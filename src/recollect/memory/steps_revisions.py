@@ -116,7 +116,8 @@ def revise(tx: Tx, old: Memory, row: sql.MemoryRow, change: str, now: int) -> Me
 
 
 def put(tx: Tx, row: sql.MemoryRow, words: index_steps.StemParts) -> Memory | None:
-    """Write a memory and make it findable; None when an open one has the same text and scope."""
+    """Write a memory and make it findable; None when an open one has the same text and scope, or
+    when the text was forgotten on request."""
     if not sql.insert(tx, row):
         return None
     index_sql.insert_entry(tx, make_entry(row), words)
