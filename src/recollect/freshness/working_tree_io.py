@@ -55,6 +55,8 @@ class WorkTree:
         self._folders: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self._defined: dict[str, list[str]] = {}
+        self._tracked: list[str] | None = None
+        self._files: list[str] | None = None
 
     # ---------------------------------------------------------------- files
 
@@ -208,16 +210,16 @@ class WorkTree:
         return places
 
     def _completed(self, paths: Iterable[str], git: Git) -> dict[str, str]:
-        """Return the only tracked file that matches each partial path."""
+        """Return the only file that matches each partial path, tracked or not (but not ignored)."""
         wanted = set(paths)
-        full: dict[str, str] = {}
-        tracked = list_tracked(self.root) if wanted else []
-        files = [path for path, _ in git.files()] if tracked is None else tracked
-        for path in wanted:
-            ends = [file for file in files if file.endswith(f"/{path}")]
-            if len(ends) == 1:
-                full[path] = ends[0]
-        return full
+        if wanted and self._tracked is None:
+            self._tracked = list_tracked(self.root) or []
+        # Two tracked files decide without a process; an untracked one is known to git alone.
+        open_still = {path for path in wanted if len(_ending(self._tracked or [], path)) < 2}
+        if open_still and self._files is None:
+            self._files = [path for path, _ in git.files()]
+        found = {path: _ending(self._files or [], path) for path in open_still}
+        return {path: ends.pop() for path, ends in found.items() if len(ends) == 1}
 
     def _homes(self, symbols: Iterable[str], git: Git) -> dict[str, list[str]]:
         """Return the files of the tree that define each symbol."""
@@ -329,6 +331,11 @@ class WorkTree:
 
 
 # -------------------------------------------------------------------- reading
+
+
+def _ending(files: Iterable[str], path: str) -> set[str]:
+    """Return the files whose last parts are a partial path."""
+    return {file for file in files if file.endswith(f"/{path}")}
 
 
 def _decoded(content: bytes) -> str:
