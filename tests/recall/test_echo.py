@@ -237,6 +237,10 @@ LATER = (
     "ALTER TABLE {}injections DROP COLUMN outcome",
     "ALTER TABLE {}memories DROP COLUMN author",
     *(f"DROP TABLE {{}}{name}" for name in ("clusters", "memory_counts")),
+    *(
+        f"ALTER TABLE {{}}{name} DROP COLUMN seal"
+        for name in ("memories", "documents", "episodes", "procedures")
+    ),
 )
 """Takes back what migrations after the sixth made."""
 

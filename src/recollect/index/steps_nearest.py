@@ -49,7 +49,7 @@ def find_near_records(
     found = {entry: (item, close[entry]) for entry, item in through.items()}
     if tx.finds_nearest:
         found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, False))
-    if len(found) < count and len(close) >= count:
+    if len(found) < count and (tx.finds_nearest or len(close) >= count):
         found |= _search_filtered(tx, question, filters, count)
     kept = [one for one in found.values() if one[1] >= least]
     return sorted(kept, key=lambda one: (-one[1], one[0].entry))[:count]

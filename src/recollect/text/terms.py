@@ -182,11 +182,12 @@ def _split_dotted(chunk: str) -> list[str]:
 
 def find_names(text: str) -> dict[str, list[str]]:
     """Return the names in a text, each with its terms, the whole last: a file, a symbol, a flag, a
-    ticket, a hash, an error code. Plain words are no names."""
+    ticket, a hash, an error code. Plain words are no names, nor is a sentence without spaces."""
     return {
         chunk: found
         for chunk in _CHUNK.findall(text)
-        if len(found := _TERMS_OF_CHUNK[chunk]) > 1 or _pattern(_CODE).fullmatch(chunk)
+        if (len(found := _TERMS_OF_CHUNK[chunk]) > 1 or _pattern(_CODE).fullmatch(chunk))
+        and (chunk.isascii() or 10 * len(found[-1]) >= 7 * len(chunk))
     }
 
 
