@@ -48,7 +48,7 @@ def test_a_repository_can_opt_out(tmp_path: Path) -> None:
 def test_a_repository_cannot_name_places(tmp_path: Path, line: str) -> None:
     with pytest.raises(recollect.ConfigError, match="a repository cannot set") as caught:
         load(tmp_path, f"# a comment\n{line}\n")
-    assert "recollect.toml, line 2" in caught.value.where
+    assert "recollect.toml:2" in caught.value.where
 
 
 @pytest.mark.parametrize(

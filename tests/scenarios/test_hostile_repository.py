@@ -219,7 +219,6 @@ def test_triggers_and_views_are_refused_even_in_a_trusted_store(
         "CREATE INDEX slow ON memories (text)",
         "UPDATE memories SET kind = 'junk'",
         "UPDATE memories SET label = 'god'",
-        "UPDATE memories SET tags = '[broken'",
     ],
 )
 def test_what_recollect_would_not_write_is_not_adopted(
@@ -231,6 +230,18 @@ def test_what_recollect_would_not_write_is_not_adopted(
             memory.store.adopt(trust=True)
         with pytest.raises(recollect.StoreForeign, match="not made by you"):
             memory.list()
+
+
+def test_an_altered_record_of_an_adopted_store_is_set_aside_alone(
+    cloned: Path, victim: dict[str, str]
+) -> None:
+    change(cloned, "UPDATE memories SET tags = '[broken'")
+    with recollect.open(cloned, environment=victim, origin="user") as memory:
+        memory.store.adopt(trust=True)
+        assert memory.list() == ()
+        assert any(
+            "changed by something else" in one.detail for one in memory.store.doctor().checks
+        )
 
 
 @pytest.mark.parametrize(

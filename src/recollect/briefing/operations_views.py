@@ -261,12 +261,8 @@ def _compare_instructions(context: Context) -> None:
 
     def load(tx: Tx) -> list[Memory]:
         kinds = (*BASELINE_KINDS, "decision")
-        return [
-            one
-            for kind in kinds
-            for one in memory_sql.list_strongest(tx, kind, steps.MOST_OF_A_KIND, ())
-            if one.label == "user"
-        ]
+        held = memory_sql.list_strongest(tx, kinds, steps.MOST_OF_A_KIND, ())
+        return [one for one in held if one.label == "user"]
 
     found = review_steps.find_conflicts(space.read(load), parts[:MOST_PARTS], changed)
     space.write(lambda tx: review_steps.save_conflicts(tx, found, now))
