@@ -94,6 +94,23 @@ def test_members_share_a_space_and_another_persons_rule_is_not_mine(team: Team) 
         assert (hers.list()[0].label, hers.list()[0].author) == ("teammate", bob)
 
 
+def test_an_earlier_revision_keeps_its_author(team: Team) -> None:
+    alice, bob = team.names
+
+    def labels(memory: recollect.Recollect) -> list[tuple[str, str]]:
+        return [(one.label, one.author) for one in memory.memories.history(id)]
+
+    with team.open(alice, "shared") as hers:
+        id = hers.learn("Deploys take five minutes").id
+        hers.memories.correct(id, "Deploys take six minutes")
+        assert set(labels(hers)) == {("user", "")}
+    with team.open(bob, "shared") as his:
+        his.memories.correct(id, "Deploys take seven minutes")
+        assert sorted(labels(his)) == [("teammate", alice), ("teammate", alice), ("user", "")]
+    with team.open(alice, "shared") as hers:
+        assert sorted(labels(hers)) == [("teammate", bob), ("user", ""), ("user", "")]
+
+
 def test_a_role_that_is_no_member_is_told_what_the_owner_should_run(team: Team) -> None:
     alice, bob = team.names
     with team.open(alice, "secret") as hers:

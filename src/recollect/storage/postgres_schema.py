@@ -118,6 +118,8 @@ BEGIN
   END IF;
 END $do$
 """
+# A copy keeps the author and the label that are stored, not those that the reader is shown.
+_SIGNED_COPY = re.compile(rf"INSERT INTO (?:{'|'.join(_SIGNED)})\b")
 _NAMED_QUERY = re.compile(r"\b([a-z_]+)(?: \([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
 _TABLE = re.compile(r"(?<!DISTINCT )\b((?:DELETE )?FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b(?![.(])")
 
@@ -131,12 +133,13 @@ def to_driver(sql: str) -> str:
     """
     sql = re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%"))
     queries = set(_NAMED_QUERY.findall(sql))
+    is_copy = _SIGNED_COPY.match(sql) is not None
 
     def qualify(found: re.Match[str]) -> str:
         verb, name = found[1], found[2]
         if name in queries or name.startswith("pg_"):
             return found[0]
-        reads = verb in ("FROM", "JOIN") and name in _SIGNED
+        reads = verb in ("FROM", "JOIN") and name in _SIGNED and not is_copy
         return f"{verb} {READ_SCHEMA if reads else SCHEMA}.{name}"
 
     return _TABLE.sub(qualify, sql)
