@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..context import Context
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Refused
 from ..fast_typing import NamedTuple
 from ..storage.database import ServerMember, ServerStatement
 
@@ -29,6 +29,8 @@ def server_setup(
     Example: recollect server setup --member alice --member bob
     Example: recollect server setup --member alice --apply
     """
+    if apply:
+        _refuse_others(context, "setup")
     done = context.project_space.server().setup(owner, member, apply)
     return ServerSetup(done, apply)
 
@@ -42,6 +44,7 @@ def server_grant(context: Context, role: str, space: str, read_only: bool = Fals
 
     Example: recollect server grant alice our-product
     """
+    _refuse_others(context, "grant")
     _check_name("role", role)
     _check_name("space", space)
     context.project_space.server().grant(role, space, not read_only)
@@ -56,6 +59,7 @@ def server_revoke(context: Context, role: str, space: str) -> bool:
 
     Example: recollect server revoke alice our-product
     """
+    _refuse_others(context, "revoke")
     return context.project_space.server().revoke(role, space)
 
 
@@ -65,6 +69,15 @@ def server_members(context: Context) -> tuple[ServerMember, ...]:
     Example: recollect server members
     """
     return tuple(context.project_space.server().members())
+
+
+def _refuse_others(context: Context, command: str) -> None:
+    """Raise Refused for an agent: a membership opens another project's space."""
+    if context.origin != "user":
+        raise Refused(
+            "only a person changes the members of a server",
+            hint=f"run `recollect server {command}` yourself",
+        )
 
 
 def _check_name(field: str, name: str) -> None:
