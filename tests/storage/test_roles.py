@@ -97,11 +97,13 @@ def test_members_share_a_space_and_another_persons_rule_is_not_mine(team: Team) 
 def test_an_earlier_revision_keeps_its_author(team: Team) -> None:
     alice, bob = team.names
 
+    with team.open(alice, "shared") as hers:
+        id = hers.learn("Deploys take five minutes").id
+
     def labels(memory: recollect.Recollect) -> list[tuple[str, str]]:
         return [(one.label, one.author) for one in memory.memories.history(id)]
 
     with team.open(alice, "shared") as hers:
-        id = hers.learn("Deploys take five minutes").id
         hers.memories.correct(id, "Deploys take six minutes")
         assert set(labels(hers)) == {("user", "")}
     with team.open(bob, "shared") as his:
