@@ -105,7 +105,10 @@ def test_the_newest_unit_is_byte_identical_whenever_the_prompt_with_it_fits(
     if unit is None or shows(view_messages(done.state, session), messages_of(unit)):
         return
     whole = sum(count_message(message, measure) for message in messages_of(unit))
-    assert always_kept(done, session, measure) + whole > max(budget.target, budget.limit)
+    # What came after the turn began is dropped after it.
+    later = [n.message for n in session if n.seq > unit.head and n not in unit.members]
+    newer = sum(count_message(message, measure) for message in later)
+    assert always_kept(done, session, measure) + whole + newer > max(budget.target, budget.limit)
 
 
 @settings(deadline=None, max_examples=150)
