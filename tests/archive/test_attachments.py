@@ -124,3 +124,23 @@ def test_an_attachment_that_is_too_large_is_refused(
 def test_a_message_without_bytes_is_left_alone() -> None:
     (message,) = formats.from_wire({"role": "user", "content": "data:image/png;base64, is a head"})
     assert attachments.detach(message) == (message, ())
+
+
+@pytest.mark.parametrize("code", ["utf-8", "utf-16"])
+def test_a_secret_in_a_text_file_is_not_stored(mem: recollect.Recollect, code: str) -> None:
+    secret = "ghp_" + "x7Kp2mQ9" * 4 + "Ab1Z"
+    text = f"# settings\nregion: eu\ntoken: {secret}\n" + "# more\n" * 200
+    data = b64encode(text.encode(code)).decode()
+    shapes: list[dict[str, Any]] = [
+        {"type": "file", "file": {"filename": "a", "file_data": f"data:text/plain;base64,{data}"}},
+        {"type": "image_url", "image_url": {"url": f"data:image/svg+xml;base64,{data}"}},
+    ]
+    for number, block in enumerate(shapes):
+        done = mem.record("s", {"role": "user", "content": [block]}, key=str(number))
+        assert done.redacted
+    held = mem.context.project_space.read(
+        lambda tx: tx.run("SELECT data FROM attachments WHERE space = :space")
+    )
+    (kept,) = {bytes(row[0]).decode(code) for row in held}
+    assert secret not in kept and "region: eu" in kept
+    assert str(mem.prepare("s", 100_000).request("chat")).count(b64encode(held[0][0]).decode()) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from recollect.interchange import formats
 from recollect.interchange import operations as interchange_operations
 from recollect.interchange import steps as interchange_steps
 
+PICTURE = b"\x89PNG" + bytes(range(256)) * 4
+URL = f"data:image/png;base64,{b64encode(PICTURE).decode()}"
+
 
 def fill(memory: recollect.Recollect) -> None:
     memory.learn("Never edit generated files", kind="policy", scope=["src/gen/**"])
@@ -20,6 +24,9 @@ def fill(memory: recollect.Recollect) -> None:
     memory.learn("calls to the bank API fail on Sundays", kind="pitfall", reason="maintenance")
     memory.record("s1", 'a "quoted" line\nand another, with ünïcode 東京')
     memory.record("s1", "an answer", role="assistant")
+    memory.record(
+        "s1", {"role": "user", "content": [{"type": "image_url", "image_url": {"url": URL}}]}
+    )
     memory.scratch.store("plan", "first this, then that")
     memory.notes.set(objective="ship the release")
 
@@ -47,6 +54,7 @@ def test_an_export_of_everything_comes_back_equal(mem: recollect.Recollect, tmp_
         assert {**theirs.tables, "state": ""} == {**ours.tables, "state": ""}
         assert [one.text for one in copy.list()] == [one.text for one in mem.list()]
         assert copy.recall("port")[0].text == "the port is 5434"
+        assert URL in str(copy.prepare("s1", 100_000).request("chat"))
         assert copy.verify(archive=True) == mem.verify(archive=True)
         assert copy.store.load(done.files[0], trust=True).new == 0  # once more changes nothing
 
@@ -114,7 +122,8 @@ def test_a_store_moves_to_postgresql_and_back_equal_by_hash(
     assert there.digest != ""
     with recollect.open(project, origin="user", environment=home) as memory:
         assert "the port is 5434" in {one.text for one in memory.list()}
-        assert memory.verify(archive=True).messages == 2
+        assert memory.verify(archive=True).messages == 3
+        assert URL in str(memory.prepare("s1", 100_000).request("chat"))
     assert back.rows >= there.rows - 1
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
+from ..secrets import redaction
 from ..text.messages import Block, find_inline, reference_bytes
 from ..types.records import Json, Message
 
@@ -19,11 +20,12 @@ MARK = "attachment"
 
 
 class Attachment(NamedTuple):
-    """The bytes of an attachment."""
+    """The bytes of an attachment, and the types of the secrets that were removed from them."""
 
     sha256: str
     media_type: str
     data: bytes
+    redacted: tuple[str, ...] = ()
 
 
 def detach(message: Message) -> tuple[Message, tuple[Attachment, ...]]:
@@ -44,8 +46,8 @@ def detach(message: Message) -> tuple[Message, tuple[Attachment, ...]]:
 
 def _detach_block(block: Block, found: dict[str, Attachment]) -> Block:
     if block.get("type") == "image" and "data" in block:
-        _keep(str(block["media_type"]), str(block["data"]), found)
-        return {key: value for key, value in block.items() if key != "data"}
+        kept = _keep(str(block["media_type"]), str(block["data"]), found)
+        return {key: value for key, value in {**block, **kept}.items() if key != "data"}
     if block.get("type") == "opaque":
         return {**block, "block": _detach_value(block.get("block"), found)}
     return block
@@ -70,11 +72,29 @@ def _detach_value(value: Json, found: dict[str, Attachment], key: str = "", kind
 
 
 def _keep(media_type: str, data: str, found: dict[str, Attachment]) -> dict[str, Json]:
-    from binascii import a2b_base64
+    from binascii import a2b_base64, b2a_base64
 
     kept = reference_bytes(media_type, data)
-    found[kept["sha256"]] = Attachment(kept["sha256"], media_type, a2b_base64(data))
+    raw = a2b_base64(data)
+    clean, removed = redact_bytes(raw)
+    if clean != raw:
+        kept = reference_bytes(media_type, b2a_base64(clean).decode())
+    found[kept["sha256"]] = Attachment(kept["sha256"], media_type, clean, removed)
     return kept
+
+
+def redact_bytes(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Return bytes without the secrets of their text, and the types of these; bytes that are no
+    text (UTF-8, or UTF-16 with its mark) stay as they are."""
+    code = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    try:
+        text = data.decode(code)
+    except UnicodeDecodeError:
+        return data, ()
+    if "\0" in text:
+        return data, ()
+    clean = redaction.redact_and_report(text)
+    return (data, ()) if clean.text == text else (clean.text.encode(code), clean.found)
 
 
 def references(message: Message) -> set[str]:

@@ -166,7 +166,7 @@ def prepare(incoming: Incoming, now: int) -> PreparedMessage:
         origin=origin or _ORIGIN_OF_ROLE[message.role],
         digest=messages.body_digest(body.text),
         words=index_words(clean),
-        redacted=body.found,
+        redacted=(*body.found, *(name for one in attached for name in one.redacted)),
         part=echo.trace_message(clean),
         calls=clean.calls,
         model=clean.model,
@@ -291,7 +291,10 @@ def append(
         sql.insert_messages(tx, rows)
         sql.advance(tx, session.id, seq, head, now)
         if any(item.attachments for item in new):
-            sql.keep_attachments(tx, [one for item in new for one in item.attachments], now)
+            rows = [
+                (one.sha256, one.media_type, one.data) for item in new for one in item.attachments
+            ]
+            sql.keep_attachments(tx, rows, now)
         steps_usage.add_usage(tx, session.id, [item.usage for item in new])
     return places, findable
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..storage.database import Row, Tx
@@ -12,6 +13,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "sessions": ("id",),
     "windows": ("session",),
     "messages": ("session", "seq"),
+    "attachments": ("sha256",),
     "memories": ("id",),
     "memory_revisions": ("id", "revision"),
     "memory_aliases": ("alias",),
@@ -35,7 +37,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 LOCAL = ("cursors", "jobs", "spend", "injections", "state", "writes")
 """Tables that make sense on the machine they were written on only."""
 
-_PAGE = 1000
+BINARY = {("attachments", "data")}
+"""Columns of bytes; in rows of this module they are base64."""
+
+_PAGE, _PAGE_OF_BYTES = 1000, 10
 
 
 def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
@@ -43,17 +48,19 @@ def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
     keys = KEYS[table]
     order = ", ".join(keys)
     places = [columns.index(key) for key in keys]
+    binary = [place for place, name in enumerate(columns) if (table, name) in BINARY]
+    limit = _PAGE_OF_BYTES if binary else _PAGE
     later = ""
     params: dict[str, object] = {}
     while True:
         rows = tx.run(
             f"SELECT {', '.join(columns)} FROM {table} WHERE space = :space {later} "
-            f"ORDER BY {order} LIMIT {_PAGE}",
+            f"ORDER BY {order} LIMIT {limit}",
             params,
         )
         if not rows:
             return
-        yield rows
+        yield [_encode(row, binary) for row in rows] if binary else rows
         later = f"AND ({order}) > ({', '.join(f':after{place}' for place in places)})"
         params = {f"after{place}": rows[-1][place] for place in places}
 
@@ -65,7 +72,21 @@ def insert_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Row])
         f"VALUES (:space, {', '.join(f':{name}' for name in columns)}) "
         "ON CONFLICT DO NOTHING RETURNING 1"
     )
-    return sum(tx.one(statement, dict(zip(columns, row, strict=True))) is not None for row in rows)
+    binary = [name for name in columns if (table, name) in BINARY]
+
+    def insert(row: Row) -> bool:
+        values = dict(zip(columns, row, strict=True))
+        values |= {name: b64decode(values[name]) for name in binary}
+        return tx.one(statement, values) is not None
+
+    return sum(map(insert, rows))
+
+
+def _encode(row: Row, binary: Sequence[int]) -> Row:
+    values = list(row)
+    for place in binary:
+        values[place] = b64encode(values[place]).decode()
+    return tuple(values)
 
 
 def count_rows(tx: Tx, table: str) -> int:

@@ -7,9 +7,11 @@ between engines, does not matter.
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
+from ..archive import attachments
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..secrets import redaction
@@ -32,9 +34,13 @@ Columns = Mapping[str, list[str]]
 
 
 def exported_columns(known: Columns) -> dict[str, list[str]]:
-    """Return the columns of every exported table, without the space and the seal."""
+    """Return the columns of every exported table, without those that the target fills in itself.
+
+    PostgreSQL signs each row with the role that writes it. Another person's statements keep their
+    label, `teammate`.
+    """
     return {
-        table: [name for name in columns if name not in ("space", "seal")]
+        table: [name for name in columns if name not in ("space", "seal", "author")]
         for table, columns in known.items()
     }
 
@@ -122,9 +128,8 @@ def import_lines(
         rows += 1
         total += row_number((table, *row))
         held = dict(zip(given[table], row, strict=True))
-        batch.setdefault(table, []).append(
-            tuple(_clean(held.get(name, "")) for name in known[table])
-        )
+        if table != "attachments" or _is_clean_attachment(held, number):
+            batch.setdefault(table, []).append(_clean_row(table, held, known[table]))
     raise InvalidInput("the export ends before its last line", where=f"after {rows} rows")
 
 
@@ -136,6 +141,24 @@ def _parse(line: str, number: int) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise InvalidInput("no JSON object", where=f"line {number}")
     return value
+
+
+def _is_clean_attachment(held: Mapping[str, Json], number: int) -> bool:
+    """Check whether bytes are those that their hash names, and hold no secret."""
+    try:
+        data = b64decode(str(held.get("data", "")), validate=True)
+    except ValueError as error:
+        raise InvalidInput(f"no base64: {error}", where=f"line {number}") from error
+    if sha256(data).hexdigest() != held.get("sha256"):
+        raise InvalidInput("an attachment was changed", where=f"line {number}")
+    return attachments.redact_bytes(data)[0] == data
+
+
+def _clean_row(table: str, held: Mapping[str, Json], columns: Sequence[str]) -> Row:
+    return tuple(
+        held.get(name, "") if (table, name) in sql.BINARY else _clean(held.get(name, ""))
+        for name in columns
+    )
 
 
 def _clean(value: Json) -> Json:
