@@ -123,7 +123,9 @@ def test_a_slip_that_an_older_episode_made_too_is_a_lesson(mem: Mem, clock: Cloc
 def break_it(mem: Mem, broken: bool = True) -> None:
     """Take away the table that every consolidation writes to at its end, or put it back."""
     names = ("undos", "undos_gone") if broken else ("undos_gone", "undos")
-    mem.context.project_space.write(lambda tx: tx.run("ALTER TABLE {} RENAME TO {}".format(*names)))
+    schema = "recollect." if mem.context.settings.database else ""
+    statement = f"ALTER TABLE {schema}{names[0]} RENAME TO {names[1]}"
+    mem.context.project_space.write(lambda tx: tx.run(statement))
 
 
 def job_of(mem: Mem) -> jobs_sql.Job:

@@ -228,7 +228,8 @@ def is_path(text: str) -> bool:
     """Check whether a word can be the name of one file."""
     return (
         0 < len(text) <= 400
-        and not text.startswith(("/dev/", "-", "&", "<", "~+"))
+        and not text.startswith(("-", "&", "<", "~+"))
+        and (not text.startswith("/dev/") or text.startswith("/dev/shm/"))
         and not any(char in text for char in "*?$`{}\n\0|")
         and text not in (".", "..", "/")
         and any(char.isalnum() for char in text)
