@@ -33,7 +33,8 @@ def recall(
     embedder: records.Embedder | None = None,
 ) -> Recalled:
     """Return the best records of all given spaces for a question."""
-    return _recall(txs, question, now, embedder) or Recalled()
+    found = _recall(txs, question, now, embedder)
+    return Recalled() if found is None else found  # an empty one has its reasons
 
 
 def recall_if_indexed(
