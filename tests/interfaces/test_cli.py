@@ -238,6 +238,13 @@ def test_help_examples_can_be_parsed() -> None:
             commands.parse_arguments(commands.load_command(found), rest)
 
 
+def test_many_memories_come_from_a_file_or_a_pipe(run: Run, tmp_path: Path) -> None:
+    lines = '{"text": "Redis listens on 6380"}\n{"text": "The build needs JDK 21"}\n'
+    (tmp_path / "facts.jsonl").write_text(lines)
+    assert run("learn-many", str(tmp_path / "facts.jsonl")).stdout == "2 created\n"
+    assert run("learn-many", "-", stdin=lines).stdout == "2 reinforced\n"
+
+
 def test_a_text_can_come_from_a_pipe(run: Run) -> None:
     run("store", "log", "-", stdin="line one\nline two\n")
     assert run("retrieve", "log").stdout == "line one\nline two\n\n"

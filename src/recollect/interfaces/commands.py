@@ -124,6 +124,8 @@ def _read_parameters(function: Callable[..., object], helps: dict[str, str]) -> 
 
 
 def _parameter_type(annotation: str) -> str:
+    if annotation.endswith(" | str"):
+        return "str"  # objects are given in Python; a command is given the name of their file
     if annotation.startswith(("Sequence[", "tuple[", "list[")):
         return "list"
     for plain in ("bool", "int", "float"):
