@@ -7,7 +7,7 @@ back in the same place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
@@ -95,6 +95,11 @@ def redact_bytes(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         return data, ()
     clean = redaction.redact_and_report(text)
     return (data, ()) if clean.text == text else (clean.text.encode(code), clean.found)
+
+
+def make_rows(found: Iterable[Attachment]) -> list[tuple[str, str, bytes]]:
+    """Return hash, media type and bytes of attachments."""
+    return [(one.sha256, one.media_type, one.data) for one in found]
 
 
 def references(message: Message) -> set[str]:

@@ -290,11 +290,8 @@ def append(
         _claim_call_ids(tx, session.id, calls, now)
         sql.insert_messages(tx, rows)
         sql.advance(tx, session.id, seq, head, now)
-        if any(item.attachments for item in new):
-            rows = [
-                (one.sha256, one.media_type, one.data) for item in new for one in item.attachments
-            ]
-            sql.keep_attachments(tx, rows, now)
+        if attached := [one for item in new for one in item.attachments]:
+            sql.keep_attachments(tx, archive_attachments.make_rows(attached), now)
         steps_usage.add_usage(tx, session.id, [item.usage for item in new])
     return places, findable
 

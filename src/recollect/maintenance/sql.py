@@ -173,7 +173,6 @@ _MOST_NEIGHBOURS = 50
 def count_by_day(tx: Tx) -> list[Row]:
     """Return kind, day since 1970 and number of the memories in use that were first saved then."""
     return tx.run(
-        "SELECT kind, first_seen / 86400000000, count(*) FROM memories WHERE space = :space "
-        f"AND valid_to = {FOREVER} AND status <> 'hidden' "
-        "GROUP BY kind, first_seen / 86400000000 ORDER BY 2, 1"
+        "SELECT kind, day, CAST(sum(number) AS BIGINT) FROM memory_counts WHERE space = :space "
+        "AND status <> 'hidden' GROUP BY kind, day HAVING sum(number) > 0 ORDER BY day, kind"
     )
