@@ -98,9 +98,26 @@ KNOWN: Mapping[str, Any] = {
 }
 """Values that a parameter's type does not tell."""
 
+OF_FUNCTION: Mapping[tuple[str, str], Any] = {
+    ("interchange.sql.insert_rows", "columns"): ["id", "text"],
+    ("interchange.sql.insert_rows", "rows"): [("m-1", "x")],
+    ("interchange.sql.pages", "columns"): ["id", "text"],
+    ("maintenance.sql_erase.drop", "table"): "jobs",
+    ("maintenance.sql_erase.load_scrubbable", "after"): ("m-1",),
+    ("maintenance.sql_erase.load_scrubbable", "columns"): ["text"],
+    ("maintenance.sql_erase.load_scrubbable", "key"): "id",
+    ("maintenance.sql_erase.rewrite", "table"): "episodes",
+    ("maintenance.sql_erase.set_scrubbed", "keys"): {"id": "m-1"},
+    ("maintenance.sql_erase.set_scrubbed", "values"): {"text": "x"},
+    ("undo.sql.count_after", "table"): "findings",
+}
+"""Values of a parameter of one function: names of tables and columns that go together."""
+
 
 def make_value(name: str, hint: Any, function: str) -> Any:
     """Return an argument of a type."""
+    if (function, name) in OF_FUNCTION:
+        return OF_FUNCTION[function, name]
     if function.startswith("undo.sql") and name == "key":
         return ["m-1"]
     if function == "memory.sql.find_open_with_text":
@@ -153,7 +170,9 @@ def collect(database: Database) -> list[Statement]:
                     make_value(one.name, hints.get(one.name, str), name)  # noqa: B023
                     for one in parameters  # noqa: B023
                 ]
-                function(recording, *arguments)  # noqa: B023
+                result = function(recording, *arguments)  # noqa: B023
+                if inspect.isgenerator(result):
+                    list(result)
             except Exception:  # noqa: BLE001 - a made-up argument may be refused later
                 pass
             found.extend(Statement(name, sql, params) for sql, params in recording.statements)  # noqa: B023
