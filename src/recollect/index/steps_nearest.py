@@ -49,10 +49,16 @@ def find_near_records(
     found = {entry: (item, close[entry]) for entry, item in through.items()}
     if tx.finds_nearest:
         found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, False))
-    if len(found) < count and (tx.finds_nearest or len(close) >= count):
+    if len(found) < count and _leaves_out(tx, len(close), len(found), count):
         found |= _search_filtered(tx, question, filters, count)
     kept = [one for one in found.values() if one[1] >= least]
     return sorted(kept, key=lambda one: (-one[1], one[0].entry))[:count]
+
+
+def _leaves_out(tx: Tx, close: int, found: int, count: int) -> bool:
+    """Check whether entries may fulfil the filters that the search did not reach: those that it
+    reached were cut at `count`, or (PostgreSQL's index is approximate) the space has more."""
+    return close >= count or (tx.finds_nearest and found < tx.frequencies(()).entries)
 
 
 def _search_filtered(
