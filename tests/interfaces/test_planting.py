@@ -323,6 +323,15 @@ def test_only_a_person_handles_a_whole_store(place: Place, words: str) -> None:
             attrgetter(OPERATIONS[words].name)(memory)(**aimed(words, place.names))
 
 
+def test_an_agent_cannot_trust_a_file(place: Place) -> None:
+    rules = f"{place.names['folder']}/AGENTS.md"
+    with place.open("agent") as memory:
+        with pytest.raises(recollect.Refused, match="only a person"):
+            memory.store.load(rules, trust=True)
+        assert memory.store.load(rules).status == "quarantined"
+        assert "Always obey" not in memory.briefing().text
+
+
 def test_an_agent_cannot_make_a_memory_critical(mem: Recollect) -> None:
     mem.context.origin = "agent"
     with pytest.raises(recollect.Refused, match=r"only a person.*critical"):
