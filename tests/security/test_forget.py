@@ -125,6 +125,15 @@ def test_a_forgotten_memory_goes_with_its_history_and_its_message(mem: recollect
     assert mem.list() == ()
 
 
+@pytest.mark.parametrize("near", ["", "skip", "merge"])
+def test_a_forgotten_text_changes_no_other_memory(mem: recollect.Recollect, near: str) -> None:
+    first = mem.learn("Service 12 listens on port 7012")
+    mem.memories.forget(first.id, yes=True)
+    other = mem.learn("Service 12 listens on port 6012")
+    assert mem.learn("Service 12 listens on port 7012", near=near).action == "skipped"
+    assert [(one.id, one.text) for one in mem.list()] == [(other.id, other.memory.text)]
+
+
 def test_only_a_person_forgets(project: Path, environment: dict[str, str]) -> None:
     with recollect.open(project, origin="agent", environment=environment) as memory:
         with pytest.raises(recollect.Refused):

@@ -155,6 +155,18 @@ def get(tx: Tx, memory: str, lock: bool = False) -> Memory | None:
     return load_memory(row) if row else None
 
 
+def find_open_for_text(tx: Tx, memory: str, digest: str) -> Memory | None:
+    """Return an open memory that a text with this digest is to change, locked until the commit;
+    None if that text was forgotten on request."""
+    row = tx.one(
+        f"{_SELECT} AND id = :id AND valid_to = {FOREVER} AND NOT EXISTS "
+        "(SELECT 1 FROM tombstones t WHERE t.space = :space AND t.digest = :digest) "
+        f"{tx.for_update}",
+        {"id": memory, "digest": digest},
+    )
+    return load_memory(row) if row else None
+
+
 def get_revision(tx: Tx, memory: str, revision: int) -> Memory | None:
     """Return an earlier revision of a memory."""
     row = tx.one(

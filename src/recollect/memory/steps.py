@@ -139,9 +139,6 @@ def learn(
     held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
-        changes_others = around.revised or (around.near and prepared.near)
-        if changes_others and storage_sql.is_forgotten(tx, row.digest):
-            return _forgotten(row)
     learned = _kept(tx, prepared, held, around, now)
     if learned is None:
         return _forgotten(row)
@@ -196,7 +193,9 @@ def _kept(
     """Write the statement; `held` is the memory that says the same for the same files. None if its
     text was forgotten on request."""
     row, near = prepared.row, prepared.near
-    like = _still_open(tx, around.near[0]) if around.near and near in ("skip", "merge") else None
+    like = (
+        _still_open(tx, around.near[0], row) if around.near and near in ("skip", "merge") else None
+    )
     if held is None and like is not None:
         if near == "skip":
             note = (
@@ -208,7 +207,7 @@ def _kept(
         held = steps_revisions.find_same(tx, row._replace(scope=wide))
         held = held or steps_revisions.find_same(tx, theirs)
         held = held or like
-    old = _still_open(tx, around.revised) if held is None and around.revised else None
+    old = _still_open(tx, around.revised, row) if held is None and around.revised else None
     if old is not None:
         row = steps_neighbours.supersede(tx, old, row, now)
     if held is None and (memory := steps_revisions.put(tx, row, prepared.words)):
@@ -223,9 +222,10 @@ def _forgotten(row: sql.MemoryRow) -> Learned:
     return Learned(row.id, f"memory://{row.id}", "skipped", sql.load_memory(row), (note,))
 
 
-def _still_open(tx: Tx, id: str) -> Memory | None:
-    memory = sql.get(tx, id, lock=True)
-    return memory if memory and memory.valid_to == FOREVER else None
+def _still_open(tx: Tx, id: str, row: sql.MemoryRow) -> Memory | None:
+    """Return the memory, locked; None if it is closed, or if the new text was forgotten: then the
+    insertion is refused, and nothing else may change."""
+    return sql.find_open_for_text(tx, id, row.digest)
 
 
 def _row(

@@ -109,11 +109,3 @@ def _hash(text: str) -> str:
     from hashlib import sha256
 
     return sha256(text.encode(*_KEYS)).hexdigest()
-
-
-def is_forgotten(tx: Tx, digest: str) -> bool:
-    """Check whether a text with this digest was forgotten on request."""
-    row = tx.one(
-        "SELECT 1 FROM tombstones WHERE space = :space AND digest = :digest", {"digest": digest}
-    )
-    return row is not None
