@@ -134,6 +134,23 @@ def test_a_forgotten_text_changes_no_other_memory(mem: recollect.Recollect, near
     assert [(one.id, one.text) for one in mem.list()] == [(other.id, other.memory.text)]
 
 
+def test_an_attachment_goes_with_the_last_message_that_has_it(mem: recollect.Recollect) -> None:
+    image = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    for session in ("one", "two"):
+        content = ({"type": "image", "source": image}, {"type": "text", "text": f"see {session}"})
+        mem.record(session, {"role": "user", "content": list(content)})
+
+    def kept() -> int:
+        space = mem.context.project_space
+        return len(space.read(lambda tx: tx.run("SELECT 1 FROM attachments WHERE space = :space")))
+
+    assert kept() == 1
+    mem.memories.forget("memory://session/one/messages/1-1", yes=True)
+    assert kept() == 1
+    mem.memories.forget("memory://session/two/messages/1-1", yes=True)
+    assert kept() == 0
+
+
 def test_only_a_person_forgets(project: Path, environment: dict[str, str]) -> None:
     with recollect.open(project, origin="agent", environment=environment) as memory:
         with pytest.raises(recollect.Refused):

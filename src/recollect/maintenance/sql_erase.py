@@ -3,6 +3,7 @@ have; forgetting is rare, so that reading whole tables is fine."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ..storage.database import Row, Tx
@@ -96,7 +97,14 @@ def erase_message(tx: Tx, session: str, seq: int) -> str:
         "AND seq = :seq",
         {"session": session, "seq": seq, "body": messages.forgotten_body(row[0])},
     )
+    for digest in sorted(set(re.findall("[0-9a-f]{64}", row[1]))):
+        if not find_messages(tx, digest):
+            _delete_attachment(tx, digest)
     return str(row[1])
+
+
+def _delete_attachment(tx: Tx, digest: str) -> None:
+    tx.run("DELETE FROM attachments WHERE space = :space AND sha256 = :digest", {"digest": digest})
 
 
 def delete_memory(tx: Tx, memory: str) -> None:
