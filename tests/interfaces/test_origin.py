@@ -21,7 +21,8 @@ Run = Callable[..., str]
 # away. The first process ends, and the second goes on when that is so (its pipe is at its end): it
 # has none of the parents that this test has, an agent perhaps.
 SERVER = """
-import os, pty, sys
+import os, pty, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # a suite in the background ignores it
 end, held = os.pipe()
 if os.fork():
     os._exit(0)
