@@ -323,7 +323,12 @@ def _best_parts(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
     return list(best.values())
 
 
-_FACET = "e.id IN (SELECT f.entry FROM facets f WHERE f.space = :space AND f.name = '{}' AND {})"
+_FACET = (
+    "e.id IN (SELECT DISTINCT f.entry FROM facets f "
+    "WHERE f.space = :space AND f.name = '{}' AND {})"
+)
+"""DISTINCT lets PostgreSQL collect the entries once, also before it has statistics."""
+
 _TIMES = {
     "since": "e.at >= :since",
     "until": "e.at < :until",
