@@ -20,7 +20,7 @@ from tests.builders.sessions import claude_code_folder
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
-    from backports import zstd
+    import backports.zstd as zstd
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
 PARALLEL = "claude-code-2.1.325.parallel-tools.jsonl"

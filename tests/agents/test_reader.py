@@ -21,7 +21,7 @@ from tests.agents.reading import SAMPLES, read, words, write
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
-    from backports import zstd
+    import backports.zstd as zstd
 
 
 def spoken(number: int) -> dict[str, str]:
