@@ -59,7 +59,7 @@ def import_transcripts(
     if path:
         place = os.path.abspath(os.path.expanduser(path))
         found = list(_given(place, agent, passed))
-        # Whoever names one file means it; in a folder each goes to its own project.
+        # A file that is named is meant; in a folder each goes to its own project.
         others = _group_others(context, found) if os.path.isdir(place) else {}
         aside = {id(item) for items in others.values() for item in items}
         found = [item for item in found if id(item) not in aside]
@@ -73,7 +73,7 @@ def import_transcripts(
 
 
 def unread(context: Context) -> int:
-    """Return how many conversations of this project agents have written down and nobody read."""
+    """Return how many conversations of this project agents wrote down and we did not read yet."""
     found = [item for item in discover(context, "", {}) if is_ours(context, item)]
     return context.project_space.read(lambda tx: operations_import.count_unread(tx, found))
 
@@ -112,7 +112,7 @@ def _import_into(
     context: Context, found: Sequence[Transcript], foreign: frozenset[str]
 ) -> _ImportedProject:
     """Read transcripts into a project's memory, learn from them, and make the vectors of what was
-    new: there are too many for whoever recalls first."""
+    new: there are too many for the first recall."""
     before = _load_lessons(context)
     done = read(context, found, foreign)
     ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
@@ -195,7 +195,7 @@ def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> age
 
 def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[str]:
     """Return the paths that anybody could have written: all that do not lie in the folder that
-    their agent keeps, whoever names them. What lies in the project may have come with it."""
+    their agent keeps, whatever names them. What lies in the project may have come with it."""
     root = os.path.join(os.path.realpath(context.project.root), "")
     kept = {
         item.path
@@ -290,7 +290,7 @@ def _import_all(context: Context, agent: str, passed: dict[str, str]) -> agents.
 
 
 def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript]:
-    """The transcripts at a path that somebody named."""
+    """Return the transcripts at a path that was named."""
     from .transcripts.find_io import make_transcript, walk_files
 
     if not os.path.exists(path):

@@ -53,7 +53,7 @@ def compacting(session: str) -> str:
 
 class Answer(NamedTuple):
     """What an agent is told: context for its model, a notice for its user. `work` says that there
-    are transcripts to catch up with, which somebody should do beside the agent; `trouble` what
+    are transcripts to catch up with, which a process beside the agent does; `trouble` what
     could not be written down."""
 
     context: str = ""
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
 
 
 def is_first(space: Database, event: Event, now: int) -> bool:
-    """Whether nobody answered this event yet: two installations may both be asked.
+    """Return whether this event is not answered yet: two installations may both be asked.
 
     When the store cannot say so at once the answer is given: twice is better than not at all.
     """

@@ -103,7 +103,7 @@ def _own_skills(root: str) -> list[str]:
 
 
 def _remove_skill(place: str) -> None:
-    """Remove a skill's folder; files that somebody added to it stay."""
+    """Remove a skill's folder; files that a person added to it stay."""
     for name in ("SKILL.md", _MARK):
         path = os.path.join(place, name)
         if os.path.lexists(path):

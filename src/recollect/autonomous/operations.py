@@ -6,6 +6,7 @@ Sessions become extractions (phase 1), extractions become MEMORY.md, memory_summ
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from ..briefing import operations as briefing_operations
@@ -203,7 +204,7 @@ def _plan(context: Context) -> Rebuilt:
     planned = []
     for one in waiting:
         _, held, _ = context.project_space.read(
-            lambda tx, one=one: steps.load_session(tx, one.id, one.last)  # type: ignore[misc]
+            partial(steps.load_session, name=one.id, last=one.last)
         )
         parts = prompts.chunks(held, settings.memories_chunk_tokens) if model else []
         price = sum(text_tokens.estimate_tokens(len(prompts.items_json(part))) for part in parts)

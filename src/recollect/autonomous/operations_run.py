@@ -160,6 +160,6 @@ def _picked(
         found = [*progress["found"], *map(statements.evidence_to_json, fresh)]
         progress = {**progress, "done": number + 1, "found": found, "told": told}
         safe = redaction.redact_json(progress).text
-        run.space.write(lambda tx, safe=safe: steps.save_progress(tx, job, safe))  # type: ignore[misc]
+        run.space.write(partial(steps.save_progress, job=job, progress=safe))
     picked = [statements.evidence_from_json(one) for one in progress["found"]]
     return picked, *progress["told"]

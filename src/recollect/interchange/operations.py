@@ -197,9 +197,10 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
 def _learn_all(
     context: Context, found: list[formats.Statement], trust: bool, problems: list[str]
 ) -> int:
-    """Learn statements; one that is refused does not keep the others out."""
+    """Learn statements in one transaction; one that is refused does not keep the others out."""
     origin = "user" if trust else "import"
-    now, new = context.clock(), 0
+    now = context.clock()
+    ready: list[memory_steps.PreparedMemory] = []
     for statement in _unique(found):
         draft = memory_steps.Draft(
             text=statement.text,
@@ -212,13 +213,11 @@ def _learn_all(
             reason=statement.reason,
         )
         try:
-            ready = memory_steps.prepare(draft, origin, now, new_id("m"), origin)
+            ready.append(memory_steps.prepare(draft, origin, now, new_id("m"), origin))
         except (InvalidInput, Refused) as error:
             problems.append(f"{statement.text[:60]!r}: {error}")
-            continue
-        done = context.project_space.write(lambda tx: memory_steps.learn(tx, ready, now))  # noqa: B023
-        new += done.action == "created"
-    return new
+    done = context.project_space.write(lambda tx: memory_steps.learn_all(tx, ready, now, {}))
+    return sum(one.action == "created" for one in done)
 
 
 def _unique(found: list[formats.Statement]) -> Iterator[formats.Statement]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 
 from ..archive import attachments
@@ -71,7 +72,9 @@ def copy_space(
     def copy(origin: Tx) -> None:
         for table in sql.KEYS:
             for page in sql.pages(origin, table, columns[table]):
-                target.write(lambda tx: sql.insert_rows(tx, table, columns[table], page))  # noqa: B023
+                target.write(
+                    partial(sql.insert_rows, table=table, columns=columns[table], rows=page)
+                )
 
     before = source.read(lambda tx: digest_space(tx, columns))
     source.read(copy)
@@ -162,7 +165,7 @@ def _clean_row(table: str, held: Mapping[str, Json], columns: Sequence[str]) -> 
 
 
 def _clean(value: Json) -> Json:
-    """Redact a text of a file that somebody gave us."""
+    """Redact a text of a loaded file."""
     if not isinstance(value, str):
         return value
     if value[:1] in ("{", "["):

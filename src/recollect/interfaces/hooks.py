@@ -166,7 +166,7 @@ def _run_command(cwd: str, environment: dict[str, str], words: str) -> str:
 
 
 def _name(error: BaseException) -> str:
-    """The kind of an error: its text could quote what somebody said."""
+    """Return the kind of an error: its text could quote a conversation."""
     code: object = getattr(error, "code", "")
     if isinstance(error, OSError) and error.errno:
         code = errno.errorcode.get(error.errno, "")
@@ -197,7 +197,7 @@ def _print_status_line() -> int:
 def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
     """Start a process that outlives the agent: its own session, none of our files."""
     # -P: what lies in the project's directory is never imported.
-    # Whoever this work is for: the terminal's session, which outlives a shell around the hook.
+    # The work is for the terminal's session, which outlives a shell around the hook.
     parent = os.getsid(0) if os.getsid(0) != os.getpid() else os.getppid()
     words = [sys.executable, "-P", "-m", "recollect", "hook", "--catch-up", cwd, str(parent)]
     quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
@@ -215,7 +215,7 @@ def _catch_up(cwd: str, parent: int) -> int:
     try:
         with open_memory(cwd, environment=environment, origin="agent") as memory:
             catch_up(memory.context, parent)
-    except Exception as error:  # noqa: BLE001 - nobody sees this process; the log does
+    except Exception as error:  # noqa: BLE001 - this process has no screen; the log says it
         firing.outcome = _name(error)
     firing.note()
     return 0

@@ -142,7 +142,7 @@ def backup(context: Context, path: str) -> steps.BackedUp:
 
 
 def adopt(context: Context, trust: bool = False) -> steps.Adopted:
-    """Adopt a project store that was made elsewhere: a backup, or somebody else's.
+    """Adopt a store that was made elsewhere, such as a backup.
 
     trust: the store is your own, and its memories stay in use; without it they are quarantined
         until you confirm them

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 from ..archive import sql as archive_sql
 from ..context import Context
@@ -43,16 +44,17 @@ def scrub(context: Context, yes: bool = False) -> Scrubbed:
         for table, (key, columns) in _SCRUBBED.items():
             after = tuple(-1 if name in ("seq", "revision") else "" for name in key.split(", "))
             while True:
-                rows = space.read(
-                    lambda tx: sql_erase.load_scrubbable(tx, table, key, columns, after)  # noqa: B023
+                look = partial(
+                    sql_erase.load_scrubbable, table=table, key=key, columns=columns, after=after
                 )
+                rows = space.read(look)
                 if not rows:
                     break
                 bad = [one for row in rows if (one := _find_secrets(row, key, columns, found))]
                 if bad:
                     records[table] = records.get(table, 0) + len(bad)
                 if bad and yes:
-                    space.write(lambda tx: _write_scrubbed(tx, table, bad))  # noqa: B023
+                    space.write(partial(_write_scrubbed, table=table, bad=bad))
                 after = tuple(rows[-1][: len(key.split(", "))])
         if yes and records:
             operations_erase.clean_traces(context, space)

@@ -129,7 +129,7 @@ def list_memories(
     layer: only this layer: session, task, project or user
     status: only this status: active, proposed, quarantined or hidden; hidden ones are left out
         otherwise
-    limit: at most so many
+    limit: how many to list at most
     offset: after skipping so many
     as_of: what was believed then: 2026-05-01, 3d, last week
 
@@ -358,7 +358,7 @@ def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]
     """List the memories that apply to a file, the most specific first.
 
     path: a path inside the project
-    limit: at most so many
+    limit: how many to list at most
 
     Example: recollect for-file src/api/users.py
     """

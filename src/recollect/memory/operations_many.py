@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from ..context import Context, new_id
 from ..documents.input_files_io import read_json_lines
@@ -37,11 +38,8 @@ def learn_many(
             draft = _read_draft(item, layer)
             label = context.origin
             if draft.evidence:
-                label = context.project_space.read(
-                    lambda tx, draft=draft: steps.find_label(  # type: ignore[misc]
-                        tx, context.origin, draft.evidence
-                    )
-                )
+                look = partial(steps.find_label, origin=context.origin, evidence=draft.evidence)
+                label = context.project_space.read(look)
             ready.append(steps.prepare(draft, context.origin, now, new_id("m"), label))
         except RecollectError as error:
             error.where = f"statement {number}" + (f", {error.where}" if error.where else "")

@@ -6,6 +6,7 @@ It does not know what makes a memory strong, trusted or true.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from ..fast_typing import NamedTuple
 from ..storage.database import (
@@ -101,7 +102,7 @@ def load_memory(row: Row | MemoryRow) -> Memory:
 
 def load_all(rows: Iterable[Row]) -> list[Memory]:
     """Return the memories in rows, without those that were altered: they are set aside alone."""
-    found = [read_or_none(lambda row=row: load_memory(row)) for row in rows]  # type: ignore[misc]
+    found = [read_or_none(partial(load_memory, row)) for row in rows]
     return [memory for memory in found if memory is not None]
 
 

@@ -65,7 +65,7 @@ def find_never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
     """Return records that never helped, injected at least so often: ref and count.
 
     Only where silence says something: in sessions with a verdict on anything,
-    and not in the baseline, whose rules are always there and which nobody thanks for.
+    and not in the baseline, whose rules are always there and are not thanked for.
     """
     return tx.run(
         "SELECT ref, count(*) FROM injections WHERE space = :space AND block <> 'A' AND session IN "

@@ -134,7 +134,7 @@ def _follow(tx: Tx, moves: Sequence[Move], now: int) -> list[freshness_sql.Claim
 
 
 def _still_claimed(tx: Tx, move: Move) -> bool:
-    """Check whether nobody changed the claims of a memory since they were looked at."""
+    """Check whether the claims of a memory are unchanged since they were looked at."""
     held = freshness_sql.load_claims(tx, [move.memory]).get(move.memory, ())
     places = {(row.position, row.path, row.symbol) for row in held}
     return places.issuperset((row.position, row.path, row.symbol) for row in move.seen)

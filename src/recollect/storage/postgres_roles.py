@@ -28,7 +28,7 @@ def plan_setup(database: str, owner: str, members: Sequence[str]) -> list[Server
     planned = [
         ServerStatement(
             f"CREATE ROLE {_quoted(owner)} LOGIN CREATEROLE PASSWORD '…';",
-            "owns the tables; nobody works with it",
+            "owns the tables; it is not for daily work",
         ),
         ServerStatement(
             f"GRANT CREATE ON DATABASE {_quoted(database)} TO {_quoted(owner)};",
@@ -99,7 +99,7 @@ def _refuse_others(connection: psycopg.Connection[Row]) -> None:
     ).fetchone()
     if not row or not row[0]:
         raise Refused(
-            f"only the owner of the tables does this: {row[1] if row else 'nobody'}",
+            f"only the owner of the tables does this: {row[1] if row else 'unknown'}",
             hint="set RECOLLECT_DATABASE to that role's address for this command",
         )
 

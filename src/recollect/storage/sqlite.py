@@ -339,8 +339,6 @@ class SqliteDatabase:
         raise sqlite_files.no_members_error(self.path)
 
     def health(self, deep: bool = False) -> EngineHealth:
-        from . import sqlite_health
-
         if not self.present():
             return sqlite_health.report_missing(self.path)
 

@@ -90,7 +90,7 @@ def _is_full(path: str) -> bool:
 
 _SMALLEST = 512
 """Bytes of the smallest page, and so of the smallest database. SQLite makes a new database of an
-empty file, which is right, but also of a file with one byte of somebody's text."""
+empty file, which is right, but also of a file with one byte of another text."""
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -177,7 +177,7 @@ def check_files(path: str, registry: Registry | None) -> None:
 
 def _not_ours(what: str, path: str) -> StoreForeign:
     return StoreForeign(
-        f"the store's file {what}: it could be somebody's trap",
+        f"the store's file {what}: it could be a trap",
         where=path,
         hint="remove it, or make it your own; nothing was changed",
     )
@@ -186,7 +186,7 @@ def _not_ours(what: str, path: str) -> StoreForeign:
 def unknown_store_error(path: str) -> StoreForeign:
     """Return the error for a store that this user neither made nor adopted."""
     return StoreForeign(
-        "this store was not made by you on this machine: what it says could be somebody's trap",
+        "this store was not made by you on this machine: what it says could be a trap",
         where=path,
         hint="if it is yours (a backup, a copied project), run: recollect adopt --trust; to look "
         "at it with care, run: recollect adopt; else remove it",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..context import Context, new_id
@@ -268,9 +269,7 @@ def _on_conversation_end(context: Context, task: str, session: str) -> _EventRes
     now = context.clock()
     mine = [one for one in _list_scratch(context) if not session or _belongs_to(one.title, session)]
     for one in mine:
-        context.project_space.write(
-            lambda tx, key=one.title: documents_steps.delete_scratch(tx, key, now)  # type: ignore[misc]
-        )
+        context.project_space.write(partial(documents_steps.delete_scratch, key=one.title, now=now))
     return [], [one.address for one in mine]
 
 

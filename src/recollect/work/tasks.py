@@ -1,7 +1,7 @@
 """Tasks: phases, decisions, plan revisions, verified items, and regressions.
 
 An item that an earlier revision had verified and the newest has not is a regression: the plan or
-the code changed and nobody verified it again. A task is an immutable value; every change returns a
+the code changed and it was not verified again. A task is an immutable value; every change returns a
 new one.
 """
 
