@@ -19,7 +19,7 @@ from ..errors import StoreError
 from ..fast_typing import TYPE_CHECKING
 from ..project import worktree_root
 from ..window import steps_contexts as window_steps_contexts
-from . import events, pause_io, steps_hooks
+from . import events, hook_files_io, steps_hooks
 from .registry import make_session_id
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _LONGEST_OUTPUT = 20_000
 
 def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     """Return what to answer to a hook; quick, whatever it finds."""
-    if pause_io.find_pause(context.environment, context.project.root):
+    if hook_files_io.find_pause(context.environment, context.project.root):
         return steps_hooks.Answer()
     if event.name in _WRITTEN:
         words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""
@@ -178,7 +178,7 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
     try:
         # A session that starts afresh after the compaction does without this note.
         for space in [one for one in context.present_spaces() if one.current()]:
-            space.note(lambda tx: window_steps_contexts.forget_context(tx, session, now))
+            space.try_write(lambda tx: window_steps_contexts.forget_context(tx, session, now))
     except StoreError as trouble:
         return trouble
     return None

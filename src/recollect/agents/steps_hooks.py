@@ -74,9 +74,9 @@ def is_first(space: Database, event: Event, now: int) -> bool:
     answers: list[bool] = []
 
     def work(tx: Tx) -> None:
-        answers.append(archive_sql.claim_mark(tx, subject, mark, now, TWICE_WITHIN))
+        answers.append(archive_sql.is_first_in_window(tx, subject, mark, now, TWICE_WITHIN))
 
-    return not space.note(work) or answers[-1]
+    return not space.try_write(work) or answers[-1]
 
 
 def was_heard(space: Database, event: Event) -> bool:
@@ -107,7 +107,9 @@ def review_notice(space: Database, now: int) -> str:
         return ""
     from ..secrets import redaction
 
-    space.note(lambda tx: storage_sql.set_value(tx, _REVIEW_NOTICE, redaction.redact(today), now))
+    space.try_write(
+        lambda tx: storage_sql.set_value(tx, _REVIEW_NOTICE, redaction.redact(today), now)
+    )
     noun = "memory waits" if count == 1 else "memories wait"
     return f"Recollect: {count} {noun} for review. Run: recollect review"
 

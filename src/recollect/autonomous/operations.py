@@ -25,7 +25,6 @@ from . import files_io, models_io, prompts, sql, steps, worker_io
 
 MOST_CALLS = 20
 MOST_ERRORS = 10
-REQUESTED = "memories requested"
 
 
 class Planned(NamedTuple):

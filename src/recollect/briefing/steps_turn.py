@@ -30,7 +30,6 @@ from .steps import Ask
 MOST_MATCHES = 60
 MOST_PASSAGES = 1
 MOST_MEMORIES = 1
-MOST_UNCONFIRMED = 1
 LONGEST_TYPED = 4_000
 """Characters. A longer message of the user was pasted or generated for the most part."""
 

@@ -353,7 +353,7 @@ def _where(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str,
         elif name == "scope":
             from json import dumps
 
-            parts.append(_FACET.format(name, f"f.value IN ({tx.listed.format('scopes')})"))
+            parts.append(_FACET.format(name, f"f.value IN ({tx.texts_in_json.format('scopes')})"))
             params["scopes"] = dumps(list(allowed), ensure_ascii=False)
         elif name == "seen":
             own, bound = visible_to(allowed, "e.")

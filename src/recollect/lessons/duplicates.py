@@ -16,7 +16,7 @@ from ..text import globs
 from ..text.terms import query_terms, stem_all
 from ..types.records import Memory
 from ..types.trust import least_trusted
-from .plan_steps import Connect, Merge, Promote
+from .plan_rules import Connect, Merge, Promote
 
 FEWEST_OWNERS = 2
 SAME, RELATED = 0.85, 0.4

@@ -25,7 +25,7 @@ from ..types.records import Json, Memory
 from ..undo import sql as undo_sql
 from . import plan as lessons_plan
 from . import steps_unseen
-from .plan_steps import (
+from .plan_rules import (
     Archive,
     Connect,
     Learn,

@@ -25,7 +25,7 @@ from ..storage.database import Tx
 from ..types import trust
 from ..types.records import Json, Link, Memory
 from ..undo import sql as undo_sql
-from .plan_steps import Archive, Connect, Learn, Merge, Promote, Reinforce, Step
+from .plan_rules import Archive, Connect, Learn, Merge, Promote, Reinforce, Step
 
 _COUNTED = ("recalls", "last_recalled")
 """What looking at a memory changes: nothing that an undo has to keep."""

@@ -28,7 +28,7 @@ from ..storage.database import Tx
 from ..text import terms
 from ..types import records
 from ..types.records import FOREVER, KINDS, STATUSES_IN_USE, Json, Memory
-from .plan_steps import ref
+from .plan_rules import ref
 
 JOB = "consolidate"
 MOST = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from ..agents import pause_io
+from ..agents import hook_files_io
 from ..agents import steps_hooks as agents_steps_hooks
 from ..archive import sql as archive_sql
 from ..autonomous import operations as autonomous_operations
@@ -51,7 +51,7 @@ def show_status(context: Context) -> Status:
         root=context.project.root,
         database=_describe_store(context),
         exists=exists,
-        paused=pause_io.find_pause(context.environment, context.project.root),
+        paused=hook_files_io.find_pause(context.environment, context.project.root),
         mode=context.settings.mode,
         agents=agents,
         by_kind=counts,
@@ -246,10 +246,10 @@ def pause(context: Context, all: bool = False) -> Paused:
     """
     _check_person(context, "pause")
     root = "" if all else context.project.root
-    now = pause_io.find_pause(context.environment, context.project.root)
+    now = hook_files_io.find_pause(context.environment, context.project.root)
     changed = now != "all" if all else not now
     if changed:
-        pause_io.set_pause(context.environment, root, display.format_time(context.clock()))
+        hook_files_io.set_pause(context.environment, root, display.format_time(context.clock()))
     return Paused(scope="all" if all else "project", paused=True, changed=changed)
 
 
@@ -263,8 +263,8 @@ def resume(context: Context, all: bool = False) -> Paused:
     """
     _check_person(context, "resume")
     root = "" if all else context.project.root
-    changed = pause_io.end_pause(context.environment, root)
-    still = pause_io.find_pause(context.environment, context.project.root)
+    changed = hook_files_io.end_pause(context.environment, root)
+    still = hook_files_io.find_pause(context.environment, context.project.root)
     return Paused(scope="all" if all else "project", paused=False, changed=changed, still=still)
 
 

@@ -453,7 +453,7 @@ def write_recalls(context: Context) -> None:
     noted, context.recalls = context.recalls, {}
     if noted:
         for space in (context.project_space, context.user_space):
-            space.note(lambda tx: _save_recalls(tx, noted))
+            space.try_write(lambda tx: _save_recalls(tx, noted))
 
 
 def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:

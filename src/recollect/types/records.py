@@ -36,7 +36,6 @@ CHANGES = ("learn", "confirm", "correct", "verify", "scope", "undo")
 """What made a revision of a memory."""
 
 IN_USE = ("active", "proposed")
-
 """The statuses of what is used, or waits for a person to confirm it."""
 
 ROLES = ("system", "developer", "user", "assistant", "tool")

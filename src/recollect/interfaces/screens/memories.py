@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
     from ...memory.steps_verify import Checked, ClaimReport
     from ...recall.steps_evaluation import Evaluation
-    from ...recall.steps_show import ShownRecord
+    from ...recall.steps_records import ShownRecord
     from ...types.records import Document, Learned, Memory
 
 
