@@ -51,7 +51,7 @@ def choose_command(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def write_launcher(environment: Mapping[str, str]) -> None:
-    """Have the launcher start this program, where agents start the launcher."""
+    """Point the launcher at this program, if agents start the launcher."""
     if _may_be_deleted():
         launcher_io.write_launcher(launcher_io.find_launcher(environment), find_own_command())
 

@@ -59,7 +59,7 @@ def _back_up(context: Context) -> None:
 
 
 def _answer_request(context: Context, request: steps_hooks.Request) -> None:
-    """One transcript that cannot be read must not keep the others from being read."""
+    """Read the transcripts of a request; an unreadable one does not stop the others."""
     if request.host not in registry.AGENT_NAMES:
         return
     from .transcripts.reader_io import Transcript
@@ -97,7 +97,7 @@ def _find_unread(context: Context, host: str) -> list[Transcript]:
 
 
 def _checkpoint(context: Context, session: str) -> None:
-    """How things stand, for after a compaction; a session that has no message yet has none."""
+    """Return the checkpoint of a session for after a compaction; empty without messages."""
     trees = window_operations.read_tree_lines(context)
     now = context.clock()
     request = context_module.PromptRequest(_CHECKPOINT_WINDOW)

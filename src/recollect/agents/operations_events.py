@@ -78,7 +78,7 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
 
 
 def _started(context: Context, event: Event) -> steps_hooks.Answer:
-    """Say the start block; on resuming, what is new."""
+    """Return the start block; after a resume, what is new."""
     ask = _ask(event)
     briefing, trouble = briefing_operations.brief_start(context, ask)
     if event.context == "kept" and not briefing.begins:
@@ -90,7 +90,7 @@ def _started(context: Context, event: Event) -> steps_hooks.Answer:
 
 
 def _prompted(context: Context, event: Event, is_first: bool) -> steps_hooks.Answer:
-    """Say what fits a prompt; the start block too, where no start of the context was heard."""
+    """Return memories for a prompt, after the start block if the context has none yet."""
     ask = _ask(event)._replace(query=_ends(event.prompt), first=is_first)
     if briefing_steps.why_silent(context.settings.mode, ask.query):
         return steps_hooks.Answer()
@@ -109,7 +109,7 @@ def _ask(event: Event) -> briefing_steps.Ask:
 def _with_review_notice(
     context: Context, answer: steps_hooks.Answer, now: int
 ) -> steps_hooks.Answer:
-    """Tell the person, once a day, how much waits for review; the model is not told."""
+    """Add the number of items in review to the notice, once a day. The model does not see it."""
     if not context.project_space.present():
         return answer
     try:
@@ -123,7 +123,7 @@ def _with_review_notice(
 
 
 def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
-    """Say what belongs to an action of the agent; each line once in a context."""
+    """Return the lines for an action of the agent, each once in a context."""
     if not event.session:
         return steps_hooks.Answer()
     session = _context_of(event)
@@ -206,8 +206,7 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
 def _catch_up_later(
     context: Context, event: Event, answer: steps_hooks.Answer
 ) -> steps_hooks.Answer:
-    """Have the transcript read beside the agent; a request that cannot be left does not cost
-    the answer."""
+    """Request that a background process reads the transcript; ignore a failed request."""
     if context.settings.mode == "incognito":
         return answer
     # A path to nothing is not written down, whatever it holds.

@@ -22,7 +22,7 @@ from .operations import Rebuilt
 from .operations_jobs import WorkerRun, add, ask, attempt, leased, next_job
 
 SUMMARISE_LEASE = 1.5
-"""Phase 2 has a lease so many times as long as phase 1 (180 s to 120 s)."""
+"""The lease of phase 2 in leases of phase 1 (180 s to 120 s)."""
 
 
 def phase_two(run: WorkerRun) -> Rebuilt:

@@ -298,7 +298,7 @@ def find_messages(
 
 
 def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> list[int]:
-    """Return the ids of at most so many entries that fulfil the filters."""
+    """Return the ids of at most `most` entries that fulfil the filters."""
     where, params = _where(tx, filters)
     rows = tx.run(
         f"SELECT e.id FROM entries e WHERE e.space = :space AND {where} LIMIT :most",

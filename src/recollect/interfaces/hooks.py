@@ -128,7 +128,7 @@ class _Firing:
         return notice
 
     def give_up_in_time(self) -> None:
-        """Beside the work: what a lock or a slow disk holds up is ended from here."""
+        """End the hook in time from another thread if a lock or a slow disk delays it."""
         while (left := self.deadline - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
         self.outcome = "too_late"
@@ -205,7 +205,7 @@ def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
 
 
 def _catch_up(cwd: str, parent: int) -> int:
-    """The process beside the agent: read the transcripts that hooks asked for."""
+    """Read the requested transcripts, in the background process."""
     from .. import open as open_memory
     from ..agents.operations import catch_up
 

@@ -156,7 +156,7 @@ def evidence_of(memory: Memory) -> set[str]:
 def _more_evidence(
     memory: Memory, episodes: Sequence[Episode], why: str, left_out: list[NotPlanned]
 ) -> Iterator[Reinforce]:
-    """Evidence that the memory does not have yet; only what is as trusted makes it surer."""
+    """Return evidence that a memory does not have yet; only equally trusted evidence counts."""
     have = evidence_of(memory)
     new = [episode for episode in episodes if episode.id not in have]
     sources = tuple(dict.fromkeys(episode.id for episode in new))

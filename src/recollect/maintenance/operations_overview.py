@@ -92,7 +92,7 @@ def _describe_store(context: Context) -> str:
 
 
 def _describe_background(context: Context) -> tuple[str, ...]:
-    """Say what is waiting or was done beside the agents."""
+    """Return what is waiting or was done in the background."""
     lines = []
     try:
         names = os.listdir(agents_steps_hooks.find_requests(context))
@@ -254,7 +254,7 @@ def pause(context: Context, all: bool = False) -> Paused:
 
 
 def resume(context: Context, all: bool = False) -> Paused:
-    """Let the hooks work again after a pause.
+    """Resume the hooks after a pause.
 
     all: end the pause of all projects
 

@@ -130,7 +130,7 @@ def list_memories(
     status: only this status: active, proposed, quarantined or hidden; hidden ones are left out
         otherwise
     limit: how many to list at most
-    offset: after skipping so many
+    offset: the number of memories to skip
     as_of: what was believed then: 2026-05-01, 3d, last week
 
     Example: recollect list --kind policy

@@ -202,7 +202,7 @@ def _with_outcomes(
 
 
 def _as_outcome(item: _RankedHit, call: _RankedHit, beside: float) -> _RankedHit:
-    """Let a result have the score of its call, and match what the call matches, if it is better."""
+    """Give a result the score and the matches of its call, if they are better."""
     if item.score >= call.score * beside:
         return item
     asked = call.found.candidate

@@ -52,7 +52,7 @@ class Snapshot:
 
     @property
     def cursor(self) -> psycopg.Cursor[Row]:
-        """The cursor; the transaction begins with its first use."""
+        """Return the cursor; the transaction begins with its first use."""
         if not self.begun:
             self.begun = True
             for statement in self._begin:
@@ -112,7 +112,7 @@ class PostgresTx:
         self._near: dict[tuple[str, bytes], list[IndexMatch]] = {}
 
     def allow_loss(self) -> None:
-        """Do not find out whether the commit was done if its answer is lost."""
+        """Skip the check whether the commit was done if its answer is lost."""
         self._snapshot.may_be_lost = True
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:

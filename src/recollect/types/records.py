@@ -214,7 +214,7 @@ class Memory(NamedTuple):
 
     @property
     def revision_address(self) -> str:
-        """The address of this revision, also after the next one was made."""
+        """Return the address of this revision, which stays valid after the next one."""
         return f"memory://{self.id}@{self.revision}"
 
 

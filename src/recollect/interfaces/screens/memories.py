@@ -206,7 +206,7 @@ def _render_briefing(briefing: Briefing) -> str:
 
 
 def _why_silent(briefing: Briefing) -> str:
-    """Say why a briefing is empty: a mode, the budget, files, or because nothing is known."""
+    """Return why a briefing is empty: a mode, the budget, files, or because nothing is known."""
     if briefing.notes:
         return f"(empty: {'; '.join(briefing.notes)})"
     no_room = [one for one in briefing.left_out if "full" in one.reason or "room" in one.reason]
