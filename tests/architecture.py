@@ -32,7 +32,7 @@ LEVELS = (
     ("agents",),
     ("maintenance",),
     ("interchange",),
-    ("validation", "operation_rows"),
+    ("validation",),
     ("operation_table",),
     ("client",),
     ("opening",),
@@ -59,7 +59,7 @@ MAY_CALL = {
 BASE = {"context", "config", "project", "storage.database"}
 """What operations stand on: the context and the seam to the engines."""
 
-EDGES = {"storage", "interfaces", "frameworks", "opening", "client", "operation_rows", "operation_table",
+EDGES = {"storage", "interfaces", "frameworks", "opening", "client", "operation_table",
          "validation", "__init__", "__main__"}  # fmt: skip
 """What talks to the outside and is of no other kind: connections, commands, servers."""
 
