@@ -259,7 +259,7 @@ def _file_names() -> re.Pattern[str]:
 
 @cache
 def _code_names() -> re.Pattern[str]:
-    """Match words that only code has: `a.b`, `a_b`, `aB`, `//nolint:x`, a fence and its language."""
+    """Match words that only code has: `a.b`, `a_b`, `aB`, `//nolint:x`, a fence with `text`."""
     return re.compile(
         r"(?://|#|@|```|--)[A-Za-z][\w.:-]*\w"
         r"|\b[A-Za-z_]+(?:[._:][A-Za-z_]\w*)+|\b[a-z]+(?:[A-Z]\w*)+|\b(?:[A-Z][a-z]\w*){2,}"
