@@ -57,7 +57,7 @@ class CommandForm(NamedTuple):
     """The wording with all options and plain assignments in front, where it is short."""
 
 
-class Run(NamedTuple):
+class CommandRun(NamedTuple):
     """One simple command of a shell line: its form, and how it ended (ok, failed or unknown)."""
 
     form: CommandForm
@@ -72,7 +72,7 @@ def forms_of(line: str, cwd: str = "") -> list[CommandForm]:
     return list(found.values())
 
 
-def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Run]:
+def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[CommandRun]:
     """Return the commands of a line that ended in `state`, each with how it ended itself. `start`
     is the folder below `cwd` that the shell is in.
 
@@ -92,7 +92,10 @@ def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Run]:
         piped = command.after in ("|", "|&")
     last = placed[-1][0] if placed else None
     alone = len(found) == 1 and not others
-    return [Run(form, _state(one, form, state, _Blame(alone, one is last))) for one, form in found]
+    return [
+        CommandRun(form, _state(one, form, state, _Blame(alone, one is last)))
+        for one, form in found
+    ]
 
 
 def folder_after(line: str, cwd: str, start: str = "") -> str:
