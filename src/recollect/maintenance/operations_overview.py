@@ -68,6 +68,20 @@ def show_status(context: Context) -> Status:
     return status._replace(next=tuple(_next_steps(status)))
 
 
+def make_status_line(context: Context) -> str:
+    """Return memories in use, tokens of the start block and items to review; no operation."""
+    if pause_io.find_pause(context.environment, context.project.root):
+        return "paused"
+    if not context.present_spaces():
+        return "nothing saved yet"
+    number = display.format_count(sum(_count(context)[0].values()), "memory", "memories")
+    used = briefing_operations.make_briefing(context).tokens
+    parts = [number, f"start block {used}/{context.settings.briefing_budget} tokens"]
+    if waiting := review_operations.count_review(context):
+        parts.append(f"{waiting} to review")
+    return " · ".join(parts)
+
+
 def _count(context: Context) -> tuple[dict[str, int], int, int]:
     """Count the memories in use by kind, the sessions and the messages."""
     counts: dict[str, int] = {}

@@ -91,8 +91,8 @@ def _make_server(command: entries.Command) -> dict[str, Json]:
     return {"type": "stdio", "command": command[0], "args": [*command[1:], "mcp"]}
 
 
-def make_hook_editor() -> entries.SettingsEditor:
-    """Return the editor of the hooks in `settings.json`."""
+def make_hook_editor(status_line: bool = False) -> entries.SettingsEditor:
+    """Return the editor of the hooks in `settings.json`, and of the status line if wanted."""
     return entries.make_json_editor(
         hooks=entries.HookFormat(
             {
@@ -104,7 +104,8 @@ def make_hook_editor() -> entries.SettingsEditor:
                 "Stop": make_group(60, in_background=True),
                 "SessionEnd": make_group(5),
             }
-        )
+        ),
+        status_line=status_line,
     )
 
 
@@ -119,14 +120,15 @@ def list_settings_files(
     """Return the settings files of the user and of the project.
 
     Claude Code itself rewrites `.claude.json`: where its command line is available,
-    `claude mcp add` is the safer way to add the server.
+    `claude mcp add` is the safer way to add the server. Only the user's own file gets a status
+    line: one in a repository would take the place of everyone's own.
     """
     moved = env.get("CLAUDE_CONFIG_DIR")
     folder = moved or os.path.join(home, ".claude")
     hooks, server = make_hook_editor(), make_server_editor()
     own, shared = os.path.join(folder, "settings.json"), (project, ".claude", "settings.json")
     return (
-        entries.SettingsFile(own, "hooks", "user", hooks),
+        entries.SettingsFile(own, "hooks", "user", make_hook_editor(status_line=True)),
         entries.SettingsFile(os.path.join(*shared), "hooks", "project", hooks),
         entries.SettingsFile(os.path.join(moved or home, ".claude.json"), "mcp", "user", server),
         entries.SettingsFile(os.path.join(project, ".mcp.json"), "mcp", "project", server),

@@ -67,7 +67,7 @@ def render_hook_command(command: Command) -> str:
     return shlex.join([*command, "hook"])
 
 
-def is_own_command(line: Json) -> bool:
+def is_own_command(line: Json, last: Sequence[str] = ("hook",)) -> bool:
     """Check whether a shell string starts our hook, from any installation path."""
     import shlex
 
@@ -77,10 +77,24 @@ def is_own_command(line: Json) -> bool:
         words = shlex.split(line)
     except ValueError:
         return False
-    if len(words) < 2 or words[-1] != "hook":
+    if len(words) <= len(last) or words[-len(last) :] != list(last):
         return False
-    program = os.path.basename(words[-2]).lower()
+    program = os.path.basename(words[-len(last) - 1]).lower()
     return program in ("recollect", "recollect.exe")
+
+
+STATUS_LINE = "statusLine"
+_STATUS_LINE_WORDS = ("hook", "--status-line")
+
+
+def _make_status_line(command: Command) -> dict[str, Json]:
+    import shlex
+
+    return {"type": "command", "command": shlex.join([*command, *_STATUS_LINE_WORDS])}
+
+
+def _is_own_status_line(value: Json) -> bool:
+    return is_own_command(_as_dict(value).get("command"), _STATUS_LINE_WORDS)
 
 
 def make_json_editor(
@@ -88,14 +102,23 @@ def make_json_editor(
     hooks: HookFormat | None = None,
     servers: str = "",
     server: Callable[[Command], dict[str, Json]] | None = None,
+    status_line: bool = False,
 ) -> SettingsEditor:
-    """Return an editor of a JSON file: hooks under `hooks`, a server under `servers`, or both."""
+    """Return an editor of a JSON file: hooks under `hooks`, a server under `servers`, or both.
+
+    status_line: also add our status line, unless the file has one
+    """
     keys = ("hooks", servers)
 
     def install(text: str, command: Command) -> str:
-        if status(text, command) == "current":
-            return text
-        text = remove(text)
+        if status(text, command) != "current":
+            text = add_entries(remove(text), command)
+        line = json_edit.render_value(_make_status_line(command))
+        if status_line and STATUS_LINE not in _as_dict(json_edit.parse(text, ()).value):
+            text = json_edit.add_member(text, (STATUS_LINE,), line)
+        return text
+
+    def add_entries(text: str, command: Command) -> str:
         if hooks:
             text = _add_hooks(text, hooks, render_hook_command(command))
         if server:
@@ -108,7 +131,8 @@ def make_json_editor(
         if not text.strip():
             return text
         # From last to first: removing an entry keeps the positions before it.
-        for place in reversed(_find_own_paths(json_edit.parse(text, keys), bool(hooks), servers)):
+        root = json_edit.parse(text, keys)
+        for place in reversed(_find_own_paths(root, bool(hooks), servers)):
             before, text = text, json_edit.remove_path(text, place)
             if not text or (hooks and _holds_only_extras(before, text, hooks)):
                 return ""
@@ -130,6 +154,9 @@ def make_json_editor(
             have += [] if entry is None else [entry]
         if not have:
             return "missing"
+        # A status line that the user removed, or has of their own, is not missing.
+        if _is_own_status_line(line := _as_dict(root).get(STATUS_LINE)):
+            wanted, have = [*wanted, _make_status_line(command)], [*have, line]
         return "current" if _is_same(wanted, have) else "stale"
 
     return SettingsEditor(install, remove, status)
@@ -166,7 +193,7 @@ def _holds_only_extras(before: str, after: str, hooks: HookFormat) -> bool:
 def _find_own_paths(
     root: json_edit.JsonNode, hooks: bool, servers: str
 ) -> list[tuple[str | int, ...]]:
-    """Return the paths of all our entries in the order of the file."""
+    """Return the paths of all our entries in the order in which they are added."""
     found: list[tuple[str | int, ...]] = []
     if servers and SERVER in _as_dict(_as_dict(root.value).get(servers)):
         found.append((servers, SERVER))
@@ -180,6 +207,8 @@ def _find_own_paths(
                 found.append(("hooks", event, place))
             else:
                 found += [("hooks", event, place, "hooks", n) for n in own]
+    if _is_own_status_line(_as_dict(root.value).get(STATUS_LINE)):
+        found.append((STATUS_LINE,))
     return found
 
 
