@@ -68,7 +68,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
                 ("memories.clear", "clear", "clear_memories"),
                 ("memories.undo_clear", "clear undo", "undo_clear"),
             ),
-            *_rows("maintenance.operations_overview", ("store.undo", "undo", "undo_last")),
+            *_rows("maintenance.operations_undo", ("store.undo", "undo", "undo_last")),
         ),
     ),
     (

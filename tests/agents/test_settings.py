@@ -16,7 +16,12 @@ from recollect.agents.cursor import hooks as cursor_hooks
 from recollect.agents.gemini import hooks as gemini_hooks
 from recollect.agents.opencode import hooks as opencode_hooks
 from recollect.agents.settings import json_edit
-from recollect.agents.settings.entries import SettingsEditor, is_own_command, render_hook_command
+from recollect.agents.settings.entries import (
+    SettingsEditor,
+    add_status_line,
+    is_own_command,
+    render_hook_command,
+)
 from recollect.errors import InvalidInput, Refused
 from recollect.types.records import Json
 
@@ -26,7 +31,7 @@ CLAUDE_HOOKS = hooks.make_hook_editor()
 CODEX_SERVER = codex_hooks.make_server_editor()
 JSON_SETTINGS = {
     "claude hooks": CLAUDE_HOOKS,
-    "claude hooks and status line": hooks.make_hook_editor(status_line=True),
+    "claude hooks and status line": add_status_line(CLAUDE_HOOKS),
     "claude mcp": hooks.make_server_editor(),
     "codex hooks": codex_hooks.make_hook_editor(),
     "gemini": gemini_hooks.make_editor(),
@@ -158,7 +163,7 @@ def test_no_emptied_object_or_list_of_ours_is_left_behind(
 
 
 def test_a_status_line_is_added_where_there_is_none_and_never_replaced() -> None:
-    editor = hooks.make_hook_editor(status_line=True)
+    editor = add_status_line(CLAUDE_HOOKS)
     added = editor.install('{"theme": "dark"}', COMMAND)
     line = "'/opt/my tools/recollect' hook --status-line"
     assert json.loads(added)["statusLine"] == {"type": "command", "command": line}
@@ -171,7 +176,7 @@ def test_a_status_line_is_added_where_there_is_none_and_never_replaced() -> None
 
 
 def test_a_removed_status_line_is_not_called_stale_and_comes_back_with_init() -> None:
-    editor = hooks.make_hook_editor(status_line=True)
+    editor = add_status_line(CLAUDE_HOOKS)
     without = hooks.make_hook_editor().install('{"theme": "dark"}', COMMAND)
     assert editor.status(without, COMMAND) == "current"
     assert "statusLine" in json.loads(editor.install(without, COMMAND))

@@ -91,8 +91,8 @@ def _make_server(command: entries.Command) -> dict[str, Json]:
     return {"type": "stdio", "command": command[0], "args": [*command[1:], "mcp"]}
 
 
-def make_hook_editor(status_line: bool = False) -> entries.SettingsEditor:
-    """Return the editor of the hooks in `settings.json`, and of the status line if wanted."""
+def make_hook_editor() -> entries.SettingsEditor:
+    """Return the editor of the hooks in `settings.json`."""
     return entries.make_json_editor(
         hooks=entries.HookFormat(
             {
@@ -104,8 +104,7 @@ def make_hook_editor(status_line: bool = False) -> entries.SettingsEditor:
                 "Stop": make_group(60, in_background=True),
                 "SessionEnd": make_group(5),
             }
-        ),
-        status_line=status_line,
+        )
     )
 
 
@@ -128,7 +127,7 @@ def list_settings_files(
     hooks, server = make_hook_editor(), make_server_editor()
     own, shared = os.path.join(folder, "settings.json"), (project, ".claude", "settings.json")
     return (
-        entries.SettingsFile(own, "hooks", "user", make_hook_editor(status_line=True)),
+        entries.SettingsFile(own, "hooks", "user", entries.add_status_line(hooks)),
         entries.SettingsFile(os.path.join(*shared), "hooks", "project", hooks),
         entries.SettingsFile(os.path.join(moved or home, ".claude.json"), "mcp", "user", server),
         entries.SettingsFile(os.path.join(project, ".mcp.json"), "mcp", "project", server),

@@ -83,42 +83,19 @@ def is_own_command(line: Json, last: Sequence[str] = ("hook",)) -> bool:
     return program in ("recollect", "recollect.exe")
 
 
-STATUS_LINE = "statusLine"
-_STATUS_LINE_WORDS = ("hook", "--status-line")
-
-
-def _make_status_line(command: Command) -> dict[str, Json]:
-    import shlex
-
-    return {"type": "command", "command": shlex.join([*command, *_STATUS_LINE_WORDS])}
-
-
-def _is_own_status_line(value: Json) -> bool:
-    return is_own_command(_as_dict(value).get("command"), _STATUS_LINE_WORDS)
-
-
 def make_json_editor(
     *,
     hooks: HookFormat | None = None,
     servers: str = "",
     server: Callable[[Command], dict[str, Json]] | None = None,
-    status_line: bool = False,
 ) -> SettingsEditor:
-    """Return an editor of a JSON file: hooks under `hooks`, a server under `servers`, or both.
-
-    status_line: also add our status line, unless the file has one
-    """
+    """Return an editor of a JSON file: hooks under `hooks`, a server under `servers`, or both."""
     keys = ("hooks", servers)
 
     def install(text: str, command: Command) -> str:
-        if status(text, command) != "current":
-            text = add_entries(remove(text), command)
-        line = json_edit.render_value(_make_status_line(command))
-        if status_line and STATUS_LINE not in _as_dict(json_edit.parse(text, ()).value):
-            text = json_edit.add_member(text, (STATUS_LINE,), line)
-        return text
-
-    def add_entries(text: str, command: Command) -> str:
+        if status(text, command) == "current":
+            return text
+        text = remove(text)
         if hooks:
             text = _add_hooks(text, hooks, render_hook_command(command))
         if server:
@@ -131,8 +108,7 @@ def make_json_editor(
         if not text.strip():
             return text
         # From last to first: removing an entry keeps the positions before it.
-        root = json_edit.parse(text, keys)
-        for place in reversed(_find_own_paths(root, bool(hooks), servers)):
+        for place in reversed(_find_own_paths(json_edit.parse(text, keys), bool(hooks), servers)):
             before, text = text, json_edit.remove_path(text, place)
             if not text or (hooks and _holds_only_extras(before, text, hooks)):
                 return ""
@@ -154,12 +130,51 @@ def make_json_editor(
             have += [] if entry is None else [entry]
         if not have:
             return "missing"
-        # A status line that the user removed, or has of their own, is not missing.
-        if _is_own_status_line(line := _as_dict(root).get(STATUS_LINE)):
-            wanted, have = [*wanted, _make_status_line(command)], [*have, line]
         return "current" if _is_same(wanted, have) else "stale"
 
     return SettingsEditor(install, remove, status)
+
+
+_STATUS_LINE = "statusLine"
+_STATUS_LINE_WORDS = ("hook", "--status-line")
+
+
+def add_status_line(editor: SettingsEditor) -> SettingsEditor:
+    """Return an editor that also adds our status line to a file that has none."""
+
+    def install(text: str, command: Command) -> str:
+        if status(text, command) != "current":
+            text = editor.install(remove(text), command)
+        if _find_status_line(text) is not None:
+            return text
+        return json_edit.add_member(text, (_STATUS_LINE,), json_edit.render_value(line(command)))
+
+    def remove(text: str) -> str:
+        # Added last, removed first: the file becomes what it was.
+        if _is_own_status_line(_find_status_line(text)):
+            text = json_edit.remove_path(text, (_STATUS_LINE,))
+        return editor.remove(text)
+
+    def status(text: str, command: Command) -> str:
+        # A status line that the user removed, or one of their own, is not missing.
+        state, found = editor.status(text, command), _find_status_line(text)
+        is_stale = _is_own_status_line(found) and found != line(command)
+        return "stale" if state == "current" and is_stale else state
+
+    def line(command: Command) -> dict[str, Json]:
+        import shlex
+
+        return {"type": "command", "command": shlex.join([*command, *_STATUS_LINE_WORDS])}
+
+    return SettingsEditor(install, remove, status)
+
+
+def _find_status_line(text: str) -> Json:
+    return _as_dict(json_edit.parse(text, ()).value).get(_STATUS_LINE) if text.strip() else None
+
+
+def _is_own_status_line(value: Json) -> bool:
+    return is_own_command(_as_dict(value).get("command"), _STATUS_LINE_WORDS)
 
 
 def _add_hooks(text: str, hooks: HookFormat, line: str) -> str:
@@ -193,7 +208,7 @@ def _holds_only_extras(before: str, after: str, hooks: HookFormat) -> bool:
 def _find_own_paths(
     root: json_edit.JsonNode, hooks: bool, servers: str
 ) -> list[tuple[str | int, ...]]:
-    """Return the paths of all our entries in the order in which they are added."""
+    """Return the paths of all our entries in the order of the file."""
     found: list[tuple[str | int, ...]] = []
     if servers and SERVER in _as_dict(_as_dict(root.value).get(servers)):
         found.append((servers, SERVER))
@@ -207,8 +222,6 @@ def _find_own_paths(
                 found.append(("hooks", event, place))
             else:
                 found += [("hooks", event, place, "hooks", n) for n in own]
-    if _is_own_status_line(_as_dict(root.value).get(STATUS_LINE)):
-        found.append((STATUS_LINE,))
     return found
 
 
