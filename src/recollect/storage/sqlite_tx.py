@@ -52,6 +52,9 @@ class SqliteTx:
         self._connection = connection
         self.space = space
 
+    def settle(self) -> None:
+        """Do nothing: every query is answered at once."""
+
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self._readable(sql, params)[0]
 
