@@ -24,7 +24,7 @@ from ..project import worktree_root
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..window import steps_contexts as window_steps_contexts
-from . import events, pause_io, steps_hooks
+from . import events, hook_files_io, steps_hooks
 from .registry import make_session_id
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _SILENT = steps_hooks.Answer()
 
 def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     """Return what to answer to a hook; quick, whatever it finds."""
-    if pause_io.find_pause(context.environment, context.project.root):
+    if hook_files_io.find_pause(context.environment, context.project.root):
         return steps_hooks.Answer()
     if event.name in _WRITTEN:
         words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""
@@ -157,7 +157,7 @@ def _count_review(txs: Sequence[Tx], now: int) -> int:
 
 
 def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
-    """Say what belongs to an action of the agent; each line once in a context."""
+    """Return the lines for an action of the agent, each once in a context."""
     if not event.session:
         return steps_hooks.Answer()
     ask = _ask(event)._replace(session=_context_of(event))
@@ -214,7 +214,7 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
     try:
         # A session that starts afresh after the compaction does without this note.
         for space in [one for one in context.present_spaces() if one.current()]:
-            space.note(lambda tx: window_steps_contexts.forget_context(tx, session, now))
+            space.try_write(lambda tx: window_steps_contexts.forget_context(tx, session, now))
     except StoreError as trouble:
         return trouble
     return None
@@ -236,15 +236,14 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
     if new:
         # Before there was a store the event could not be marked as answered.
         mark = steps_hooks.mark_of(event)
-        space.note(lambda tx: storage_sql.put_values(tx, {}, now, mark))
+        space.try_write(lambda tx: storage_sql.put_values(tx, {}, now, mark))
     return captured
 
 
 def _catch_up_later(
     context: Context, event: Event, answer: steps_hooks.Answer
 ) -> steps_hooks.Answer:
-    """Have the transcript read beside the agent; a request that cannot be left does not cost
-    the answer."""
+    """Request that a background process reads the transcript; ignore a failed request."""
     if context.settings.mode == "incognito":
         return answer
     # A path to nothing is not written down, whatever it holds.

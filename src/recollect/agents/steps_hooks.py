@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 def compacting(session: str) -> str:
-    """What a summary should hold, for the agent that is about to make one."""
+    """Return what the summary of a compaction should contain."""
     where = f" at memory://session/{session}" if session else ""
     return (
         "Keep in the summary: the current task and where it stands, the user's requirements in "
@@ -180,7 +180,7 @@ def catch_up(
 
 
 def _requests(folder: str) -> Iterator[Request]:
-    """Each request once, taken away before it is worked on: what comes later is asked again."""
+    """Return each request once and delete it before it is processed: later ones are new."""
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         if not name.endswith(".json"):

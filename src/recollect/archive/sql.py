@@ -87,7 +87,7 @@ def lock_session(tx: Tx, session: str) -> tuple[int, str] | None:
     return (row[0], row[1]) if row else None
 
 
-def advance(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
+def save_session_head(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
     """Store the next sequence number and the last hash after an append."""
     tx.run(
         "UPDATE sessions SET next_seq = :next_seq, head = :head, last_active = :now, "

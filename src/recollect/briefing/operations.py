@@ -129,7 +129,7 @@ def keep(
             freshness_sql.save_checks(tx, checks, now)
 
     try:
-        is_kept = space.write(work) is None if values else space.note(work)
+        is_kept = space.write(work) is None if values else space.try_write(work)
     except StoreError as trouble:
         return True, trouble
     return not is_kept or answers[-1], None

@@ -47,17 +47,12 @@ def claim_of(row: ClaimRow) -> PinnedClaim:
 def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
     """Replace the claims of a memory."""
     tx.run("DELETE FROM claims WHERE space = :space AND memory = :memory", {"memory": memory})
+    add_claims(tx, rows, now)
+
+
+def add_claims(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
+    """Write claims of memories that have none."""
     tx.insert("claims", f"{_COLUMNS}, checked", ((*row, now) for row in rows))
-
-
-def copy_claims(tx: Tx, memory: str, to: str) -> None:
-    """Copy the claims of a memory to another one, with their last check."""
-    kept = ", ".join(field for field in ClaimRow._fields if field != "memory")
-    tx.run(
-        f"INSERT INTO claims (space, memory, {kept}, checked) SELECT space, :to, {kept}, checked "
-        "FROM claims WHERE space = :space AND memory = :memory",
-        {"memory": memory, "to": to},
-    )
 
 
 def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:

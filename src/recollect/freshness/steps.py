@@ -65,7 +65,7 @@ def check_memories(
         rows = space.read(lambda tx: _load_rows(tx, again))
         found, news = check_loaded(LoadedChecks(fresh, rows), tree)
         if news:
-            space.note(lambda tx: sql.save_checks(tx, news, now))
+            space.try_write(lambda tx: sql.save_checks(tx, news, now))
         return {**found}
     return fresh
 

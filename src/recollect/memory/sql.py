@@ -112,6 +112,45 @@ def insert(tx: Tx, row: MemoryRow) -> bool:
     return tx.one(_INSERT, row._asdict()) is not None
 
 
+def insert_many(tx: Tx, rows: Sequence[MemoryRow]) -> set[str]:
+    """Write new memories, whose texts are not in `find_kept_texts`; return the ids of those that
+    were written: another writer may have added the same text meanwhile."""
+    tx.insert("memories", list_columns(MemoryRow._fields), rows, skip=True)
+    ids = [row.id for row in rows]
+    if not tx.for_update:
+        return {*ids}  # there is one writer
+    return {
+        row[0]
+        for names, params in batches("id", ids)
+        for row in tx.run(
+            f"SELECT id FROM memories WHERE space = :space AND id IN ({names})", params
+        )
+    }
+
+
+def find_kept_texts(tx: Tx, rows: Iterable[MemoryRow]) -> set[tuple[str, str, str, str]]:
+    """Return layer, owner, kind and digest of those rows whose text an open memory has, for
+    whatever files, or was forgotten on request."""
+    found: set[tuple[str, str, str, str]] = set()
+    wanted: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        wanted.setdefault((row.layer, row.owner, row.kind), []).append(row.digest)
+    for place, digests in wanted.items():
+        held = dict(zip(("layer", "owner", "kind"), place, strict=True))
+        for names, params in batches("digest", digests):
+            found.update(
+                (*place, row[0])
+                for row in tx.run(
+                    "SELECT digest FROM memories WHERE space = :space AND layer = :layer "
+                    f"AND owner = :owner AND kind = :kind AND digest IN ({names}) "
+                    f"AND valid_to = {FOREVER} UNION ALL "
+                    f"SELECT digest FROM tombstones WHERE space = :space AND digest IN ({names})",
+                    {**params, **held},
+                )
+            )
+    return found
+
+
 _KEPT = list_columns(name for name in _COLUMNS if name != "valid_to")
 _KEEP = (
     f"INSERT INTO memory_revisions (space, {_KEPT}, valid_to) SELECT space, {_KEPT}, :valid_from "
@@ -195,7 +234,7 @@ def find_alias(tx: Tx, alias: str) -> str:
     return str(row[0]) if row else ""
 
 
-class Statement(NamedTuple):
+class MemoryStatement(NamedTuple):
     """What a memory says, and how far it is trusted."""
 
     id: str
@@ -206,16 +245,16 @@ class Statement(NamedTuple):
     scope: str
 
 
-def load_statements(tx: Tx, ids: Sequence[str]) -> list[Statement]:
+def load_statements(tx: Tx, ids: Sequence[str]) -> list[MemoryStatement]:
     """Return what several memories say, in the order of their ids' list."""
-    found: dict[str, Statement] = {}
+    found: dict[str, MemoryStatement] = {}
     for names, params in batches("id", ids):
         rows = tx.run(
-            f"SELECT {list_columns(Statement._fields)} FROM memories WHERE space = :space "
+            f"SELECT {list_columns(MemoryStatement._fields)} FROM memories WHERE space = :space "
             f"AND id IN ({names})",
             params,
         )
-        found.update((one.id, one) for one in map(Statement._make, rows))
+        found.update((one.id, one) for one in map(MemoryStatement._make, rows))
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
@@ -295,7 +334,7 @@ def list_strongest(tx: Tx, kinds: Sequence[str], limit: int, owners: Sequence[st
         for place in range(len(kinds))
     ]
     bound = {f"kind{place}": kind for place, kind in enumerate(kinds)}
-    rows = tx.shared(" UNION ALL ".join(parts), {**params, **bound, "limit": limit})
+    rows = tx.run_batched(" UNION ALL ".join(parts), {**params, **bound, "limit": limit})
     found = load_all(rows)
     order = {kind: place for place, kind in enumerate(kinds)}
     return sorted(found, key=lambda one: (order[one.kind], -one.last_reinforced, one.id))

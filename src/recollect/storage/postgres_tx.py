@@ -72,7 +72,7 @@ class Snapshot:
 
     @property
     def cursor(self) -> psycopg.Cursor[Row]:
-        """The cursor; the transaction begins with its first use."""
+        """Return the cursor; the transaction begins with its first use."""
         if not self.begun:
             self.begun = True
             for statement in self._begin:
@@ -165,7 +165,7 @@ class PostgresTx:
 
     for_update = "FOR UPDATE"
     skip_locked = "FOR UPDATE SKIP LOCKED"
-    listed = "SELECT json_array_elements_text(CAST(:{} AS json))"
+    texts_in_json = "SELECT json_array_elements_text(CAST(:{} AS json))"
 
     def __init__(self, snapshot: Snapshot, space: str) -> None:
         self.snapshot = snapshot
@@ -177,7 +177,7 @@ class PostgresTx:
         self._near: dict[tuple[str, bytes], list[IndexMatch]] = {}
 
     def allow_loss(self) -> None:
-        """Do not find out whether the commit was done if its answer is lost."""
+        """Skip the check whether the commit was done if its answer is lost."""
         self.snapshot.may_be_lost = True
 
     def settle(self) -> None:
@@ -186,7 +186,7 @@ class PostgresTx:
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self.snapshot.run(sql, {"space": self.space, **(params or {})})
 
-    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+    def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         return self.snapshot.run_shared(self.space, sql, params or {})
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
@@ -198,13 +198,14 @@ class PostgresTx:
             to_driver(sql), [{"space": self.space, **row} for row in rows]
         )
 
-    def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
+    def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         row_form = f"({', '.join(['%s'] * (columns.count(',') + 2))})"
         left = iter(rows)
         while batch := [(self.space, *row) for row in islice(left, _ROWS_AT_ONCE)]:
             self.snapshot.cursor.execute(
                 f"INSERT INTO {SCHEMA}.{table} (space, {columns}) "
-                f"VALUES {', '.join([row_form] * len(batch))}",
+                f"VALUES {', '.join([row_form] * len(batch))}"
+                + (" ON CONFLICT DO NOTHING" if skip else ""),
                 [value for row in batch for value in row],
             )
 
@@ -280,7 +281,7 @@ class PostgresTx:
             )
             sql = f"({sql}) UNION ALL ({near})"
             bound |= {"vector": _direction(vector), "near": sql_postgres.NEAR_AHEAD}
-        rows = self.shared(sql, bound) if others else self.run(sql, bound)
+        rows = self.run_batched(sql, bound) if others else self.run(sql, bound)
         found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
         if asks_near:
             self._near[where, vector] = [
@@ -304,7 +305,7 @@ class PostgresTx:
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         missing = sorted({stem for stem in stems if stem not in self._known})
         if missing or not self._totals:
-            rows = self.shared(sql_postgres.FREQUENCIES, {"stems": missing})
+            rows = self.run_batched(sql_postgres.FREQUENCIES, {"stems": missing})
             for entries, length, stem, held, embedder, outdated, waits, blocks, _, _ in rows:
                 self._totals = (entries, length, embedder or "", outdated, waits, blocks)
                 if stem is not None:
