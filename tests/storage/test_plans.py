@@ -80,6 +80,7 @@ ALLOWED = {
     "memory.sql.find_ids_starting_with": "the ids with a prefix, at most ten of each table",
     "memory.sql.list_open_ids": WHOLE,
     "memory.sql.list_scoped": "memories with a scope, by an index of those alone",
+    "memory.sql.load_owners": "the first owned memory answers EXISTS, and tasks are few",
     "memory.sql.list_valid_at": "what was believed at a time has no index: rare, and asked for",
     "memory.sql_upkeep.count_by_age": "kept counts: a row for a day and kind",
     "memory.sql_upkeep.count_by_kind": "kept counts: a row for a day and kind",
@@ -106,11 +107,13 @@ SMALL = {"migrations", "spaces", "members", "word_totals", "clusters"}
 
 def sqlite_problems(tx: Tx, statement: Statement) -> list[str]:
     lines = [row[3] for row in tx.run(f"EXPLAIN QUERY PLAN {statement.sql}", statement.params)]
+    # `seen` are the rows that a statement brings along.
     limited = "LIMIT" in statement.sql and not any("TEMP B-TREE FOR ORDER" in x for x in lines)
     found = []
     for line in lines:
         scans = line.startswith("SCAN ") and not any(
-            word in line for word in ("VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN (")
+            word in line
+            for word in ("VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN (", "SCAN seen")
         )
         used = set(re.findall(r"(\w+)[=><]", line.rpartition("(")[2]))
         by_space = line.startswith("SEARCH ") and used <= COARSE and not limited

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
 from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..freshness import steps as freshness_steps
 from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
@@ -104,9 +105,12 @@ class LoadedEdit(NamedTuple):
 
     memories: tuple[Memory, ...] = ()
     lines: tuple[Item, ...] = ()
+    checks: freshness_steps.LoadedChecks | None = None
 
 
-def load_edit(txs: Sequence[Tx], session: str, files: Sequence[str]) -> LoadedEdit:
+def load_edit(
+    txs: Sequence[Tx], session: str, files: Sequence[str], changed: freshness_steps.FindChanged
+) -> LoadedEdit:
     """Return the rules, pitfalls and decisions that apply to files, what was changed together with
     them, and the commands of their part of the project."""
     if not txs:
@@ -136,7 +140,10 @@ def load_edit(txs: Sequence[Tx], session: str, files: Sequence[str]) -> LoadedEd
     kept = [memory for memory in found.values() if memory.id not in shown]
     kept.sort(key=lambda one: (one.label != "user", _EDIT_RANK.get(one.kind, 9), one.text))
     lines = [item for item in places if item.address not in shown]
-    return LoadedEdit(tuple(kept), (*lines, *wording.command_lines(new[:MOST_PART_COMMANDS])[:1]))
+    ids = [memory.id for memory in kept if memory.layer != "user"]
+    checks = freshness_steps.load_checks(txs[0], ids, changed) if ids else None
+    told_commands = wording.command_lines(new[:MOST_PART_COMMANDS])[:1]
+    return LoadedEdit(tuple(kept), (*lines, *told_commands), checks)
 
 
 def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:

@@ -112,6 +112,45 @@ def insert(tx: Tx, row: MemoryRow) -> bool:
     return tx.one(_INSERT, row._asdict()) is not None
 
 
+def insert_many(tx: Tx, rows: Sequence[MemoryRow]) -> set[str]:
+    """Write new memories, whose texts are not in `find_kept_texts`; return the ids of those that
+    were written: another writer may have added the same text meanwhile."""
+    tx.insert("memories", list_columns(MemoryRow._fields), rows, skip=True)
+    ids = [row.id for row in rows]
+    if not tx.for_update:
+        return {*ids}  # there is one writer
+    return {
+        row[0]
+        for names, params in batches("id", ids)
+        for row in tx.run(
+            f"SELECT id FROM memories WHERE space = :space AND id IN ({names})", params
+        )
+    }
+
+
+def find_kept_texts(tx: Tx, rows: Iterable[MemoryRow]) -> set[tuple[str, str, str, str]]:
+    """Return layer, owner, kind and digest of those rows whose text an open memory has, for
+    whatever files, or was forgotten on request."""
+    found: set[tuple[str, str, str, str]] = set()
+    wanted: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        wanted.setdefault((row.layer, row.owner, row.kind), []).append(row.digest)
+    for place, digests in wanted.items():
+        held = dict(zip(("layer", "owner", "kind"), place, strict=True))
+        for names, params in batches("digest", digests):
+            found.update(
+                (*place, row[0])
+                for row in tx.run(
+                    "SELECT digest FROM memories WHERE space = :space AND layer = :layer "
+                    f"AND owner = :owner AND kind = :kind AND digest IN ({names}) "
+                    f"AND valid_to = {FOREVER} UNION ALL "
+                    f"SELECT digest FROM tombstones WHERE space = :space AND digest IN ({names})",
+                    {**params, **held},
+                )
+            )
+    return found
+
+
 _KEPT = list_columns(name for name in _COLUMNS if name != "valid_to")
 _KEEP = (
     f"INSERT INTO memory_revisions (space, {_KEPT}, valid_to) SELECT space, {_KEPT}, :valid_from "
@@ -307,13 +346,29 @@ def list_open_ids(tx: Tx) -> list[str]:
     return [row[0] for row in tx.run(sql)]
 
 
-def has_owned(tx: Tx) -> bool:
-    """Check whether any open memory belongs to a session or a task."""
-    sql = (
-        "SELECT 1 FROM memories WHERE space = :space AND layer IN ('session', 'task') "
-        f"AND valid_to = {FOREVER} LIMIT 1"
+def load_owners(
+    tx: Tx, session: str, chosen: str, limit: int, owned: bool
+) -> list[tuple[str, str, str]]:
+    """Return what tells the session and the task that are worked on: the `session` with its
+    status, the value of state `chosen`, and each `task` with its fields. With `owned`, return
+    nothing unless an open memory belongs to a session or a task."""
+    if_owned = (
+        "EXISTS (SELECT 1 FROM memories WHERE space = :space "
+        f"AND layer IN ('session', 'task') AND valid_to = {FOREVER})"
+        if owned
+        else "1 = 1"
     )
-    return tx.one(sql) is not None
+    rows = tx.run(
+        "SELECT 'session' AS what, CAST(:session AS TEXT) AS name, coalesce((SELECT status FROM "
+        f"sessions WHERE space = :space AND id = :session), '') AS value WHERE {if_owned} "
+        "UNION ALL SELECT 'chosen', value, '' FROM state "
+        f"WHERE space = :space AND key = :chosen AND {if_owned} "
+        "UNION ALL SELECT 'task', owner, fields FROM (SELECT owner, fields FROM documents "
+        f"WHERE space = :space AND type = 'task' AND valid_to = {FOREVER} AND {if_owned} "
+        "ORDER BY address LIMIT :limit) AS tasks",
+        {"session": session, "chosen": chosen, "limit": limit},
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:

@@ -153,6 +153,16 @@ def replace_claims(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) 
     freshness_sql.replace_claims(tx, memory, rows, now)
 
 
+def add_claims(tx: Tx, known: Mapping[str, Sequence[PinnedClaim]], now: int) -> None:
+    """Pin new memories, given by their ids, to the claims seen just now."""
+    rows = [
+        freshness_sql.make_row(memory, place, item)
+        for memory, claims in known.items()
+        for place, item in enumerate(claims)
+    ]
+    freshness_sql.add_claims(tx, rows, now)
+
+
 def link(tx: Tx, source: str, relation: str, targets: Sequence[str], why: str, now: int) -> None:
     """Connect a memory with others."""
     reason = redaction.redact(why)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -26,21 +25,27 @@ COMPLETED = "completed"
 _MOST_TASKS = 1_000
 
 
-def find_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
+def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) -> tuple[str, ...]:
     """Return the session, if it is not ended, and the task that is worked on in it. The first
-    space is the project's, which has both."""
+    space is the project's, which has both. With `owned`, only where a memory is a session's or a
+    task's, which is quick."""
     if not txs:
         return ()
-    held = archive_sql.get(txs[0], session) if session else None
-    talks = bool(session) and (held is None or held.status != "ended")
-    task = running_task(txs[0], session)
-    own = (f"session/{session}" if talks else "", f"task/{task}" if task else "")
+    found = sql.load_owners(txs[0], session, _key(session), _MOST_TASKS, owned=owned)
+    if not found:
+        return ()
+    has_ended = any(what == "session" and status == "ended" for what, _, status in found)
+    task = _pick_task(found, session)
+    own = (
+        f"session/{session}" if session and not has_ended else "",
+        f"task/{task}" if task else "",
+    )
     return tuple(filter(None, own))
 
 
 def find_memory_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
     """Return the same, quickly where no memory is a session's or a task's."""
-    return find_owners(txs, session) if txs and sql.has_owned(txs[0]) else ()
+    return find_owners(txs, session, owned=True)
 
 
 def work_on(tx: Tx, session: str, task: str, now: int) -> None:
@@ -59,11 +64,19 @@ def is_complete(tx: Tx, slug: str) -> bool:
 
 def running_task(tx: Tx, session: str) -> str:
     """Return the task that a session works on: the chosen one, or else the only one that runs."""
-    held = documents_sql.list_documents(tx, TASK, _MOST_TASKS)
-    running = [one.owner for one in held if not one.fields.get(COMPLETED)]
-    chosen = storage_sql.get_value(tx, _key(session)) if session and running else None
-    if chosen in running:
-        return str(chosen)
+    found = sql.load_owners(tx, session, _key(session), _MOST_TASKS, owned=False)
+    return _pick_task(found, session)
+
+
+def _pick_task(found: Sequence[tuple[str, str, str]], session: str) -> str:
+    running = [
+        name
+        for what, name, fields in found
+        if what == TASK and not json.loads(fields).get(COMPLETED)
+    ]
+    chosen = [name for what, name, _ in found if what == "chosen" and session]
+    if chosen and chosen[0] in running:
+        return chosen[0]
     return running[0] if len(running) == 1 else ""
 
 

@@ -72,6 +72,8 @@ class SqliteDatabase:
             return SqliteDatabase("", self.space).read(work)
         return self._attempt(_READ, work)
 
+    read_ahead = read  # no statement is a round trip
+
     def write(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt(_WRITE, work)
 
