@@ -7,36 +7,39 @@ target, checked, then renamed. The word index is copied, vectors are not.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from .database import Database, Tx
 from .sqlite import SqliteDatabase
 from .sqlite_files import refuse_existing
 
-TABLES = (
-    "state",
-    "writes",
-    "sessions",
-    "windows",
-    "messages",
-    "attachments",
-    "memories",
-    "memory_revisions",
-    "memory_aliases",
-    "claims",
-    "documents",
-    "episodes",
-    "procedures",
-    "links",
-    "jobs",
-    "injections",
-    "events",
-    "spend",
-    "cursors",
-    "tombstones",
-    "undos",
-    "observations",
-    "findings",
-)
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "state": ("key",),
+    "writes": ("key",),
+    "sessions": ("id",),
+    "windows": ("session",),
+    "messages": ("session", "seq"),
+    "attachments": ("sha256",),
+    "memories": ("id",),
+    "memory_revisions": ("id", "revision"),
+    "memory_aliases": ("alias",),
+    "claims": ("memory", "position"),
+    "documents": ("address", "revision"),
+    "episodes": ("id",),
+    "procedures": ("id",),
+    "links": ("source", "relation", "target"),
+    "jobs": ("id",),
+    "injections": ("id",),
+    "events": ("id",),
+    "spend": ("id",),
+    "cursors": ("source",),
+    "tombstones": ("digest",),
+    "undos": ("id",),
+    "observations": ("kind", "subject", "session"),
+    "findings": ("kind", "subject"),
+}
+"""Every table that is not derived, and its key inside a space."""
+
 _ENTRY = "id, source, ref, kind, layer, owner, status, label, seq, part, at"
 
 

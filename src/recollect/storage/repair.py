@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from operator import ne
 from typing import Any, NamedTuple
 
 import apsw
 
 from ..errors import NotFound, StoreError
 from ..text import seals
-from . import migrate, sqlite_files, sqlite_health
+from . import migrate, sqlite, sqlite_files, sqlite_health
 
 KEPT = 3
 """Automatic backups of a store."""
@@ -131,29 +132,182 @@ def save_all_readable(
         into.pragma("journal_mode", "delete")
         for script in migrate.pending_scripts(0, "sqlite"):
             into.execute(script)
-        source = _open(damaged)
+        source = _DamagedStore(damaged, backups)
         into.execute("BEGIN")
         for table in _tables(into):
             columns = _columns(into, table)
             bad = 0
-            for row in _rows(source, table, columns):
+            for row in _rows(source.open_for(table), table, columns):
                 if row is None or _is_altered(table, columns, row):
                     bad += 1
                 else:
                     saved[table] = saved.get(table, 0) + _insert(into, table, columns, row)
             if bad:
                 lost[table] = bad
-            for other in (*merged, *(backups if bad else ())):
+            for other in (*merged, *(backups if bad or source.is_guessed else ())):
                 more = _restore(into, table, columns, other)
                 restored[table] = restored.get(table, 0) + more
+        if source.is_guessed and not saved.get("spaces") and not restored.get("spaces"):
+            raise NotFound(
+                "the list of tables cannot be read, and nothing else either",
+                where=damaged,
+                hint="recollect recover --backup FILE takes everything from a backup",
+            )
         _mark_incomplete(into)
         into.execute("COMMIT")
-        into.pragma("application_id", source.pragma("application_id"))
+        into.pragma("application_id", sqlite.APPLICATION_ID)
         into.pragma("user_version", migrate.LATEST)
         source.close()
     finally:
         into.close()
     return Salvage(saved, lost, {table: count for table, count in restored.items() if count})
+
+
+class _DamagedStore:
+    """Reads a damaged file. If the list of its tables is not what Recollect makes, each table is
+    read in a copy in memory, whose first page names that table only."""
+
+    def __init__(self, path: str, backups: Sequence[str]) -> None:
+        self._connection: apsw.Connection | None = None
+        self.is_guessed = False
+        self._image, self._tables = b"", _make_tables(migrate.LATEST)
+        try:
+            connection = _open(path)
+            version = connection.pragma("user_version")
+            if 0 < version <= migrate.LATEST:
+                self._tables = _make_tables(version)
+            if _same_tables(_read_schema(connection), self._tables):
+                self._connection = connection
+                return
+            connection.close()
+        except NotFound:
+            pass
+        self.is_guessed = True
+        self._image = _read_image(path)
+        found = _read_schema(_open_image(self._image))
+        others = [_read_schema(apsw.Connection(one)) for one in backups]
+        self._roots = {
+            name: _find_root(name, (found, *others)) or root
+            for name, (root, _) in self._tables.items()
+        }
+
+    def open_for(self, table: str) -> apsw.Connection:
+        """Return a connection that reads a table."""
+        if self._connection:
+            return self._connection
+        root, sql = self._roots.get(table, 0), self._tables.get(table, (0, ""))[1]
+        if not sql:
+            return apsw.Connection(":memory:")
+        return _open_image(_name_one_table(self._image, table, root, sql))
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+
+
+Tables = Mapping[str, tuple[int, str]]
+"""The first page of each table, and the statement that makes it."""
+
+
+def _make_tables(version: int) -> Tables:
+    """Return the tables that a schema version has, with the first pages that they have in a new
+    store."""
+    fresh = apsw.Connection(":memory:")
+    fresh.pragma("page_size", sqlite.PAGE_SIZE)
+    for script in migrate.pending_scripts(0, "sqlite")[:version]:
+        fresh.execute(script)
+    return _read_schema(fresh)
+
+
+def _read_schema(connection: apsw.Connection) -> Tables:
+    found: dict[str, tuple[int, str]] = {}
+    try:
+        connection.pragma("writable_schema", 1)  # a table that cannot be understood is left out
+        rows = connection.execute(
+            "SELECT name, rootpage, sql FROM sqlite_schema WHERE type = 'table'"
+        )
+        for name, root, sql in rows:
+            found[str(name)] = (int(root), str(sql))
+    except (apsw.Error, UnicodeDecodeError, ValueError, TypeError):
+        return found  # as far as it can be read
+    finally:
+        connection.pragma("writable_schema", 0)
+    return found
+
+
+def _same_tables(found: Tables, wanted: Tables) -> bool:
+    return {name: sql for name, (_, sql) in found.items()} == {
+        name: sql for name, (_, sql) in wanted.items()
+    }
+
+
+def _find_root(table: str, schemas: Sequence[Tables]) -> int:
+    """Return the first page of a table; one letter of its name may be wrong."""
+    for schema in schemas:
+        if table in schema:
+            return schema[table][0]
+        for name, (root, _) in schema.items():
+            if len(name) == len(table) and sum(map(ne, name, table)) == 1:
+                return root
+    return 0
+
+
+def _read_image(path: str) -> bytes:
+    """Return the bytes of a store, with what is in its WAL if SQLite can read it."""
+    try:
+        connection = apsw.Connection(path)
+        image = connection.serialize("main")
+        connection.close()
+    except apsw.Error:
+        image = b""
+    if not image:
+        with open(path, "rb") as file:  # SQLite cannot open it, so it has no locks on it
+            image = file.read()
+    head = bytearray(image[:100].ljust(100, b"\0"))
+    size = _page_size(image)
+    head[:28] = b"SQLite format 3\0" + size.to_bytes(2, "big") + b"\1\1\0\x40\x20\x20" + bytes(4)
+    head[28:40] = (len(image) // size).to_bytes(4, "big") + bytes(8)
+    head[44:60] = (4).to_bytes(4, "big") + bytes(8) + (1).to_bytes(4, "big")
+    head[92:96] = head[24:28]
+    return bytes(head) + image[100:]
+
+
+def _page_size(image: bytes) -> int:
+    size = int.from_bytes(image[16:18], "big")
+    return size if size in (4096, 8192) else sqlite.PAGE_SIZE
+
+
+def _open_image(image: bytes) -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.deserialize("main", image)
+    connection.pragma("cell_size_check", 1)
+    return connection
+
+
+def _name_one_table(image: bytes, table: str, root: int, sql: str) -> bytes:
+    """Return an image whose first page is replaced: it names one table, at its first page."""
+    size = _page_size(image)
+    fresh = apsw.Connection(":memory:")
+    fresh.execute(sql)
+    if "WITHOUT ROWID" not in sql:  # without keys, whose indexes may be damaged too
+        told = fresh.execute(
+            "SELECT name, type, dflt_value, pk FROM pragma_table_info(?)", (table,)
+        ).fetchall()
+        columns = ", ".join(
+            f"{name} {type} {'PRIMARY KEY' if pk and type == 'INTEGER' and alone else ''} "
+            f"{'' if default is None else f'DEFAULT {default}'}"
+            for alone in (sum(bool(row[3]) for row in told) == 1,)
+            for name, type, default, pk in told
+        )
+        sql = f"CREATE TABLE {table} ({columns})"
+    fresh = apsw.Connection(":memory:")
+    fresh.pragma("page_size", size)
+    fresh.execute(sql)
+    fresh.pragma("writable_schema", 1)
+    fresh.execute("UPDATE sqlite_schema SET rootpage = ?", (root,))
+    page = bytearray(fresh.serialize("main")[:size])
+    page[28:32] = (len(image) // size).to_bytes(4, "big")
+    return bytes(page) + image[size:]
 
 
 def _open(path: str) -> apsw.Connection:
@@ -263,12 +417,15 @@ def _mark_incomplete(into: apsw.Connection) -> None:
     sqlite_health.seal_all(into)
 
 
-def list_columns_of(tables: Sequence[str]) -> dict[str, list[str]]:
-    """Return the columns of tables, which are the same in both engines."""
-    from . import sqlite
-
+def list_columns_of(tables: Sequence[str], type: str = "") -> dict[str, list[str]]:
+    """Return the columns of tables, or those of a type; they are the same in both engines."""
     return sqlite.SqliteDatabase("", "project").read(
         lambda tx: {
-            table: [row[1] for row in tx.run(f"PRAGMA table_info({table})")] for table in tables
+            table: [
+                row[1]
+                for row in tx.run(f"PRAGMA table_info({table})")
+                if not type or (row[2] == type and row[1] != "space")
+            ]
+            for table in tables
         }
     )
