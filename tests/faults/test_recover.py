@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.storage import repair
+from recollect.storage import backup
 from tests.faults.tiers import choose
 
 FLIPS = choose(12, 200, 1000)
@@ -134,7 +134,7 @@ def test_a_memory_changed_by_another_program_is_set_aside_alone(project: Path) -
 def test_recover_takes_an_altered_memory_from_the_backup(project: Path) -> None:
     database = fill(project)
     whole = texts(project)
-    assert repair.rotate_backups(str(database))
+    assert backup.rotate_backups(str(database))
     flip(database, database.read_bytes().find(b"The Fact number 7 is") + 4, 0)
     with recollect.open(project, origin="user") as memory:
         assert {one.text for one in memory.list(limit=1000)} != whole
@@ -149,7 +149,7 @@ def test_recover_takes_an_altered_memory_from_the_backup(project: Path) -> None:
 def test_a_destroyed_file_comes_back_from_the_backup(project: Path) -> None:
     database = fill(project)
     whole = texts(project)
-    repair.rotate_backups(str(database))
+    backup.rotate_backups(str(database))
     database.write_bytes(b"\0" * 4096 + database.read_bytes()[4096:])
     with recollect.open(project, origin="user") as memory:
         assert memory.store.recover().kept
@@ -158,11 +158,11 @@ def test_a_destroyed_file_comes_back_from_the_backup(project: Path) -> None:
 
 def test_backups_rotate(project: Path) -> None:
     database = str(fill(project, 2))
-    assert repair.rotate_backups(database)
-    assert repair.rotate_backups(database) == ""  # one a day
+    assert backup.rotate_backups(database)
+    assert backup.rotate_backups(database) == ""  # one a day
     for _ in range(5):
-        assert repair.rotate_backups(database, interval=-1)
-    assert len(repair.list_backups(database)) == repair.KEPT
+        assert backup.rotate_backups(database, interval=-1)
+    assert len(backup.list_backups(database)) == backup.KEPT
 
 
 @pytest.mark.parametrize("ending", ["-wal", "-shm"])

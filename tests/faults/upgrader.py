@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 
 from recollect.storage import migrate
-from recollect.storage.backup import TABLES
+from recollect.storage.database import TABLES
 from recollect.storage.sqlite import APPLICATION_ID, SqliteDatabase
 
 ROWS = 8

@@ -5,10 +5,10 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..storage import backup
-from ..storage.database import Row, Tx
+from ..storage.database import TABLES, Row, Tx
 
-KEYS = backup.TABLES
+KEYS = TABLES
+"""Every table that is not derived, and its key inside a space."""
 
 LOCAL = ("cursors", "jobs", "spend", "injections", "state", "writes")
 """Tables that make sense on the machine they were written on only."""
@@ -95,7 +95,7 @@ def count_rows(tx: Tx, table: str) -> int:
 
 
 def request_index(tx: Tx, now: int) -> None:
-    """Have the search index made before the next search."""
+    """Request that the search index is rebuilt before the next search."""
     tx.run(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, 'words', 'missing', :now) "
         "ON CONFLICT (space, key) DO UPDATE SET value = 'missing', updated = :now",

@@ -24,11 +24,10 @@ from ..memory import sql as memory_sql
 from ..memory import steps_revisions as memory_steps_revisions
 from ..project import user_directory
 from ..recall import steps_reindex as recall_steps_reindex
-from ..storage import backup
-from ..storage.database import Database, Tx
+from ..storage.database import TABLES, Database, Tx
 from ..text import addresses, messages
 from ..types.records import Memory
-from . import sql_erase, steps_files_io
+from . import files_io, sql_erase
 
 SHORTEST = 6
 """A shorter text is erased in its own record only: it would be found in innocent ones."""
@@ -103,7 +102,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     receipt_id = new_id("receipt")
     needles = erased.needles()
     folders = (os.path.dirname(context.project.database), user_directory(context.environment))
-    files = steps_files_io.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
+    files = files_io.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
     backups = 0
     if yes:
         for space in spaces:
@@ -171,7 +170,7 @@ class _Erasure:
         self.buried: list[str] = []
         self.sessions: dict[str, set[int]] = {}
         self.columns: dict[str, list[str]] = context.load_repair().list_columns_of(
-            tuple(backup.TABLES), "TEXT"
+            tuple(TABLES), "TEXT"
         )
         self.outputs = False
 
@@ -179,7 +178,7 @@ class _Erasure:
         """Return the texts to look for, also as they are written in JSON and in base64."""
         long = [text for text in self.texts if len(text) >= SHORTEST]
         escaped = [json.dumps(text, ensure_ascii=False)[1:-1] for text in long]
-        encoded = [form for text in long for form in steps_files_io.encode_base64(text)]
+        encoded = [form for text in long for form in files_io.encode_base64(text)]
         return sorted(dict.fromkeys((*long, *escaped, *encoded)), key=len, reverse=True)
 
     def digests(self) -> list[str]:
@@ -228,7 +227,7 @@ class _Erasure:
                 self._message(tx, session, row.seq)
         for memory in self.memories:
             self._memory(tx, memory)
-        holds = steps_files_io.hold_text([text for text in self.texts if len(text) >= SHORTEST])
+        holds = files_io.hold_text([text for text in self.texts if len(text) >= SHORTEST])
         for digest in sql_erase.find_attachments(tx, holds) if self.texts else ():
             self._count("attachments")
             for session, seq in sql_erase.find_messages(tx, digest):
@@ -304,7 +303,7 @@ class _Erasure:
         for table in sql_erase.DROPPED:
             self._count(table, sql_erase.drop(tx, table, text))
         for table, columns in self.columns.items():
-            keys = backup.TABLES[table]
+            keys = TABLES[table]
             number, changed = sql_erase.rewrite(tx, table, text, keys, columns)
             self._count(table, number)
             for key in changed if table in sql_erase.REWRITTEN else ():
@@ -336,11 +335,14 @@ def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
     if path:
         repair = context.load_repair()
         space.close()
-        busy = repair.truncate_wal(path)
+        busy = repair.rewrite_store(path)
         removed = repair.remove_backups(path)
         if removed:
             repair.rotate_backups(path, interval=-1)
-        told = "another process is reading the store: its -wal file is emptied when that ends"
+        told = (
+            "another process is using the store, and its file may hold remains: stop that process, "
+            "and run the same command again"
+        )
         return removed, [told] if busy else []
     vacuum = getattr(space, "vacuum", None)
     if vacuum is None:

@@ -1,112 +1,38 @@
-"""Backups that rotate, and what to do when a file is damaged or removed under a running process.
+"""Recover a damaged SQLite file.
 
-`save_all_readable` reads a damaged SQLite file row by row into a new store: a page that cannot be
-read costs the rows in it and no others. The damaged file is kept.
+`save_all_readable` reads it row by row into a new store: a page that cannot be read costs the rows
+in it and no others. The damaged file is kept.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from operator import ne
 from typing import Any, NamedTuple
 
 import apsw
 
-from ..errors import NotFound, StoreError
+from ..errors import NotFound
 from ..text import seals
-from . import migrate, sqlite, sqlite_files, sqlite_health
+from . import migrate, sqlite, sqlite_health
+from .backup import list_backups, list_columns_of, remove_backups, rewrite_store, rotate_backups
+from .database import TABLES
 
-KEPT = 3
-"""Automatic backups of a store."""
+__all__ = [
+    "list_backups",
+    "list_columns_of",
+    "remove_backups",
+    "rewrite_store",
+    "rotate_backups",
+    "save_all_readable",
+]
 
 _FURTHEST = 2**24
 """The last row number to try when the table cannot say its own."""
 
 _MOST_FAILURES = 5_000
 """Reads of a table that may fail before the rest of it is given up: its root is gone."""
-
-INTERVAL = 86_400
-_AUTOMATIC = "auto-"
-
-
-def backup_folder(path: str) -> str:
-    """Return the folder for the backups of a store."""
-    return os.path.join(os.path.dirname(path), "backups")
-
-
-def list_backups(path: str) -> list[str]:
-    """Return the backups that Recollect made of a store by itself, newest first."""
-    folder = backup_folder(path)
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    found = [os.path.join(folder, name) for name in names if name.endswith(".db")]
-    return sorted(found, key=lambda name: (os.path.getmtime(name), name), reverse=True)
-
-
-def make_backup(path: str, source: apsw.Connection, name: str) -> str:
-    """Write a backup of a store into its folder; return the path."""
-    folder = backup_folder(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    target = os.path.join(folder, f"{name}{time.time_ns()}.db")
-    sqlite_files.copy_store(source, path, target)
-    return target
-
-
-def rotate_backups(path: str, interval: float = INTERVAL) -> str:
-    """Make today's backup of a store if there is none, and remove the oldest; return its path."""
-    if not path or not os.path.exists(path):
-        return ""
-    automatic = [one for one in list_backups(path) if os.path.basename(one).startswith(_AUTOMATIC)]
-    if automatic and time.time() - os.path.getmtime(automatic[0]) < interval:
-        return ""
-    source = sqlite_files.open_connection(path)
-    try:
-        made = make_backup(path, source, _AUTOMATIC)
-    finally:
-        source.close()
-    for old in automatic[KEPT - 1 :]:
-        os.unlink(old)
-    return made
-
-
-def truncate_wal(path: str) -> bool:
-    """Write the WAL of a store back and empty it; return whether a reader prevents it."""
-    connection = sqlite_files.open_connection(path)
-    try:
-        row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return bool(row and row[0][0])
-    finally:
-        connection.close()
-
-
-def remove_backups(path: str) -> int:
-    """Remove all copies of a store that Recollect made by itself; return their number."""
-    folder = os.path.join(os.path.dirname(path), "damaged")
-    kept = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
-    found = [*list_backups(path), *kept]
-    for one in found:
-        os.unlink(one)
-    return len(found)
-
-
-def save_lost_wal(connection: apsw.Connection, path: str, outcome: str) -> StoreError:
-    """Copy the store as a connection sees it whose WAL was removed; return the error to raise."""
-    try:
-        saved = f"everything up to now is in {make_backup(path, connection, 'rescued-')}"
-    except (apsw.Error, OSError, StoreError) as error:
-        saved = f"a copy could not be made: {error}"
-    return StoreError(
-        f"the store's -wal or -shm file was removed or replaced while it was in use; {outcome}",
-        where=path,
-        hint=f"{saved}. Stop the other processes of this store, then run: recollect recover",
-    )
-
-
-# ---------------------------------------------------------------- recover
 
 
 class Salvage(NamedTuple):
@@ -134,7 +60,7 @@ def save_all_readable(
             into.execute(script)
         source = _DamagedStore(damaged, backups)
         into.execute("BEGIN")
-        for table in _tables(into):
+        for table in ("spaces", *TABLES):
             columns = _columns(into, table)
             bad = 0
             for row in _rows(source.open_for(table), table, columns):
@@ -324,12 +250,6 @@ def _open(path: str) -> apsw.Connection:
     return connection
 
 
-def _tables(connection: apsw.Connection) -> list[str]:
-    from .backup import TABLES
-
-    return ["spaces", *TABLES]
-
-
 def _columns(connection: apsw.Connection, table: str) -> list[str]:
     rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
     return [str(row[0]) for row in rows]
@@ -409,23 +329,9 @@ def _restore(into: apsw.Connection, table: str, columns: Sequence[str], backup: 
 
 
 def _mark_incomplete(into: apsw.Connection) -> None:
-    """Have the words and vectors made again before the next search."""
+    """Request that words and vectors are rebuilt before the next search."""
     into.execute(
         "INSERT OR REPLACE INTO state (space, key, value, updated) "
         "SELECT id, 'words', 'missing', 0 FROM spaces"
     )
     sqlite_health.seal_all(into)
-
-
-def list_columns_of(tables: Sequence[str], type: str = "") -> dict[str, list[str]]:
-    """Return the columns of tables, or those of a type; they are the same in both engines."""
-    return sqlite.SqliteDatabase("", "project").read(
-        lambda tx: {
-            table: [
-                row[1]
-                for row in tx.run(f"PRAGMA table_info({table})")
-                if not type or (row[2] == type and row[1] != "space")
-            ]
-            for table in tables
-        }
-    )
