@@ -13,7 +13,7 @@ from ..secrets import redaction
 from ..types.overview import ConfigPaths, SettingChanged, SettingValue
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
-from . import settings_file_io
+from . import files_io
 
 
 def get_setting(context: Context, name: str) -> SettingValue:
@@ -65,7 +65,7 @@ def unset_setting(context: Context, name: str, scope: str = "user") -> SettingCh
 
 
 def _write(
-    context: Context, setting: config.Setting, value: settings_file_io.Value | None, scope: str
+    context: Context, setting: config.Setting, value: files_io.Value | None, scope: str
 ) -> SettingChanged:
     if context.origin != "user":
         raise Refused(
@@ -77,8 +77,8 @@ def _write(
         raise InvalidInput(f"unknown scope {scope!r}", where="scope", hint="user or project")
     paths = find_paths(context)
     path = paths.user if scope == "user" else paths.project
-    before = settings_file_io.read_setting(path, setting.name)
-    settings_file_io.write_setting(path, setting.name, value, is_private=scope == "user")
+    before = files_io.read_setting(path, setting.name)
+    files_io.write_setting(path, setting.name, value, is_private=scope == "user")
     if before != value:
         _record(context, setting.name, path, before, value)
     now = _value(context, setting)
@@ -90,8 +90,8 @@ def _record(
     context: Context,
     name: str,
     path: str,
-    before: settings_file_io.Value | None,
-    value: settings_file_io.Value | None,
+    before: files_io.Value | None,
+    value: files_io.Value | None,
 ) -> None:
     """Record how to undo a change: one of the user's own file in the user's space."""
     is_private = path == find_paths(context).user
