@@ -118,10 +118,8 @@ def load_edit(
     own = memory_steps_visible.find_memory_owners(txs, session)
     found: dict[str, Memory] = {}
     for tx in txs:
-        # That nothing applies is found out before anything is loaded.
-        for path in files if memory_steps_visible.any_applies(tx, files, own) else ():
-            for memory in memory_steps_visible.find_for_file(tx, path, MOST_SCOPED, own):
-                found.setdefault(memory.id, memory)
+        for memory in memory_steps_visible.find_for_files(tx, files, MOST_SCOPED, own):
+            found.setdefault(memory.id, memory)
     places = [
         item
         for path in files

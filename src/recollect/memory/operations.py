@@ -368,7 +368,7 @@ def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]
             item
             for own in [steps_visible.find_memory_owners(txs)]
             for tx in txs
-            for item in steps_visible.find_for_file(tx, place, limit, own)
+            for item in steps_visible.find_for_files(tx, (place,), limit, own)
         ]
     )
     return tuple(found[:limit])

@@ -5,6 +5,7 @@ It does not know what makes a memory strong, trusted or true.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
@@ -371,15 +372,33 @@ def load_owners(
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
-    """Return id and scope of every open memory in use that has a scope and that these owners
-    see."""
-    seen, params = visible_to(owners)
-    return tx.run(
-        f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        f"AND scope <> '[]' AND status IN ('active', 'proposed') AND {seen}",
-        params,
+def list_scopes(tx: Tx) -> list[str]:
+    """Return the scopes of open memories as JSON, each once."""
+    rows = tx.run(
+        "SELECT DISTINCT scope FROM memories "
+        f"WHERE space = :space AND valid_to = {FOREVER} AND scope <> '[]'"
     )
+    return [row[0] for row in rows]
+
+
+def list_in_scopes(
+    tx: Tx, scopes: Sequence[str], limit: int, owners: Sequence[str]
+) -> list[Memory]:
+    """Return memories in use that these owners see: at most `limit` of each scope, in the order of
+    the scopes, newest first."""
+    if not scopes:
+        return []
+    seen, params = visible_to(owners)
+    parts = [
+        f"SELECT * FROM ({_SELECT} AND scope = :scope{place} AND scope <> '[]' "
+        f"AND status IN ('active', 'proposed') AND valid_to = {FOREVER} AND {seen} "
+        f"ORDER BY first_seen DESC, id LIMIT :limit) AS scoped{place}"
+        for place in range(len(scopes))
+    ]
+    bound = {f"scope{place}": scope for place, scope in enumerate(scopes)}
+    found = load_all(tx.run(" UNION ALL ".join(parts), {**params, **bound, "limit": limit}))
+    order = {tuple(json.loads(scope)): place for place, scope in enumerate(scopes)}
+    return sorted(found, key=lambda one: (order[one.scope], -one.first_seen, one.id))
 
 
 def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:

@@ -23,6 +23,7 @@ COMPLETED = "completed"
 """The field of a task that says when it was completed."""
 
 _MOST_TASKS = 1_000
+_MOST_SCOPES = 50
 
 
 def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) -> tuple[str, ...]:
@@ -84,25 +85,14 @@ def _key(session: str) -> str:
     return f"task:{session}"
 
 
-def any_applies(tx: Tx, paths: Sequence[str], owners: Sequence[str]) -> bool:
-    """Check whether the scope of any memory that these owners see covers one of the paths."""
-    found = {scope for _, scope in sql.list_scoped(tx, owners)}
-    return any(
-        globs.matches(item, path) for scope in found for item in json.loads(scope) for path in paths
-    )
-
-
-def find_for_file(tx: Tx, path: str, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Return the memories that these owners see and whose scope covers a path, the most
-    specific first."""
-    found = []
-    closeness: dict[str, int] = {}  # many memories share a scope
-    for id, scope in sql.list_scoped(tx, owners):
-        if scope not in closeness:
-            fitting = [item for item in json.loads(scope) if globs.matches(item, path)]
-            closeness[scope] = max(map(globs.specificity, fitting)) if fitting else -1
-        if closeness[scope] >= 0:
-            found.append((closeness[scope], id))
-    chosen = [id for _, id in sorted(found, key=lambda item: (-item[0], item[1]))[:limit]]
-    held = sql.get_many(tx, chosen)
-    return [held[id] for id in chosen]
+def find_for_files(tx: Tx, paths: Sequence[str], limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Return the memories that these owners see and whose scope covers one of the paths, the most
+    specific first, then the newest."""
+    closeness: dict[str, int] = {}
+    for scope in sql.list_scopes(tx):
+        patterns = json.loads(scope)
+        fitting = [one for one in patterns if any(globs.matches(one, path) for path in paths)]
+        if fitting:
+            closeness[scope] = max(map(globs.specificity, fitting))
+    nearest = sorted(closeness, key=lambda scope: (-closeness[scope], scope))[:_MOST_SCOPES]
+    return sql.list_in_scopes(tx, nearest, limit, owners)[:limit]
