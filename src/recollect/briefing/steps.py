@@ -20,7 +20,7 @@ from ..freshness import steps as freshness_steps
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons.findings import KnownCommand
 from ..memory import lifecycle
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
@@ -152,7 +152,7 @@ def load_start(
     skills: list[selection.Skill] = []
     for tx in txs:
         kinds = (*BASELINE_KINDS, *REST)
-        memories += memory_sql.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
+        memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
     lines, left_out, commands = _lines(txs, ask, instructions, now, added.refs)

@@ -14,7 +14,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import globs
 from ..types.records import Memory
-from . import sql
+from . import sql_lists
 
 TASK = "task"
 """The type of the document that holds a task."""
@@ -32,7 +32,7 @@ def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) ->
     task's, which is quick."""
     if not txs:
         return ()
-    found = sql.load_owners(txs[0], session, _key(session), _MOST_TASKS, owned=owned)
+    found = sql_lists.load_owners(txs[0], session, _key(session), _MOST_TASKS, owned=owned)
     if not found:
         return ()
     has_ended = any(what == "session" and status == "ended" for what, _, status in found)
@@ -65,7 +65,7 @@ def is_complete(tx: Tx, slug: str) -> bool:
 
 def running_task(tx: Tx, session: str) -> str:
     """Return the task that a session works on: the chosen one, or else the only one that runs."""
-    found = sql.load_owners(tx, session, _key(session), _MOST_TASKS, owned=False)
+    found = sql_lists.load_owners(tx, session, _key(session), _MOST_TASKS, owned=False)
     return _pick_task(found, session)
 
 
@@ -89,10 +89,10 @@ def find_for_files(tx: Tx, paths: Sequence[str], limit: int, owners: Sequence[st
     """Return the memories that these owners see and whose scope covers one of the paths, the most
     specific first, then the newest."""
     closeness: dict[str, int] = {}
-    for scope in sql.list_scopes(tx):
+    for scope in sql_lists.list_scopes(tx):
         patterns = json.loads(scope)
         fitting = [one for one in patterns if any(globs.matches(one, path) for path in paths)]
         if fitting:
             closeness[scope] = max(map(globs.specificity, fitting))
     nearest = sorted(closeness, key=lambda scope: (-closeness[scope], scope))[:_MOST_SCOPES]
-    return sql.list_in_scopes(tx, nearest, limit, owners)[:limit]
+    return sql_lists.list_in_scopes(tx, nearest, limit, owners)[:limit]

@@ -171,9 +171,9 @@ class SqliteDatabase:
         it still sees."""
         seen = self._local.beside
         if any(seen) and seen != sqlite_files.beside_identity(self.path):
-            from . import backup
+            from . import backup as storage_backup
 
-            error = backup.save_lost_wal(connection, self.path, outcome)
+            error = storage_backup.save_lost_wal(connection, self.path, outcome)
             self.close()
             raise error
 
