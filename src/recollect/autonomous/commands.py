@@ -11,8 +11,7 @@ from collections.abc import Container, Sequence
 from functools import cache
 
 from ..actions import command_words
-from ..briefing import wording
-from ..episodes.session_observations import CHECKS
+from ..briefing import rendering, wording
 from ..fast_typing import NamedTuple
 from ..lessons import findings
 from .quotations import SessionEvidence, group_evidence, sources_of
@@ -26,6 +25,9 @@ out."""
 FEWEST_WORDS = 3
 """A command of fewer words that ran or installed something once is bare: its arguments are
 missing."""
+
+_ALONE = frozenset(("test", "lint", "format", "typecheck", "build"))
+"""What a command is for that is told from the first session on, when it ran without arguments."""
 
 MOST_WORDS = 6
 """A command of more words that worked once is about one time."""
@@ -88,7 +90,7 @@ def statements_of(
     known = findings.known_command(form, finding.body, now, scripts)
     found = []
     for said, folder, runs in _wordings(seen)[:MOST_WORDINGS]:
-        is_whole = known.purpose in CHECKS and said == runs[0].evidence.body.get("wording")
+        is_whole = known.purpose in _ALONE and said == runs[0].evidence.body.get("wording")
         one_will_do = bool(known.script) or is_whole or _names_part(said, folder)
         if known.retired or len(runs) < (1 if one_will_do else CONFIRMED):
             continue
@@ -111,10 +113,18 @@ def statements_of(
                 sources=sources_of(runs),
                 at=finding.at,
                 weight=findings.score(finding.body, now) * len(runs) / finding.sessions,
+                short=_short(told),
                 refs=tuple(dict.fromkeys(map(wording.command_ref, (known.form, form, said)))),
             )
         )
     return found
+
+
+def _short(known: findings.KnownCommand) -> str:
+    """Return a command as it stands behind another one for the same purpose."""
+    folder = f" in {rendering.code(known.folder)}" if known.folder else ""
+    often = "once" if known.sessions_succeeded < 2 else f"in {known.sessions_succeeded}"
+    return f"{rendering.code(known.form)}{folder} {often}"
 
 
 def _wordings(seen: Sequence[SessionEvidence]) -> list[tuple[str, str, list[SessionEvidence]]]:

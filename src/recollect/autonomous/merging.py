@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, wording
+from ..fast_typing import NamedTuple
 from ..lessons import findings
 from ..text import display, terms
 from ..types.records import Json
@@ -44,9 +45,9 @@ MOST_OF = {CLAIMS: 40, HISTORY: 60}
 TOGETHER = 4
 """So many sessions must have changed two files together that have different names."""
 
-SAME = 0.5
+SAME, SAME_PULL = 0.5, 0.4
 """Share of the words of two commits from which on the later one is a new attempt of the earlier, if
-they changed a file in common."""
+they changed a file in common; and of a commit and the pull request that is about it."""
 
 RECURRING = 3
 """An error without a confirmed remedy is worth a line when so many sessions met it."""
@@ -105,22 +106,38 @@ def merge(
 def _newest_attempts(
     found: Sequence[PageStatement], groups: Mapping[tuple[str, str], Sequence[SessionEvidence]]
 ) -> list[PageStatement]:
-    """Leave out the commits that a later one made anew, and pull requests of told commits."""
+    """Leave out commits that a later one made anew, plans whose files a later one changed, and pull
+    requests of told commits."""
     told = {one.key for one in found}
     made = [
-        (kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), f"{kind}:{key}")
+        _Made(kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), key)
         for (kind, key), [(_, one), *_] in groups.items()
-        if kind in ("commit", "pull") and f"{kind}:{key}" in told
+        if kind in ("commit", "pull", "task") and f"{kind}:{key}" in told
     ]
     dropped = {
-        key
-        for kind, at, words, files, key in made
-        for other, later, others, changed, _ in made
-        if other == "commit"
-        and (kind == "pull" or (later > at and files & changed))
-        and len(words & others) >= SAME * len(words | others)
+        f"{one.kind}:{one.key}" for one in made if any(_replaces(other, one) for other in made)
     }
     return [one for one in found if one.key not in dropped]
+
+
+class _Made(NamedTuple):
+    """What was made: a commit, a pull request or a task, with its words and files."""
+
+    kind: str
+    at: int
+    words: set[str]
+    files: set[str]
+    key: str
+
+
+def _replaces(new: _Made, old: _Made) -> bool:
+    shared = old.files & new.files
+    if old.kind == "task":
+        return new.kind == "task" and new.at > old.at and 2 * len(shared) >= len(old.files)
+    if new.kind != "commit" or not (old.kind == "pull" or (new.at > old.at and shared)):
+        return False
+    enough = SAME_PULL if old.kind == "pull" else SAME
+    return len(old.words & new.words) >= enough * len(old.words | new.words)
 
 
 def _replacement(body: Mapping[str, Json]) -> str:
