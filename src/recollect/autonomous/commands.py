@@ -99,6 +99,7 @@ def statements_of(
         told = known._replace(
             form=said,
             folder=folder,
+            below="",
             sessions_succeeded=len(runs),
             last_success=max(one.evidence.at for one in runs),
             replaces=tuple(sorted(replaces)),

@@ -16,7 +16,7 @@ from ..text import display
 from ..text.addresses import slugify
 from ..text.messages import text_digest
 from ..types.records import Json
-from .statements import CLAIMS, COMMANDS, DECISIONS, ERRORS, HISTORY, RULES, SECTIONS, PageStatement
+from .statements import CLAIMS, COMMANDS, DECISIONS, HISTORY, RULES, SECTIONS, PageStatement
 
 HEAD = (
     "# Memory\n\n"
@@ -29,7 +29,8 @@ HAND = "hand:"
 MOST_IN_SUMMARY = {COMMANDS: 8, HISTORY: 3, CLAIMS: 3}
 """So many statements of a section are in the summary: the best commands, the newest of others."""
 
-_SUMMARY = (RULES, COMMANDS, ERRORS, DECISIONS, CLAIMS, HISTORY)
+_SUMMARY = (RULES, COMMANDS, DECISIONS, CLAIMS, HISTORY)
+"""The sections of the summary. Errors are told when they come up again, places before an edit."""
 
 
 class HandLine(NamedTuple):
