@@ -126,16 +126,20 @@ def _shows(attempt: CallAttempt) -> bool:
 
 
 def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
-    """Yield the last call that failed so, and the one that passed afterwards."""
+    """Yield the last call that failed so, the one that passed afterwards, and the last edit of the
+    file that resolved it."""
     line = str(one.body["line"])
     broken = [a for a in tried if a.state == "failed" and a.script and line in signatures(a.output)]
     if not broken:
         return
     yield _span(broken[-1])
-    for attempt in tried:
-        if attempt.asked > broken[-1].asked and attempt.at == one.at and attempt.state == "ok":
-            yield _span(attempt)
-            return
+    after = [attempt for attempt in tried if attempt.asked > broken[-1].asked]
+    passed = [attempt for attempt in after if attempt.at == one.at and attempt.state == "ok"][:1]
+    yield from map(_span, passed)
+    files = one.body["remedy"]["files"]
+    edits = [a for a in after if passed and a.asked < passed[0].asked and a.state == "ok"]
+    told = [a for a in edits if any(below(name, cwd) in files for name in a.writes)]
+    yield from map(_span, told[-1:])
 
 
 def _place(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:

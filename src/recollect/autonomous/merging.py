@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, wording
+from ..episodes import session_errors
 from ..fast_typing import NamedTuple
 from ..lessons import findings
 from ..text import display, terms
@@ -161,11 +162,12 @@ def _errors(
     if command_words.suggests_danger(" ".join(known.remedy.gained)):
         return []
     date = display.format_time(finding.at)[:10]
-    told, sources = f"in {finding.sessions} sessions, last on {date}", sources_of(seen)
+    told, sources = f" in {finding.sessions} sessions, last on {date}", sources_of(seen)
     if known.confirmed:
         resolved = wording.resolution_line(known).line
-        told += f"; {resolved[0].lower()}{resolved[1:]}"
-        sources = sources_of(_with_remedy(seen, known.remedy._asdict()))
+        often = told if finding.sessions > known.sessions else ""
+        told = f"{often}; {resolved[0].lower()}{resolved[1:]}"
+        sources = sources_of(_with_remedy(seen, known.remedy), each=3)
     elif finding.sessions < RECURRING or _is_timeout(line):
         return []
     elif all(one.evidence.body["remedy"]["files"] for one in seen):
@@ -175,7 +177,7 @@ def _errors(
             key=f"error:{line}",
             section=ERRORS,
             line=f"- {rendering.code(known.command)} failed with "
-            f"{rendering.code(known.signature)} {told}",
+            f"{rendering.code(known.signature)}{told}",
             label="system",
             sources=sources,
             at=finding.at,
@@ -190,17 +192,21 @@ def _is_timeout(line: str) -> bool:
 
 
 def _with_remedy(
-    seen: Sequence[SessionEvidence], remedy: Mapping[str, Json]
+    seen: Sequence[SessionEvidence], remedy: session_errors.Remedy
 ) -> list[SessionEvidence]:
-    """Return the sessions that resolved it so, or edited one of the same files."""
-    files = set(remedy["files"])
+    """Return the sessions that resolved it so, at least in part."""
+    words = {*remedy.gained, *remedy.lost, *remedy.files, *remedy.added}
+    commands = {remedy.step_before, remedy.other_form} - {""}
 
     def same(one: SessionEvidence) -> bool:
         given = one.evidence.body["remedy"]
-        told = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-        return told == dict(remedy) or not files.isdisjoint(given["files"])
+        told = {word for key in _REMEDY_WORDS for word in given.get(key, ())}
+        return bool(words & told) or bool(commands & {given["step_before"], given["other_form"]})
 
     return [one for one in seen if same(one)]
+
+
+_REMEDY_WORDS = ("gained", "lost", "files", "added", "also")
 
 
 def _places(
