@@ -61,7 +61,9 @@ def workflows(extractions: Sequence[Extraction]) -> list[Workflow]:
             body = seen[0].evidence.body
             steps = tuple(wordings.get(step, step) for step in body["steps"])
             last = seen[0].evidence.at
-            sources = sources_of(seen)
+            # Of the newest session each step, of the others the commit.
+            steps_of = sources_of(seen[:1], each=len(body["steps"]) + 1)
+            sources = tuple(dict.fromkeys((*steps_of, *sources_of(seen[1:], each=1))))
             found.append(Workflow(steps, tuple(body["purposes"]), len(seen), last, sources))
     return sorted(found, key=lambda one: (-one.sessions, -one.last))
 

@@ -21,7 +21,9 @@ from ..types.records import Json, Stored
 from . import commits
 from .statements import Evidence, Span
 
-MOST_SPANS = 4
+MOST_SPANS = 7
+"""Messages of one piece of evidence: a commit and the six commands that may lead up to it."""
+
 DIALOGUES = frozenset(("AskUserQuestion",))
 """Tools with which an agent asks its user, by their exact names: a server that calls its own tool
 alike cannot put words into the user's mouth."""

@@ -26,7 +26,7 @@ from .statements import (
     conversation_of,
 )
 
-MOST_SOURCES = 6
+MOST_SOURCES = 7
 FEWEST_WORDS = 4
 """A goal with fewer content words tells nothing to a reader who was not there."""
 
