@@ -223,7 +223,7 @@ MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        (GOOD._replace(sources=("e-1", "e-99")), "derived from e-99, which is no episode"),
+        (GOOD._replace(sources=("e-1", "e-99")), "derived from e-99, which is not an episode"),
         (GOOD._replace(sources=()), "no source"),
         (GOOD._replace(sources=("e-1",)), "a pattern needs 2 episodes"),
         (GOOD._replace(confidence=0.5), "not enough for a pattern"),

@@ -113,7 +113,7 @@ def import_lines(
     """Check the lines of an export and write its rows; return how many were read and were new."""
     header = _parse(next(lines, ""), 1)
     if header.get("recollect") != FORM:
-        raise InvalidInput("this is no export of Recollect", where="line 1")
+        raise InvalidInput("this file is not an export of Recollect", where="line 1")
     given = header.get("tables", {})
     batch: dict[str, list[Row]] = {}
     rows = new = total = 0
@@ -140,9 +140,9 @@ def _parse(line: str, number: int) -> dict[str, Json]:
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise InvalidInput(f"no JSON: {error}", where=f"line {number}") from error
+        raise InvalidInput(f"not JSON: {error}", where=f"line {number}") from error
     if not isinstance(value, dict):
-        raise InvalidInput("no JSON object", where=f"line {number}")
+        raise InvalidInput("not a JSON object", where=f"line {number}")
     return value
 
 
@@ -151,7 +151,7 @@ def _is_clean_attachment(held: Mapping[str, Json], number: int) -> bool:
     try:
         data = b64decode(str(held.get("data", "")), validate=True)
     except ValueError as error:
-        raise InvalidInput(f"no base64: {error}", where=f"line {number}") from error
+        raise InvalidInput(f"not base64: {error}", where=f"line {number}") from error
     if sha256(data).hexdigest() != held.get("sha256"):
         raise InvalidInput("an attachment was changed", where=f"line {number}")
     return attachments.redact_bytes(data)[0] == data
