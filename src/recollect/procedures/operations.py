@@ -22,10 +22,10 @@ _LARGEST_SKILL = 1_000_000
 class ProcedureParts(TypedDict, total=False):
     """The parts of a procedure besides its name and description.
 
-    prerequisites: what must be there first (repeat for several)
-    steps: what to do, in order (repeat for several)
-    errors: what goes wrong and what to do, as "Schema mismatch: regenerate" (repeat for several)
-    exit_criteria: when it is done (repeat for several)
+    prerequisites: a prerequisite (repeat for several)
+    steps: a step (repeat for several, in order)
+    errors: an error and its fix, as "Schema mismatch: regenerate" (repeat for several)
+    exit_criteria: a condition that must hold at the end (repeat for several)
     """
 
     prerequisites: Sequence[str]

@@ -199,7 +199,7 @@ def get_procedure(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
         raise NotFound(
             "there is no such procedure",
             where=name,
-            hint="`recollect procedure list` shows what there is",
+            hint="`recollect procedure list` lists them",
         )
     return row
 

@@ -130,7 +130,7 @@ def slugify(title: str) -> str:
     if len(slug) > LONGEST_SLUG:
         slug = slug.rpartition("-")[0] or slug[:LONGEST_SLUG]
     if not slug:
-        raise _refusal("a title needs letters or digits to be named by", title)
+        raise _refusal("the title has no letters or digits to make a name from", title)
     return slug
 
 
