@@ -220,7 +220,7 @@ def _die_at(statement: int) -> None:
 
 def test_a_store_does_what_a_dictionary_does(tmp_path: Path, environment: dict[str, str]) -> None:
     machine = type("ModelHere", (Model,), {"environment": environment, "root": tmp_path})
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=EXAMPLES,

@@ -65,7 +65,7 @@ FIELDS: dict[str, Write] = {
     "memory example": lambda mem, s: mem.learn("linters need a key", examples=[f"src/{s}.py"]),
     "memory scope": lambda mem, s: mem.learn("docs need a key", scope=[f"src/{s}/**"]),
     "memory detail": lambda mem, s: mem.learn("caches need a key", detail={"note": f"is {s}"}),
-    "memory citation": lambda mem, s: mem.learn("logs need a key", citations=[{"path": f"{s}.py"}]),
+    "memory citation": lambda mem, s: mem.learn("logs need a key", citations=[f"{s}.py:3"]),
     "memory evidence": lambda mem, s: mem.learn("hosts need a key", evidence=[f"note {s}"]),
     "memory owner": lambda mem, s: mem.learn("runs need a key", layer="task", owner=f"t-{s}"),
     "memory key": lambda mem, s: mem.learn("queues need a key", key=f"k {s}"),
@@ -123,7 +123,7 @@ def _any(mem: recollect.Recollect) -> str:
 
 
 def _task(mem: recollect.Recollect) -> str:
-    return mem.tasks.start(f"Task {len(mem.tasks.list())}", phases=["design"]).task["slug"]
+    return str(mem.tasks.start(f"Task {len(mem.tasks.list())}", phases=["design"]).task["slug"])
 
 
 def test_there_are_49_fields_and_12_kinds() -> None:
