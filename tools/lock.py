@@ -17,7 +17,6 @@ import sys
 import urllib.request
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / "requirements-dev.lock"
@@ -55,13 +54,18 @@ def hashes(name: str, version: str) -> list[str]:
         f"{INDEX}/{name}/", headers={"Accept": "application/vnd.pypi.simple.v1+json"}
     )
     with urllib.request.urlopen(request) as answer:
-        page: dict[str, Any] = json.load(answer)
-    wheel, source = f"{name.replace('-', '_')}-{version}-", f"-{version}.tar.gz"
+        page = answer.read().decode()
+    files: list[tuple[str, str]] = (
+        [(one["filename"], one["hashes"]["sha256"]) for one in json.loads(page)["files"]]
+        if page.startswith("{")
+        else re.findall(r"/([^/\"#]+)#sha256=([0-9a-f]{64})", page)  # an older registry
+    )
+    wheel, source = normalise(f"{name}-{version}-"), f"-{version}.tar.gz"
     chosen = [
-        file["hashes"]["sha256"]
-        for file in page["files"]
-        if normalise(file["filename"]).startswith(normalise(wheel))
-        or (file["filename"].endswith(source) and normalise(file["filename"]).startswith(name))
+        digest
+        for file, digest in files
+        if normalise(file).startswith(wheel)
+        or (file.endswith(source) and normalise(file).startswith(name))
     ]
     if not chosen:
         raise SystemExit(f"{name} {version}: the registry names no file of it")

@@ -11,28 +11,36 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import sys
+import tomllib
 from importlib.metadata import PackageNotFoundError, distribution, requires
 from uuid import NAMESPACE_URL, uuid5
 
-from lock import LOCK, OWN, normalise, read
+from lock import LOCK, OWN, ROOT, normalise, read
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+VERSION = runpy.run_path(str(ROOT / "src" / "recollect" / "version.py"))["__version__"]
 EXTRAS = ("anthropic", "claude-agent-sdk", "http", "langgraph", "openai-agents", "postgres")
 
 
-def needed(name: str, extras: tuple[str, ...] = ()) -> set[str]:
-    """Return the packages that a package asks for, here and with some of its extras."""
+def own(extras: tuple[str, ...] = ()) -> set[str]:
+    """Return the packages that this one asks for, with some of its extras."""
+    more = [one for extra in extras for one in PROJECT["optional-dependencies"][extra]]
+    return {_name(one) for one in (*PROJECT["dependencies"], *more)}
+
+
+def needed(name: str) -> set[str]:
+    """Return the packages that an installed package asks for."""
     try:
-        asked = requires(name) or []
+        return {_name(one) for one in requires(name) or () if "extra ==" not in one}
     except PackageNotFoundError:
         return set()
-    found = set()
-    for one in asked:
-        extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)['\"]", one)
-        if extra is None or extra[1] in extras:
-            named = re.match(r"[\w.-]+", one)
-            found.add(normalise(named[0] if named else ""))
-    return found
+
+
+def _name(requirement: str) -> str:
+    found = re.match(r"[\w.-]+", requirement)
+    return normalise(found[0] if found else "")
 
 
 def closure(start: set[str]) -> set[str]:
@@ -66,9 +74,8 @@ def licence(name: str) -> list[dict[str, object]]:
 def build() -> dict[str, object]:
     """Return the bill of materials."""
     locked = read()
-    required = closure(needed(OWN))
-    optional = closure(needed(OWN, EXTRAS))
-    own = distribution(OWN)
+    required = closure(own())
+    optional = closure(own(EXTRAS))
     parts = []
     for name, version in locked.items():
         scope = "required" if name in required else "optional" if name in optional else "excluded"
@@ -84,9 +91,9 @@ def build() -> dict[str, object]:
                 "licenses": licence(name),
             }
         )
-    root = f"pkg:pypi/{OWN}@{own.version}"
+    root = f"pkg:pypi/{OWN}@{VERSION}"
     known = {name: f"pkg:pypi/{name}@{version}" for name, version in locked.items()}
-    edges = {root: needed(OWN, EXTRAS), **{known[name]: needed(name) for name in known}}
+    edges = {root: own(EXTRAS), **{known[name]: needed(name) for name in known}}
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -97,7 +104,7 @@ def build() -> dict[str, object]:
                 "type": "library",
                 "bom-ref": root,
                 "name": OWN,
-                "version": own.version,
+                "version": VERSION,
                 "purl": root,
                 "licenses": [{"license": {"id": "MIT"}}],
             }

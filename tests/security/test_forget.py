@@ -161,7 +161,7 @@ def test_a_forgotten_session_leaves_nothing_that_was_made_of_it(
         assert mem.verify(archive=True)
 
 
-SENTINELS = choose(int(__import__("os").environ.get("SENT","3")), 100)
+SENTINELS = choose(3, 100)
 
 
 def test_many_texts_in_all_forms_are_forgotten(

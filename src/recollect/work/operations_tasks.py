@@ -9,6 +9,7 @@ from ..context import Context, new_id
 from ..errors import InvalidInput
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_schedule as lessons_steps_schedule
+from ..storage.database import Tx
 from ..types.records import Json
 from . import ledgers, steps, steps_tasks
 
@@ -42,9 +43,14 @@ def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> step
     Example: recollect task start "Feature X" --phase design --phase build
     """
     now = context.clock()
-    return context.project_space.write(
-        lambda tx: steps_tasks.start_task(tx, title, phases, context.origin, now)
-    )
+
+    def start(tx: Tx) -> steps_tasks.ShownTask:
+        shown = steps_tasks.start_task(tx, title, phases, context.origin, now)
+        gate = _gate("task start", phases=list(phases))
+        steps_tasks.log_gate(tx, str(shown.task["slug"]), gate, context.origin, now)
+        return shown
+
+    return context.project_space.write(start)
 
 
 def show_task(context: Context, slug: str) -> steps_tasks.ShownTask:
@@ -76,15 +82,25 @@ def enter_phase(
         raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
     now = context.clock()
     if report:
-        return context.project_space.write(
-            lambda tx: steps_tasks.finish_phase(tx, slug, name, report, context.origin, now)
-        )
+        gate = _gate("phase end", phase=name)
+
+        def finish(tx: Tx) -> steps_tasks.ShownTask:
+            shown = steps_tasks.finish_phase(tx, slug, name, report, context.origin, now)
+            steps_tasks.log_gate(tx, slug, gate, context.origin, now)
+            return shown
+
+        from . import operations
+
+        done = context.project_space.write(finish)
+        operations.prune_notes(context, done.task, name)
+        return done
     return _change_task(
         context,
         slug,
         lambda task: (
             tasks.block_phase(task, name, blocked) if blocked else tasks.enter_phase(task, name)
         ),
+        _gate("phase blocked" if blocked else "phase start", phase=name, reason=blocked),
     )
 
 
@@ -102,7 +118,29 @@ def record_decision(
     from . import tasks
 
     now = context.clock()
-    return _change_task(context, slug, lambda task: tasks.add_decision(task, text, reason, now))
+    gate = _gate("decision", text=text, reason=reason)
+    return _change_task(
+        context, slug, lambda task: tasks.add_decision(task, text, reason, now), gate
+    )
+
+
+def add_deliverable(context: Context, slug: str, name: str, text: str) -> steps_tasks.ShownTask:
+    """Keep a design, diagram or other result of a task as one of its pages.
+
+    slug: the task
+    name: its name; the page is memory://task/SLUG/deliverables/NAME.md
+    text: the content; - reads standard input
+
+    Example: recollect task deliver feature-x schema "One table, two indexes"
+    """
+    now, gate = context.clock(), _gate("deliverable", name=name)
+
+    def deliver(tx: Tx) -> steps_tasks.ShownTask:
+        shown = steps_tasks.write_deliverable(tx, slug, name, text, context.origin, now)
+        steps_tasks.log_gate(tx, slug, gate, context.origin, now)
+        return shown
+
+    return context.project_space.write(deliver)
 
 
 def verify_task_items(
@@ -116,20 +154,27 @@ def verify_task_items(
 
     Example: recollect task verify feature-x --item "login works"
     """
-    return _change_task(context, slug, steps_tasks.verify_change(revise, items, context.clock()))
+    change = steps_tasks.verify_change(revise, items, context.clock())
+    gate = _gate("plan revised" if revise else "items verified", items=list(items), reason=revise)
+    return _change_task(context, slug, change, gate)
 
 
-def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
+def complete_task(context: Context, slug: str, review: str = "") -> steps_tasks.ShownTask:
     """Complete a task: write its report, and learn episodes and lessons from the work.
 
     slug: the task
+    review: what a final review found, kept as memory://task/SLUG/final_review.md
 
     Example: recollect task complete feature-x
     """
-    now = context.clock()
-    shown = context.project_space.write(
-        lambda tx: steps_tasks.complete_task(tx, slug, context.origin, now)
-    )
+    now, gate = context.clock(), _gate("task complete", reviewed=bool(review))
+
+    def complete(tx: Tx) -> steps_tasks.ShownTask:
+        done = steps_tasks.complete_task(tx, slug, context.origin, now, review)
+        steps_tasks.log_gate(tx, slug, gate, context.origin, now)
+        return done
+
+    shown = context.project_space.write(complete)
     settled = lessons_operations.learn_from_finished_work(context, task_done=True)
     return shown._replace(lessons=lessons_steps_schedule.told(settled))
 
@@ -157,12 +202,20 @@ def task_log(context: Context, slug: str, limit: int = 1000) -> str:
 
 
 def _change_task(
-    context: Context, slug: str, step: steps_tasks.TaskChange
+    context: Context, slug: str, step: steps_tasks.TaskChange, gate: steps_tasks.Gate
 ) -> steps_tasks.ShownTask:
     now = context.clock()
-    return context.project_space.write(
-        lambda tx: steps_tasks.change_task(tx, slug, step, context.origin, now)
-    )
+
+    def change(tx: Tx) -> steps_tasks.ShownTask:
+        shown = steps_tasks.change_task(tx, slug, step, context.origin, now)
+        steps_tasks.log_gate(tx, slug, gate, context.origin, now)
+        return shown
+
+    return context.project_space.write(change)
+
+
+def _gate(type: str, **payload: Json) -> steps_tasks.Gate:
+    return steps_tasks.Gate(new_id("ev"), type, {key: one for key, one in payload.items() if one})
 
 
 def write_ledger(
