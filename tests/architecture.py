@@ -32,7 +32,7 @@ LEVELS = (
     ("agents",),
     ("maintenance",),
     ("interchange",),
-    ("validation", "operation_rows"),
+    ("validation",),
     ("operation_table",),
     ("client",),
     ("opening",),
@@ -59,7 +59,7 @@ MAY_CALL = {
 BASE = {"context", "config", "project", "storage.database"}
 """What operations stand on: the context and the seam to the engines."""
 
-EDGES = {"storage", "interfaces", "frameworks", "opening", "client", "operation_rows", "operation_table",
+EDGES = {"storage", "interfaces", "frameworks", "opening", "client", "operation_table",
          "validation", "__init__", "__main__"}  # fmt: skip
 """What talks to the outside and is of no other kind: connections, commands, servers."""
 
@@ -78,16 +78,26 @@ def violations(root: Path) -> list[str]:
     """Return every breach of the rules below the package's root."""
     found: list[str] = []
     folders: Counter[str] = Counter()
+    classes: dict[str, list[str]] = {}
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8")
         if path.name != "__init__.py":
             folders[path.parent.relative_to(root).as_posix()] += 1
-        found += [f"{name}: {problem}" for problem in _problems(name, text, ast.parse(text))]
+        tree = ast.parse(text)
+        found += [f"{name}: {problem}" for problem in _problems(name, text, tree)]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                classes.setdefault(node.name, []).append(name)
     found += [
         f"{folder}: {count} modules, more than {MOST_MODULES}"
         for folder, count in folders.items()
         if count > MOST_MODULES
+    ]
+    found += [
+        f"class {name} is defined in {' and '.join(places)}"
+        for name, places in classes.items()
+        if len(places) > 1
     ]
     return found
 

@@ -50,6 +50,7 @@ def test_the_package_keeps_its_rules() -> None:
             "catches Exception and does not raise",
         ),
         ("memory/steps.py", "\ntry:\n    pass\nexcept:\n    pass\n", "catches everything"),
+        ("recall/ranking.py", "\nclass Tx: ...\n", "class Tx is defined in"),
         ("memory/lifecycle.py", "\nX = 1" * 400, "lines of code, more than 300"),
         ("memory/lifecycle.py", "\ndef f() -> None:\n" + "    print()\n" * 70, "f has 71 lines"),
         (

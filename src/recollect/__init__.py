@@ -98,9 +98,9 @@ if TYPE_CHECKING:
     from .procedures.steps import ShownProcedure as ShownProcedure
     from .recall.operations import RecallFilters as RecallFilters
     from .recall.steps_evaluation import Evaluation as Evaluation
-    from .recall.steps_links import Linked as Linked
+    from .recall.steps_records import Linked as Linked
+    from .recall.steps_records import ShownRecord as ShownRecord
     from .recall.steps_session_search import SessionMatch as SessionMatch
-    from .recall.steps_show import ShownRecord as ShownRecord
     from .storage.database import ServerMember as ServerMember
     from .types.agents import Imported as Imported
     from .types.agents import ImportedTranscript as ImportedTranscript
@@ -272,9 +272,8 @@ _TYPES = {
     "procedures.steps": "ExportedSkill ShownProcedure",
     "recall.operations": "RecallFilters",
     "recall.steps_evaluation": "Evaluation",
-    "recall.steps_links": "Linked",
     "recall.steps_session_search": "SessionMatch",
-    "recall.steps_show": "ShownRecord",
+    "recall.steps_records": "Linked ShownRecord",
     "storage.database": "ServerMember",
     "types.agents": "Imported ImportedTranscript Initialised SettingsChange WrittenPlugin",
     "types.overview": (

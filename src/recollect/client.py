@@ -38,17 +38,17 @@ class Recollect:
 
     @property
     def project(self) -> Project:
-        """The project of this memory."""
+        """Return the project of this memory."""
         return self.context.project
 
     @property
     def settings(self) -> Settings:
-        """The effective settings."""
+        """Return the effective settings."""
         return self.context.settings
 
     @property
     def counter(self) -> Callable[[str], int] | None:
-        """An exact tokenizer for prompts, in place of the estimate."""
+        """Return the exact tokenizer for prompts; None for the estimate."""
         return self.context.counter
 
     @counter.setter
@@ -57,7 +57,7 @@ class Recollect:
 
     @property
     def progress(self) -> Callable[[Any], object] | None:
-        """A function that is called with the progress of long work."""
+        """Return the function that is called with the progress of long work."""
         return self.context.progress
 
     @progress.setter

@@ -11,7 +11,7 @@ import pytest
 
 import recollect
 from recollect.agents.operations import catch_up
-from recollect.autonomous import operations
+from recollect.autonomous import operations as autonomous_operations
 from recollect.errors import ConfigError, Refused
 from recollect.types.records import Message
 from tests.autonomous.conversations import RULE, call, later, switch, worked
@@ -116,22 +116,22 @@ def test_sixty_four_sessions_are_processed_in_one_start(
             mem.record(f"s-{number:02}", Message("user", f"What does module {number} do?"))
         later(clock)
         switch(mem, memories_enabled=True)
-        assert operations.start(mem.context).extracted == 64
-        assert operations.start(mem.context).extracted == 2
-        assert operations.start(mem.context).extracted == 0
+        assert autonomous_operations.start(mem.context).extracted == 64
+        assert autonomous_operations.start(mem.context).extracted == 2
+        assert autonomous_operations.start(mem.context).extracted == 0
 
 
 def test_it_is_off_until_one_line_switches_it_on(
     three: Mem, environment: dict[str, str], clock: Clock
 ) -> None:
-    assert operations.start(three.context) == operations.Rebuilt()
+    assert autonomous_operations.start(three.context) == autonomous_operations.Rebuilt()
     assert not (folder(three) / "MEMORY.md").exists()
     home = Path(environment["RECOLLECT_HOME"])
     (home / "config.toml").write_text("memories.enabled = true\n")
     with recollect.open(
         three.project.root, clock=clock, environment=environment, origin="user"
     ) as on:
-        assert operations.start(on.context).extracted == 3
+        assert autonomous_operations.start(on.context).extracted == 3
         assert on.autonomous.diagnose().enabled
 
 
@@ -148,7 +148,7 @@ def test_nothing_is_written_in_incognito_mode(project: Path, clock: Clock) -> No
         worked(mem, "s-1")
         later(clock)
         switch(mem, memories_enabled=True)
-        assert operations.start(mem.context) == operations.Rebuilt()
+        assert autonomous_operations.start(mem.context) == autonomous_operations.Rebuilt()
         with pytest.raises(Refused):
             mem.autonomous.rebuild()
     assert not (project / ".recollect").exists()
@@ -183,9 +183,9 @@ def test_enqueue_waits_for_the_next_start(three: Mem) -> None:
     three.autonomous.enqueue()
     assert memory_md(three) == before
     switch(three, memories_enabled=True)
-    operations.start(three.context)
+    autonomous_operations.start(three.context)
     assert "release bot" in memory_md(three)
-    assert operations.start(three.context).notes == ("nothing is due",)
+    assert autonomous_operations.start(three.context).notes == ("nothing is due",)
 
 
 # ---------------------------------------------------------------- a person's edits
@@ -419,7 +419,7 @@ def test_a_worker_stops_when_its_parent_is_gone(three: Mem) -> None:
     assert watch.should_stop()
     assert not Watch(parent.pid).should_stop(), "a parent that was gone before is not waited for"
     switch(three, memories_enabled=True)
-    assert operations.start(three.context, parent.pid).extracted == 3
+    assert autonomous_operations.start(three.context, parent.pid).extracted == 3
 
 
 def test_what_only_a_tool_printed_is_not_told_as_a_commit(mem: Mem, clock: Clock) -> None:

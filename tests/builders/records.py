@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect import Recollect
 from recollect.episodes.records import Action, Episode, ErrorSeen, build
-from recollect.lessons.plan_steps import Learn, LessonPlan, Step
+from recollect.lessons.plan_rules import Learn, LessonPlan, Step
 from recollect.text.messages import NumberedMessage
 from recollect.types.records import FOREVER, KINDS, Memory, Message, ToolCall
 

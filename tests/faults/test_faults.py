@@ -224,7 +224,7 @@ def test_a_foreign_or_broken_file_is_refused_and_not_touched(
     assert str(folder / "memory.db") in str(caught.value)
     assert caught.value.hint
     with recollect.open(project) as memory, pytest.raises(error):
-        memory.context.project_space.note(lambda tx: None)
+        memory.context.project_space.try_write(lambda tx: None)
     assert snapshot(folder)["memory.db"] == content
 
 
@@ -239,10 +239,10 @@ def test_after_a_note_that_may_be_lost_the_next_write_lasts(tmp_path: Path) -> N
     def fail(tx: Tx) -> None:
         raise ValueError("in the midst of it")
 
-    assert database.note(look)
+    assert database.try_write(look)
     database.write(look)
     with pytest.raises(ValueError, match="midst"):
-        database.note(fail)
+        database.try_write(fail)
     database.write(look)
     database.close()
     assert seen == [1, 2, 2]

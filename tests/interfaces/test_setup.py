@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.agents import hook_log_io, registry
+from recollect.agents import hook_files_io, registry
 from recollect.agents.settings import plan_io
 from recollect.types import agents
 
@@ -132,8 +132,8 @@ def test_doctor_claims_no_plugin_when_the_hooks_were_removed(
 ) -> None:
     with opened() as memory:
         memory.agents.init(agent=["claude-code"], yes=True)
-        firing = hook_log_io.HookRun("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
-        hook_log_io.append_run(str(project), variables, firing)
+        firing = hook_files_io.HookRun("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
+        hook_files_io.append_run(str(project), variables, firing)
         told = {check.name: check.detail for check in memory.store.doctor().checks}
         assert "connected, last used 2026-01-01" in told["agent claude-code"]
         memory.agents.init(agent=["claude-code"], remove=True, yes=True)
@@ -321,9 +321,9 @@ def test_doctor_says_when_hooks_run_out_of_time(
     with opened() as memory:
         memory.agents.init(agent=["cursor"], yes=True)
         for number in range(40):
-            outcome = hook_log_io.TOO_LATE if number < late else "ok"
-            run = hook_log_io.HookRun(f"2026-01-01T10:{number}", "cursor", "stop", 3000, outcome)
-            hook_log_io.append_run(str(project), variables, run)
+            outcome = hook_files_io.TOO_LATE if number < late else "ok"
+            run = hook_files_io.HookRun(f"2026-01-01T10:{number}", "cursor", "stop", 3000, outcome)
+            hook_files_io.append_run(str(project), variables, run)
         told = {check.name: check for check in memory.store.doctor().checks}["agent cursor"]
     assert f"{late} of the last 40 hooks ran out of time" in told.detail
     assert told.ok == ok

@@ -405,7 +405,7 @@ class Failing:
         self._tx = tx
         self._left = left
         self.space, self.for_update, self.skip_locked = tx.space, tx.for_update, tx.skip_locked
-        self.listed = tx.listed
+        self.texts_in_json = tx.texts_in_json
 
     def _count(self) -> None:
         self._left -= 1
@@ -432,9 +432,9 @@ class Failing:
         self._count()
         self._tx.add_entries(records)
 
-    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+    def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         self._count()
-        return self._tx.shared(sql, params)
+        return self._tx.run_batched(sql, params)
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         self._count()

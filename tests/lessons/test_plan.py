@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from recollect.episodes.records import from_json
 from recollect.lessons.plan import plan, validate, vocabulary
-from recollect.lessons.plan_steps import (
+from recollect.lessons.plan_rules import (
     Archive,
     Connect,
     Learn,

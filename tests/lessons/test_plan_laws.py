@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from recollect.episodes.records import Episode
 from recollect.errors import InvalidInput
 from recollect.lessons.plan import plan, validate
-from recollect.lessons.plan_rules import LEAST_CONFIDENCE
-from recollect.lessons.plan_steps import (
+from recollect.lessons.plan_rules import (
+    LEAST_CONFIDENCE,
     Archive,
     Connect,
     Learn,

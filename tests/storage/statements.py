@@ -49,7 +49,7 @@ class RecordingTx:
     def run(self, sql: str, params: Mapping[str, Any] | None = None) -> Any:
         return self._note(sql, params)
 
-    def shared(self, sql: str, params: Mapping[str, Any] | None = None) -> Any:
+    def run_batched(self, sql: str, params: Mapping[str, Any] | None = None) -> Any:
         return self._note(sql, params)
 
     def one(self, sql: str, params: Mapping[str, Any] | None = None) -> Any:

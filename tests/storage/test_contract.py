@@ -68,7 +68,7 @@ def test_messages_come_back_in_order_and_as_they_were_written(new_database: Open
         archive_sql.create(tx, a_session(), 5)
         assert archive_sql.lock_session(tx, "s-1") == (1, "")
         archive_sql.insert_messages(tx, [a_message(1), a_message(2, "k"), a_message(3)])
-        archive_sql.advance(tx, "s-1", 4, "h3", 9)
+        archive_sql.save_session_head(tx, "s-1", 4, "h3", 9)
 
     database = new_database()
     database.write(work)
@@ -140,7 +140,7 @@ def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None
     database = new_database()
     database.write(lambda tx: memory_sql.insert(tx, a_memory()))
     before = database.read(lambda tx: memory_sql.get(tx, "m-1"))
-    assert database.note(
+    assert database.try_write(
         lambda tx: memory_sql_upkeep.count_recalls(tx, {"m-1": (1, 99), "m-else": (1, 9)})
     )
     after = database.read(lambda tx: memory_sql.get(tx, "m-1"))

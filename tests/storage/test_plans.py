@@ -193,7 +193,6 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
         "index.sql.find_nearest",
         "index.sql.insert_entries",
         "index.sql.insert_entry",
-        "memory.sql_upkeep.log_injections",
     }
     assert len(names) > 150
     assert names - seen <= only_insert

@@ -49,7 +49,7 @@ class CommandForm(NamedTuple):
     folder: str = ""
 
 
-class Run(NamedTuple):
+class CommandRun(NamedTuple):
     """One simple command of a shell line: its form, and how it ended (ok, failed or unknown)."""
 
     form: CommandForm
@@ -61,7 +61,7 @@ def forms_of(line: str, cwd: str = "") -> list[CommandForm]:
     return list(dict.fromkeys(run.form for run in runs_of(line, "ok", cwd)))
 
 
-def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Run]:
+def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[CommandRun]:
     """Return the commands of a line that ended in `state`, each with how it ended itself. `start`
     is the folder below `cwd` that the shell is in.
 
@@ -83,7 +83,10 @@ def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Run]:
         piped = command.after in ("|", "|&")
     last = commands[-1] if commands else None
     alone = len(found) == 1 and not others
-    return [Run(form, _state(one, form, state, _Blame(alone, one is last))) for one, form in found]
+    return [
+        CommandRun(form, _state(one, form, state, _Blame(alone, one is last)))
+        for one, form in found
+    ]
 
 
 def folder_after(line: str, cwd: str, start: str = "") -> str:

@@ -200,5 +200,5 @@ def is_name(text: str) -> bool:
 
 @cache
 def narrowing_options() -> re.Pattern[str]:
-    """Options that pick what this one run is about."""
+    """Return the options that pick the target of one run."""
     return re.compile(r"(?i)pattern|filter|grep|name|match|only|run|path|tests?$|^-[kt]$")

@@ -10,7 +10,7 @@ from ..errors import InvalidInput
 from ..project import Project, private_folder, user_directory
 from ..types.agents import SettingsChange
 from ..types.records import Check
-from . import hook_log_io, registry
+from . import hook_files_io, registry
 from .settings import launcher_io, plan_io
 from .settings.entries import HookApproval
 
@@ -51,7 +51,7 @@ def choose_command(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def write_launcher(environment: Mapping[str, str]) -> None:
-    """Have the launcher start this program, where agents start the launcher."""
+    """Point the launcher at this program, if agents start the launcher."""
     if _may_be_deleted():
         launcher_io.write_launcher(launcher_io.find_launcher(environment), find_own_command())
 
@@ -119,7 +119,7 @@ def locate_settings(
 def check_agents(project: Project, environment: Mapping[str, str]) -> list[Check]:
     """Check each installed agent: connected, approved, used, failed hooks."""
     user = user_directory(environment)
-    runs = hook_log_io.read_runs((private_folder(user, project.root), user))
+    runs = hook_files_io.read_runs((private_folder(user, project.root), user))
     seen = {run.host for run in runs}
     found = []
     connected = False
@@ -172,7 +172,7 @@ def _load_approvals(
 def _check_agent(
     agent: str,
     places: list[SettingsChange],
-    runs: list[hook_log_io.HookRun],
+    runs: list[hook_files_io.HookRun],
     approvals: list[HookApproval],
 ) -> Check:
     """Return one line about the state, and one more for each thing to do."""
@@ -206,12 +206,12 @@ _TOO_MANY_LATE = 0.1
 """Share of the recent hooks. Now and then one is late on a busy machine."""
 
 
-def _describe_failures(runs: list[hook_log_io.HookRun]) -> tuple[list[str], bool]:
+def _describe_failures(runs: list[hook_files_io.HookRun]) -> tuple[list[str], bool]:
     """Return lines on recent hooks that failed or ran out of time, and whether they still fail."""
     if not runs:
         return [], False
-    late = [run for run in runs if run.outcome == hook_log_io.TOO_LATE]
-    failed = [run for run in runs if run.outcome not in ("ok", hook_log_io.TOO_LATE)]
+    late = [run for run in runs if run.outcome == hook_files_io.TOO_LATE]
+    failed = [run for run in runs if run.outcome not in ("ok", hook_files_io.TOO_LATE)]
     lines = []
     if late:
         lines.append(

@@ -70,7 +70,7 @@ class Event(NamedTuple):
 def event_from(
     payload: Mapping[str, Json], host: str, names: Mapping[str, str], cwd: str = ""
 ) -> Event:
-    """The event in a payload, whichever way the agent spells its fields."""
+    """Return the event of a payload, in any spelling of its fields."""
 
     def text(*keys: str) -> str:
         return next((v for k in keys if isinstance(v := payload.get(k), str) and v), "")
@@ -121,7 +121,7 @@ _MOST_FILES = 20
 
 
 def touched(event: Event) -> tuple[str, ...]:
-    """The files that a tool was used on, as the agent names them."""
+    """Return the files of a tool call, as the agent names them."""
     given = event.tool_input
     if isinstance(given, dict):
         named = [value for key in _FILE if isinstance(value := given.get(key), str) and value]
@@ -175,7 +175,7 @@ def _given(payload: Mapping[str, Json], *keys: str) -> Json:
 
 
 def fitted(context: str, notice: str, shape: Callable[[str, str], dict[str, Json]]) -> str:
-    """The reply as one line of JSON, with as much of the context as its length allows.
+    """Return the reply as one line of JSON, with as much of the context as its length allows.
 
     What is cut is cut at a line, and a block that was opened is closed: what we inject must be
     recognised as ours when it comes back in a transcript.
@@ -197,7 +197,7 @@ def wrap_notice(notice: str) -> str:
 
 
 def claude_reply(event: Event, context: str, notice: str) -> str:
-    """The reply in Claude Code's form, which other agents have taken over."""
+    """Return the reply in Claude Code's form, which other agents use too."""
 
     def shape(context: str, notice: str) -> dict[str, Json]:
         body: dict[str, Json] = {}
@@ -214,7 +214,7 @@ def claude_reply(event: Event, context: str, notice: str) -> str:
 
 
 def shortened(text: str, room: int) -> str:
-    """The text in at most so many characters, ending at a line and with its last tag closed."""
+    """Return the text cut to a number of characters, at a line end, with its last tag closed."""
     if len(text) <= room:
         return text
     last_line = text.rstrip().rpartition("\n")[2]

@@ -19,7 +19,7 @@ from ..recall import operations as recall_operations
 from ..types import agents
 from ..window import operations as window_operations
 from ..window import steps as window_steps
-from . import hook_log_io, operations_transcripts, registry, steps_hooks, steps_import
+from . import hook_files_io, operations_transcripts, registry, steps_hooks, steps_import
 from .settings import plan_io
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _back_up(context: Context) -> None:
 
 
 def _answer_request(context: Context, request: steps_hooks.Request) -> None:
-    """One transcript that cannot be read must not keep the others from being read."""
+    """Read the transcripts of a request; an unreadable one does not stop the others."""
     if request.host not in registry.AGENT_NAMES:
         return
     from .transcripts.reader_io import Transcript
@@ -86,7 +86,7 @@ def _find_unread(context: Context, host: str) -> list[Transcript]:
     """
     folder = private_folder(user_directory(context.environment), context.project.root)
     since = steps_hooks.mark_sweep(steps_hooks.requests_folder(context))
-    heard = {run.host for run in hook_log_io.read_runs((folder,))} - {host}
+    heard = {run.host for run in hook_files_io.read_runs((folder,))} - {host}
     known = [operations_transcripts.discover(context, host, {})]
     known += [
         operations_transcripts.discover(context, other, {}, since=since)
@@ -97,7 +97,7 @@ def _find_unread(context: Context, host: str) -> list[Transcript]:
 
 
 def _checkpoint(context: Context, session: str) -> None:
-    """How things stand, for after a compaction; a session that has no message yet has none."""
+    """Return the checkpoint of a session for after a compaction; empty without messages."""
     trees = window_operations.read_tree_lines(context)
     now = context.clock()
     request = context_module.PromptRequest(_CHECKPOINT_WINDOW)
@@ -118,8 +118,8 @@ def list_notices(context: Context) -> tuple[str, ...]:
 
     Example: recollect notices
     """
-    path = hook_log_io.find_notices(context.project.start, context.environment)
-    return tuple(hook_log_io.read_notices(path)) if path else ()
+    path = hook_files_io.find_notices(context.project.start, context.environment)
+    return tuple(hook_files_io.read_notices(path)) if path else ()
 
 
 def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:

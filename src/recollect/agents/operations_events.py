@@ -19,7 +19,7 @@ from ..errors import StoreError
 from ..fast_typing import TYPE_CHECKING
 from ..project import worktree_root
 from ..window import steps_contexts as window_steps_contexts
-from . import events, pause_io, steps_hooks
+from . import events, hook_files_io, steps_hooks
 from .registry import make_session_id
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _LONGEST_OUTPUT = 20_000
 
 def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     """Return what to answer to a hook; quick, whatever it finds."""
-    if pause_io.find_pause(context.environment, context.project.root):
+    if hook_files_io.find_pause(context.environment, context.project.root):
         return steps_hooks.Answer()
     if event.name in _WRITTEN:
         words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""
@@ -78,7 +78,7 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
 
 
 def _started(context: Context, event: Event) -> steps_hooks.Answer:
-    """Say the start block; on resuming, what is new."""
+    """Return the start block; after a resume, what is new."""
     ask = _ask(event)
     briefing, trouble = briefing_operations.brief_start(context, ask)
     if event.context == "kept" and not briefing.begins:
@@ -90,7 +90,7 @@ def _started(context: Context, event: Event) -> steps_hooks.Answer:
 
 
 def _prompted(context: Context, event: Event, is_first: bool) -> steps_hooks.Answer:
-    """Say what fits a prompt; the start block too, where no start of the context was heard."""
+    """Return memories for a prompt, after the start block if the context has none yet."""
     ask = _ask(event)._replace(query=_ends(event.prompt), first=is_first)
     if briefing_steps.why_silent(context.settings.mode, ask.query):
         return steps_hooks.Answer()
@@ -109,7 +109,7 @@ def _ask(event: Event) -> briefing_steps.Ask:
 def _with_review_notice(
     context: Context, answer: steps_hooks.Answer, now: int
 ) -> steps_hooks.Answer:
-    """Tell the person, once a day, how much waits for review; the model is not told."""
+    """Add the number of items in review to the notice, once a day. The model does not see it."""
     if not context.project_space.present():
         return answer
     try:
@@ -123,7 +123,7 @@ def _with_review_notice(
 
 
 def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
-    """Say what belongs to an action of the agent; each line once in a context."""
+    """Return the lines for an action of the agent, each once in a context."""
     if not event.session:
         return steps_hooks.Answer()
     session = _context_of(event)
@@ -178,7 +178,7 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
     try:
         # A session that starts afresh after the compaction does without this note.
         for space in [one for one in context.present_spaces() if one.current()]:
-            space.note(lambda tx: window_steps_contexts.forget_context(tx, session, now))
+            space.try_write(lambda tx: window_steps_contexts.forget_context(tx, session, now))
     except StoreError as trouble:
         return trouble
     return None
@@ -206,8 +206,7 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
 def _catch_up_later(
     context: Context, event: Event, answer: steps_hooks.Answer
 ) -> steps_hooks.Answer:
-    """Have the transcript read beside the agent; a request that cannot be left does not cost
-    the answer."""
+    """Request that a background process reads the transcript; ignore a failed request."""
     if context.settings.mode == "incognito":
         return answer
     # A path to nothing is not written down, whatever it holds.

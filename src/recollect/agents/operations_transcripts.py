@@ -255,7 +255,7 @@ def discover(
 
 
 def is_ours(context: Context, transcript: Transcript) -> bool:
-    """Whether it tells of this project, not of a repository that lies inside of it."""
+    """Check whether it belongs to this project, not to a repository inside it."""
     cwd = transcript.cwd or _cwd_in(transcript)
     return os.path.isdir(cwd) and find_project(cwd).root == context.project.root
 
@@ -306,7 +306,7 @@ def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript
 
 
 def _cwd_in(transcript: Transcript) -> str:
-    """The directory that the first records of a transcript name."""
+    """Return the working directory in the first records of a transcript."""
     reader = registry.load_transcripts(transcript.host)
     try:
         items = islice(reader.read(transcript.path, None, transcript.session), _LOOKED_AT)
@@ -316,7 +316,7 @@ def _cwd_in(transcript: Transcript) -> str:
 
 
 def _roots(root: str, start: str) -> tuple[str, ...]:
-    """The project's directories: its root, where we are, and its worktrees."""
+    """Return the project's directories: its root, the working directory, its worktrees."""
     from .transcripts.find_io import list_names
 
     found = {root: None, start: None}

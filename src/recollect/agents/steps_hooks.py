@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 def compacting(session: str) -> str:
-    """What a summary should hold, for the agent that is about to make one."""
+    """Return what the summary of a compaction should contain."""
     where = f" at memory://session/{session}" if session else ""
     return (
         "Keep in the summary: the current task and where it stands, the user's requirements in "
@@ -74,9 +74,9 @@ def is_first(space: Database, event: Event, now: int) -> bool:
     answers: list[bool] = []
 
     def work(tx: Tx) -> None:
-        answers.append(archive_sql.claim_mark(tx, subject, mark, now, TWICE_WITHIN))
+        answers.append(archive_sql.is_first_in_window(tx, subject, mark, now, TWICE_WITHIN))
 
-    return not space.note(work) or answers[-1]
+    return not space.try_write(work) or answers[-1]
 
 
 def was_heard(space: Database, event: Event) -> bool:
@@ -107,7 +107,9 @@ def review_notice(space: Database, now: int) -> str:
         return ""
     from ..secrets import redaction
 
-    space.note(lambda tx: storage_sql.set_value(tx, _REVIEW_NOTICE, redaction.redact(today), now))
+    space.try_write(
+        lambda tx: storage_sql.set_value(tx, _REVIEW_NOTICE, redaction.redact(today), now)
+    )
     noun = "memory waits" if count == 1 else "memories wait"
     return f"Recollect: {count} {noun} for review. Run: recollect review"
 
@@ -189,7 +191,7 @@ def catch_up(
 
 
 def _requests(folder: str) -> Iterator[Request]:
-    """Each request once, taken away before it is worked on: what comes later is asked again."""
+    """Return each request once and delete it before it is processed: later ones are new."""
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         if not name.endswith(".json"):

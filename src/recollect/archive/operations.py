@@ -13,7 +13,7 @@ from ..fast_typing import TypedDict, Unpack
 from ..project import PrivateFile, current_branch
 from ..storage.database import Tx
 from ..types.records import Json, Message, Recorded, Session
-from . import steps, steps_files, steps_sessions, steps_usage
+from . import steps, steps_files, steps_sessions
 
 
 class SessionAbout(TypedDict, total=False):
@@ -60,7 +60,7 @@ def record(
         done = steps.record(tx, new, ready, now, repeated=True)
         if sent and any(item.new for item in done):
             answers = [(item.model, item.usage) for item in ready]
-            steps_usage.learn_chars_per_token(tx, sent, answers, now)
+            steps_sessions.learn_chars_per_token(tx, sent, answers, now)
         return done
 
     return steps.merge_recorded(context.project_space.write(work))
@@ -74,7 +74,7 @@ def _claim_sent_prompt(
     if (
         sent is None
         or not sent.chars
-        or not steps_usage.has_input_tokens(item.usage for item in ready)
+        or not steps_sessions.has_input_tokens(item.usage for item in ready)
     ):
         return None
     context.sent[session] = sent._replace(chars=0)

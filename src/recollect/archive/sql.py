@@ -87,7 +87,7 @@ def lock_session(tx: Tx, session: str) -> tuple[int, str] | None:
     return (row[0], row[1]) if row else None
 
 
-def advance(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
+def save_session_head(tx: Tx, session: str, next_seq: int, head: str, now: int) -> None:
     """Store the next sequence number and the last hash after an append."""
     tx.run(
         "UPDATE sessions SET next_seq = :next_seq, head = :head, last_active = :now, "
@@ -298,7 +298,7 @@ def set_cursor(tx: Tx, source: SafeText, position: SafeText, now: int) -> None:
     )
 
 
-def claim_mark(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
+def is_first_in_window(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
     """Store a mark for its subject; return False if the same mark came within the window.
 
     A stored time after `now` means that the clock was set back.

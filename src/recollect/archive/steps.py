@@ -18,7 +18,7 @@ from ..text import addresses, messages
 from ..types import trust
 from ..types.records import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
 from . import attachments as archive_attachments
-from . import sql, steps_usage
+from . import sql, steps_sessions
 from .sql import NewSession as NewSession
 
 _ORIGIN_OF_ROLE = {
@@ -289,10 +289,10 @@ def append(
     if rows:
         _claim_call_ids(tx, session.id, calls, now)
         sql.insert_messages(tx, rows)
-        sql.advance(tx, session.id, seq, head, now)
+        sql.save_session_head(tx, session.id, seq, head, now)
         if attached := [one for item in new for one in item.attachments]:
             sql.keep_attachments(tx, archive_attachments.make_rows(attached), now)
-        steps_usage.add_usage(tx, session.id, [item.usage for item in new])
+        steps_sessions.add_usage(tx, session.id, [item.usage for item in new])
     return places, findable
 
 

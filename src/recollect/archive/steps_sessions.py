@@ -1,17 +1,20 @@
-"""Look up, rename, end and verify sessions."""
+"""Look up, rename, end and verify sessions; add up their token usage."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
+from ..context import SentPrompt
 from ..errors import InvalidInput, NotFound, StoreCorrupt
+from ..providers import formats
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
-from ..text import addresses
+from ..text import addresses, tokens
 from ..text.messages import body_digest, chain_hash, forgotten_body
-from ..types.records import Session, Stored
+from ..types.records import Json, Session, Stored
 from . import sql, steps
 
 MOST_MESSAGES = 1000
@@ -24,10 +27,12 @@ IDLE_AFTER = 3_600_000_000
 """Microseconds without a message after which an active session counts as idle."""
 
 SESSION_STATUSES = ("active", "idle", "ended")
+
 CURRENT = "current"
 """The name that stands for the session switched to, or else the most recently active one."""
 
 CURRENT_SESSION_KEY = "current_session"
+
 VERIFY_PAGE = 500
 
 
@@ -214,3 +219,43 @@ def _find_fault(row: sql.MessageRow, expected: int, head: str) -> str:
     if chain_hash(head, row.seq, row.role, row.origin, row.at, row.digest) != row.hash:
         return f"message {row.seq} does not follow from the one before it"
     return ""
+
+
+Usage = Mapping[str, Json] | None
+"""The usage that a provider reports with an answer."""
+
+_RATIO = "ratio/"
+
+
+def add_usage(tx: Tx, session: str, reported: Iterable[Usage]) -> None:
+    """Add reported usage to the total of a session."""
+    costs = [cost for usage in reported if usage and any(cost := formats.read_usage(usage))]
+    if costs:
+        spent = formats.TokenUsage(*map(sum, zip(*costs, strict=True)))
+        total = formats.add_usage(sql.get_usage(tx, session), spent)
+        sql.set_usage(tx, session, redaction.redact_json(total._asdict()).text)
+
+
+def has_input_tokens(reported: Iterable[Usage]) -> bool:
+    """Check whether one of these reports counts input tokens."""
+    return any(formats.read_usage(usage).input_tokens for usage in reported)
+
+
+def chars_per_token(tx: Tx, model: str) -> float:
+    """Return the learned characters per token of a model, or the default."""
+    return float(storage_sql.get_value(tx, _RATIO + model) or tokens.DEFAULT_RATIO)
+
+
+def learn_chars_per_token(
+    tx: Tx, sent: SentPrompt, answers: Iterable[tuple[str, Usage]], now: int
+) -> None:
+    """Update the ratio of a model from the first answer (model, usage) with input tokens."""
+    for answering, usage in answers:
+        cost = formats.read_usage(usage)
+        if cost.input_tokens:
+            model = sent.request.model or answering
+            learned = tokens.learn_ratio(chars_per_token(tx, model), sent.chars, cost.input_tokens)
+            storage_sql.set_value(
+                tx, redaction.redact(_RATIO + model), redaction.redact(repr(learned)), now
+            )
+            return

@@ -17,7 +17,7 @@ from ..text import display
 from ..types.records import Json
 from .quotations import (
     CitedMemory,
-    Seen,
+    SessionEvidence,
     commit_statement,
     conclusion_statement,
     memory_statement,
@@ -32,7 +32,7 @@ from .statements import (
     HISTORY,
     PLACES,
     Extraction,
-    Statement,
+    PageStatement,
     conversation_of,
 )
 
@@ -87,13 +87,13 @@ def merge(
     memories: Sequence[CitedMemory],
     now: int,
     scripts: Sequence[str] | None = None,
-) -> list[Statement]:
+) -> list[PageStatement]:
     """Return the statements of MEMORY.md, those of a section best first. `scripts` are those of the
     project's manifests; None when they are not known."""
     found = [one for cited in memories for one in memory_statement(cited)]
     groups = _grouped(extractions)
     replaced: dict[str, list[str]] = {}
-    merged: list[tuple[str, str, findings.MergedFinding, list[Seen]]] = []
+    merged: list[tuple[str, str, findings.MergedFinding, list[SessionEvidence]]] = []
     for (kind, subject), seen in groups.items():
         bodies = [one.evidence.body for one in seen]
         finding = findings.finding(kind, bodies, [one.evidence.at for one in seen])
@@ -145,14 +145,16 @@ def _replacement(body: Mapping[str, Json]) -> str:
     return str(body.get("replaced_by", "")) if fails else ""
 
 
-def _grouped(extractions: Iterable[Extraction]) -> dict[tuple[str, str], list[Seen]]:
+def _grouped(extractions: Iterable[Extraction]) -> dict[tuple[str, str], list[SessionEvidence]]:
     """Return the evidence by kind and subject, newest first, one for each conversation."""
-    groups: dict[tuple[str, str], list[Seen]] = {}
+    groups: dict[tuple[str, str], list[SessionEvidence]] = {}
     for extraction in extractions:
         for one in extraction.evidence:
-            groups.setdefault((one.kind, one.subject), []).append(Seen(extraction.session, one))
+            groups.setdefault((one.kind, one.subject), []).append(
+                SessionEvidence(extraction.session, one)
+            )
     for key, seen in groups.items():
-        unique: dict[str, Seen] = {}
+        unique: dict[str, SessionEvidence] = {}
         for each in sorted(seen, key=lambda one: (-one.evidence.at, one.session)):
             unique.setdefault(conversation_of(each.session), each)
         groups[key] = list(unique.values())
@@ -165,18 +167,18 @@ def _grouped(extractions: Iterable[Extraction]) -> dict[tuple[str, str], list[Se
 def _command(
     form: str,
     finding: findings.MergedFinding,
-    seen: Sequence[Seen],
+    seen: Sequence[SessionEvidence],
     now: int,
     scripts: Sequence[str] | None,
     replaces: Sequence[str],
-) -> list[Statement]:
+) -> list[PageStatement]:
     known = findings.known_command(form, finding.body, now, scripts)
     if known.retired or command_words.suggests_danger(known.form):
         return []
     good = [one for one in seen if one.evidence.body["ok"]]
     [item] = wording.command_lines([known._replace(replaces=tuple(sorted(replaces)))])
     return [
-        Statement(
+        PageStatement(
             key=f"command:{form}",
             section=COMMANDS,
             line=f"- {item.line}",
@@ -189,7 +191,9 @@ def _command(
     ]
 
 
-def _errors(line: str, finding: findings.MergedFinding, seen: Sequence[Seen]) -> list[Statement]:
+def _errors(
+    line: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
+) -> list[PageStatement]:
     """Return an error that came up in several sessions: with its remedy where two confirm it."""
     body = finding.body
     first = min(int(one.evidence.body.get("rank", 0)) for one in seen)
@@ -209,7 +213,7 @@ def _errors(line: str, finding: findings.MergedFinding, seen: Sequence[Seen]) ->
     elif all(one.evidence.body["remedy"]["files"] for one in seen):
         told += "; each time it passed after edits of the files concerned"
     return [
-        Statement(
+        PageStatement(
             key=f"error:{line}",
             section=ERRORS,
             line=f"- {rendering.code(known.command)} failed with "
@@ -227,11 +231,13 @@ def _is_timeout(line: str) -> bool:
     return any(word in line for word in ("timeout", "timed out", "deadline"))
 
 
-def _with_remedy(seen: Sequence[Seen], remedy: Mapping[str, Json]) -> list[Seen]:
+def _with_remedy(
+    seen: Sequence[SessionEvidence], remedy: Mapping[str, Json]
+) -> list[SessionEvidence]:
     """Return the sessions that resolved it so, or edited one of the same files."""
     files = set(remedy["files"])
 
-    def same(one: Seen) -> bool:
+    def same(one: SessionEvidence) -> bool:
         given = one.evidence.body["remedy"]
         told = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
         return told == dict(remedy) or not files.isdisjoint(given["files"])
@@ -239,7 +245,9 @@ def _with_remedy(seen: Sequence[Seen], remedy: Mapping[str, Json]) -> list[Seen]
     return [one for one in seen if same(one)]
 
 
-def _places(path: str, finding: findings.MergedFinding, seen: Sequence[Seen]) -> list[Statement]:
+def _places(
+    path: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
+) -> list[PageStatement]:
     known = findings.known_places(finding.body)
     found = []
     for item in wording.place_lines(path, known):
@@ -247,7 +255,7 @@ def _places(path: str, finding: findings.MergedFinding, seen: Sequence[Seen]) ->
         both = [one for one in both if len(one.evidence.spans) > 1]
         sessions = max(place.sessions for place in known)
         found.append(
-            Statement(
+            PageStatement(
                 key=f"place:{' '.join(sorted((path, *item.files)))}",
                 section=PLACES,
                 line=f"- {item.line} in {sessions} sessions",
@@ -264,14 +272,14 @@ def _places(path: str, finding: findings.MergedFinding, seen: Sequence[Seen]) ->
 # ---------------------------------------------------------------- choosing
 
 
-def _only_edits(one: Seen, files: Sequence[str]) -> Seen:
+def _only_edits(one: SessionEvidence, files: Sequence[str]) -> SessionEvidence:
     """Return the evidence of a place with the edits of some files only."""
     edits = one.evidence.body["edits"]
     spans = tuple((edits[path][0], edits[path][1]) for path in files if path in edits)
     return one._replace(evidence=one.evidence._replace(spans=spans))
 
 
-def _limited(found: Sequence[Statement]) -> list[Statement]:
+def _limited(found: Sequence[PageStatement]) -> list[PageStatement]:
     """Order by weight and time; keep the newest of sections that grow without end."""
     dropped: set[str] = set()
     for section, most in MOST_OF.items():
@@ -281,7 +289,7 @@ def _limited(found: Sequence[Statement]) -> list[Statement]:
     return sorted(kept, key=lambda one: (-one.weight, -one.at, one.key))
 
 
-def _distinct(found: Sequence[Statement]) -> list[Statement]:
+def _distinct(found: Sequence[PageStatement]) -> list[PageStatement]:
     """Keep one statement for each key and line."""
     seen: set[str] = set()
     kept = []

@@ -45,7 +45,7 @@ class ModelSpec(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The model as a person knows it, without a key."""
+        """Return the name of the model for a person, without a key."""
         return self.name if self.kind == "command" else f"{self.kind}:{self.name}"
 
 

@@ -25,7 +25,6 @@ from . import files_io, models_io, prompts, sql, steps, worker_io
 
 MOST_CALLS = 20
 MOST_ERRORS = 10
-REQUESTED = "memories requested"
 
 
 class Planned(NamedTuple):
@@ -141,7 +140,7 @@ def _clear(context: Context, apply: bool, forget: bool) -> ClearedMemory:
 
 
 def enqueue(context: Context) -> Rebuilt:
-    """Have the pipeline run at the next start of a session, whether sessions changed or not.
+    """Run the pipeline at the next start of a session, even if no session changed.
 
     Example: recollect memory enqueue
     """
@@ -194,7 +193,7 @@ def run(context: Context, parent: int = 0) -> Rebuilt:
 
 
 def _plan(context: Context) -> Rebuilt:
-    """Say what a run would send."""
+    """Return what a run would send."""
     now = context.clock()
     settings = context.settings
     if not context.project_space.present():

@@ -21,7 +21,7 @@ RETRY = 60 * steps.SECOND
 """The first delay after a failure; it doubles with each, and is spread by half of it."""
 
 
-class Run(NamedTuple):
+class WorkerRun(NamedTuple):
     """One run of the worker."""
 
     context: Context
@@ -63,13 +63,13 @@ def beat(length: int) -> float:
     return min(worker_io.HEARTBEAT, length / steps.SECOND / 4)
 
 
-def next_job(run: Run, kind: str, lease: steps.Lease) -> jobs_sql.Job | None:
+def next_job(run: WorkerRun, kind: str, lease: steps.Lease) -> jobs_sql.Job | None:
     """Lease the next job of a kind."""
     now = run.context.clock()
     return run.space.write(lambda tx: steps.lease_job(tx, kind, lease, now))
 
 
-def leased(run: Run, job: jobs_sql.Job, length: int) -> worker_io.Heartbeat:
+def leased(run: WorkerRun, job: jobs_sql.Job, length: int) -> worker_io.Heartbeat:
     """Renew a job's lease while it is worked on. A lost one shows at the next effect."""
 
     def renew() -> None:
@@ -80,7 +80,7 @@ def leased(run: Run, job: jobs_sql.Job, length: int) -> worker_io.Heartbeat:
 
 
 def attempt(
-    run: Run,
+    run: WorkerRun,
     job: jobs_sql.Job,
     work: Callable[[], Rebuilt],
     instead: Callable[[], object] | None = None,
@@ -116,7 +116,7 @@ def _delay(failures: int) -> int:
 
 
 def ask(
-    run: Run,
+    run: WorkerRun,
     job: jobs_sql.Job,
     who: tuple[str, models_io.ModelSpec],
     prompt: tuple[str, str],

@@ -26,7 +26,7 @@ from . import (
     worker_io,
 )
 from .operations import Rebuilt
-from .operations_jobs import Run, add, ask, attempt, beat, leased, next_job
+from .operations_jobs import WorkerRun, add, ask, attempt, beat, leased, next_job
 
 WORKER = "worker"
 
@@ -38,7 +38,7 @@ def work(context: Context, watch: worker_io.Watch) -> Rebuilt:
         settings.models_default, settings.models_key, context.environment
     )
     smol = models_io.parse_model(settings.models_smol, settings.models_key, context.environment)
-    run = Run(context, watch, owner, default, smol or default)
+    run = WorkerRun(context, watch, owner, default, smol or default)
     space, length = context.project_space, run.lease(None).length
     now = context.clock()
     worker = space.write(lambda tx: jobs_sql.acquire_lease(tx, WORKER, owner, now, length))
@@ -63,7 +63,7 @@ def work(context: Context, watch: worker_io.Watch) -> Rebuilt:
 # ---------------------------------------------------------------- phase 1
 
 
-def _phase_one_side_by_side(run: Run) -> Rebuilt:
+def _phase_one_side_by_side(run: WorkerRun) -> Rebuilt:
     """Extract sessions, several at the same time where the settings want that."""
     number = run.settings.memories_concurrency
     if number <= 1:
@@ -75,14 +75,14 @@ def _phase_one_side_by_side(run: Run) -> Rebuilt:
     return done
 
 
-def _phase_one_in_thread(run: Run) -> Rebuilt:
+def _phase_one_in_thread(run: WorkerRun) -> Rebuilt:
     try:
         return _phase_one(run)
     finally:
         run.space.close()  # the connection of this thread
 
 
-def _phase_one(run: Run) -> Rebuilt:
+def _phase_one(run: WorkerRun) -> Rebuilt:
     """Extract one session after another."""
     done = Rebuilt()
     lease = run.lease(run.default)
@@ -96,7 +96,7 @@ def _phase_one(run: Run) -> Rebuilt:
     return done
 
 
-def _extract(run: Run, job: jobs_sql.Job) -> Rebuilt:
+def _extract(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     """Extract one session: by rules, and with a model what rules do not hear."""
     extraction, held = _observed(run, job)
     if run.default:
@@ -113,14 +113,14 @@ def _extract(run: Run, job: jobs_sql.Job) -> Rebuilt:
     return Rebuilt(extracted=1, proposed=count)
 
 
-def _extract_by_rules(run: Run, job: jobs_sql.Job) -> None:
+def _extract_by_rules(run: WorkerRun, job: jobs_sql.Job) -> None:
     """Keep what rules find in a session whose model failed for good."""
     extraction, _ = _observed(run, job)
     now = run.context.clock()
     run.space.write(lambda tx: steps.keep_extraction(tx, extraction, now))
 
 
-def _observed(run: Run, job: jobs_sql.Job) -> tuple[statements.Extraction, list[Stored]]:
+def _observed(run: WorkerRun, job: jobs_sql.Job) -> tuple[statements.Extraction, list[Stored]]:
     session, held, tasks = run.space.read(
         lambda tx: steps.load_session(tx, job.subject, job.input_watermark)
     )
@@ -139,7 +139,7 @@ def _observed(run: Run, job: jobs_sql.Job) -> tuple[statements.Extraction, list[
 
 
 def _picked(
-    run: Run, job: jobs_sql.Job, held: list[Stored], model: models_io.ModelSpec
+    run: WorkerRun, job: jobs_sql.Job, held: list[Stored], model: models_io.ModelSpec
 ) -> tuple[list[statements.Evidence], str, str]:
     """Ask a model about each chunk of a session; a later try goes on where this one ended."""
     parts = prompts.chunks(held, run.settings.memories_chunk_tokens)

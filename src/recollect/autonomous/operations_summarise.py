@@ -19,13 +19,13 @@ from ..text import messages, tokens
 from ..types.records import Json
 from . import files_io, merging, models_io, pages, prompts, statements, steps
 from .operations import Rebuilt
-from .operations_jobs import Run, add, ask, attempt, leased, next_job
+from .operations_jobs import WorkerRun, add, ask, attempt, leased, next_job
 
 SUMMARISE_LEASE = 1.5
-"""Phase 2 has a lease so many times as long as phase 1 (180 s to 120 s)."""
+"""The lease of phase 2 in leases of phase 1 (180 s to 120 s)."""
 
 
-def phase_two(run: Run) -> Rebuilt:
+def phase_two(run: WorkerRun) -> Rebuilt:
     """Write the outputs, if something asks for it."""
     done = Rebuilt()
     lease = run.lease(run.smol, SUMMARISE_LEASE)
@@ -41,7 +41,7 @@ def phase_two(run: Run) -> Rebuilt:
     return done
 
 
-def _summarise(run: Run, job: jobs_sql.Job) -> Rebuilt:
+def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     context, settings = run.context, run.settings
     folder, now = context.project.folder, context.clock()
     material = run.space.read(steps.load_material)
@@ -114,7 +114,10 @@ def _skills(material: steps.Material, edits: pages.Edits) -> list[skills.Procedu
 
 
 def _curated_or_not(
-    run: Run, job: jobs_sql.Job, found: list[statements.Statement], material: steps.Material
+    run: WorkerRun,
+    job: jobs_sql.Job,
+    found: list[statements.PageStatement],
+    material: steps.Material,
 ) -> tuple[prompts.Curated, str]:
     """Ask a model, if there is one. When it fails in the last try, go on without it: say why."""
     if not run.smol or not found:
@@ -129,9 +132,9 @@ def _curated_or_not(
 
 
 def _curated(
-    run: Run,
+    run: WorkerRun,
     job: jobs_sql.Job,
-    found: list[statements.Statement],
+    found: list[statements.PageStatement],
     material: steps.Material,
 ) -> prompts.Curated:
     """Ask a model which statements come first, and which are left out."""
@@ -152,7 +155,7 @@ def _curated(
 
 
 def _proposed_skills(
-    curated: prompts.Curated, found: list[statements.Statement], now: int
+    curated: prompts.Curated, found: list[statements.PageStatement], now: int
 ) -> list[procedures_sql.ProcedureRow]:
     """Return the skills that a model put together, for a person to accept."""
     known = {one.key: one for one in found}

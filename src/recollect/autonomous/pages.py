@@ -16,7 +16,7 @@ from ..text import display
 from ..text.addresses import slugify
 from ..text.messages import text_digest
 from ..types.records import Json
-from .statements import CLAIMS, COMMANDS, DECISIONS, ERRORS, HISTORY, RULES, SECTIONS, Statement
+from .statements import CLAIMS, COMMANDS, DECISIONS, ERRORS, HISTORY, RULES, SECTIONS, PageStatement
 
 HEAD = (
     "# Memory\n\n"
@@ -68,7 +68,7 @@ class SummaryLine(NamedTuple):
 # ---------------------------------------------------------------- MEMORY.md
 
 
-def render_memory(statements: Sequence[Statement], edits: Edits, count: int) -> MemoryPage:
+def render_memory(statements: Sequence[PageStatement], edits: Edits, count: int) -> MemoryPage:
     """Return MEMORY.md; `count` is the number of sessions that it was made of."""
     numbers: dict[str, int] = {}
     keys: dict[str, str] = {}
@@ -150,7 +150,7 @@ def page_from_json(text: str, fields: Mapping[str, Json]) -> MemoryPage:
 
 
 def summary_lines(
-    statements: Sequence[Statement],
+    statements: Sequence[PageStatement],
     edits: Edits,
     skills: Sequence[Procedure],
     budget: int,
@@ -176,7 +176,7 @@ def summary_lines(
     return _fitting(lines, budget, count)
 
 
-def _newest(statements: Sequence[Statement], section: str) -> list[Statement]:
+def _newest(statements: Sequence[PageStatement], section: str) -> list[PageStatement]:
     inside = [one for one in statements if one.section == section]
     if section not in MOST_IN_SUMMARY:
         return inside

@@ -17,7 +17,7 @@ from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..text import addresses, messages, tokens
 from ..types.records import Json, Stored
-from .statements import Evidence, Statement
+from .statements import Evidence, PageStatement
 
 KINDS = {
     "rule": "policy",
@@ -188,7 +188,7 @@ def slug_of(text: str) -> str:
 # ---------------------------------------------------------------- phase 2
 
 
-def within(statements: Sequence[Statement], budget: int) -> list[Statement]:
+def within(statements: Sequence[PageStatement], budget: int) -> list[PageStatement]:
     """Return the first statements that fit into a budget of tokens."""
     kept, used = [], 0
     for one in statements:
@@ -199,7 +199,7 @@ def within(statements: Sequence[Statement], budget: int) -> list[Statement]:
     return kept
 
 
-def raw_memories(statements: Sequence[Statement], previous: str) -> str:
+def raw_memories(statements: Sequence[PageStatement], previous: str) -> str:
     """Return the statements with ids and the previous MEMORY.md, as JSON."""
     listed = [
         {"id": f"s{number}", "section": one.section, "text": one.line}
@@ -208,12 +208,12 @@ def raw_memories(statements: Sequence[Statement], previous: str) -> str:
     return items_json([{"previous": previous}, *listed])
 
 
-def read_curation(answer: Mapping[str, Json], statements: Sequence[Statement]) -> Curated:
+def read_curation(answer: Mapping[str, Json], statements: Sequence[PageStatement]) -> Curated:
     """Check how a model would order the statements. What the user said is never dropped, and a
     step of a skill is a command that worked."""
     keys = {f"s{number}": one for number, one in enumerate(statements, start=1)}
 
-    def known(value: Json) -> list[Statement]:
+    def known(value: Json) -> list[PageStatement]:
         named = value if isinstance(value, list) else []
         return [keys[one] for one in named if isinstance(one, str) and one in keys]
 
@@ -239,7 +239,7 @@ def _slug() -> re.Pattern[str]:
     return re.compile(r"[a-z0-9]+(?:-[a-z0-9]+){0,6}", re.ASCII)
 
 
-def apply_curation(statements: Sequence[Statement], curated: Curated) -> list[Statement]:
+def apply_curation(statements: Sequence[PageStatement], curated: Curated) -> list[PageStatement]:
     """Return the statements in a model's order, those it left out at the end; the user's own stay
     first in their section."""
     place = {key: number for number, key in enumerate(curated.order)}

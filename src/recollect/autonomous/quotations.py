@@ -19,7 +19,7 @@ from .statements import (
     PROPOSED,
     RULES,
     Evidence,
-    Statement,
+    PageStatement,
     addresses_of,
 )
 
@@ -38,14 +38,14 @@ class CitedMemory(NamedTuple):
     sources: tuple[str, ...]
 
 
-class Seen(NamedTuple):
+class SessionEvidence(NamedTuple):
     """Evidence, and the session that gave it."""
 
     session: str
     evidence: Evidence
 
 
-def sources_of(seen: Iterable[Seen], each: int = 2) -> tuple[str, ...]:
+def sources_of(seen: Iterable[SessionEvidence], each: int = 2) -> tuple[str, ...]:
     """Return the addresses of the first spans of each session, the newest sessions first."""
     found = [
         address for one in seen for address in addresses_of(one.session, one.evidence.spans[:each])
@@ -53,7 +53,7 @@ def sources_of(seen: Iterable[Seen], each: int = 2) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:MOST_SOURCES]
 
 
-def memory_statement(cited: CitedMemory) -> list[Statement]:
+def memory_statement(cited: CitedMemory) -> list[PageStatement]:
     """Return a memory as a statement; none when it is never shown by itself."""
     memory, sources = cited
     if selection.why_never(memory) or not sources or _is_of_the_moment(memory):
@@ -67,7 +67,7 @@ def memory_statement(cited: CitedMemory) -> list[Statement]:
     # A claim of an agent waits for evidence before it is shown unasked.
     shown = section != CLAIMS or selection.has_evidence(memory, "")
     return [
-        Statement(
+        PageStatement(
             key=f"memory:{memory.root}",
             section=section,
             line=line,
@@ -101,15 +101,15 @@ def _once() -> re.Pattern[str]:
 
 
 def conclusion_statement(
-    subject: str, finding: findings.MergedFinding, seen: Sequence[Seen]
-) -> list[Statement]:
+    subject: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
+) -> list[PageStatement]:
     """Return what an agent concluded, quoted."""
     known = findings.conclusion(finding.body, finding.at)
     if command_words.suggests_danger(known.text):
         return []
     item = wording.conclusion_line(known)
     return [
-        Statement(
+        PageStatement(
             key=f"conclusion:{subject}",
             section=CLAIMS,
             line=rendering.line(item),
@@ -121,7 +121,7 @@ def conclusion_statement(
     ]
 
 
-def quotes_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
+def quotes_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
     """Return what a model picked out of a session: the quoted words, never the model's own."""
     newest = seen[0].evidence
     body = newest.body
@@ -132,7 +132,7 @@ def quotes_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
     date = display.format_time(newest.at)[:10]
     quote = display.quote_data(str(body["quote"])[:LONGEST_QUOTE])
     return [
-        Statement(
+        PageStatement(
             key=f"quote:{subject}",
             section=PROPOSED if is_users else CLAIMS,
             line=f"> {who} {date}: {quote}",
@@ -145,7 +145,7 @@ def quotes_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
     ]
 
 
-def task_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
+def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
     """Return a task without a commit: the request, quoted, what was changed, the last check."""
     newest = seen[0].evidence
     body = newest.body
@@ -159,7 +159,7 @@ def task_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
     return [_past(f"task:{subject}", f"{told}; {body['outcome']}", seen)]
 
 
-def commit_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
+def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
     """Return a commit of an agent with the files that were edited for it; its subject is quoted."""
     body = seen[0].evidence.body
     title = str(body["subject"])
@@ -173,9 +173,9 @@ def commit_statement(subject: str, seen: Sequence[Seen]) -> list[Statement]:
     return [_past(f"commit:{subject}", f"{told}{_changed(body['files'])}", seen)]
 
 
-def _past(key: str, told: str, seen: Sequence[Seen]) -> Statement:
+def _past(key: str, told: str, seen: Sequence[SessionEvidence]) -> PageStatement:
     newest = seen[0].evidence
-    return Statement(
+    return PageStatement(
         key=key,
         section=HISTORY,
         line=f"> {display.format_time(newest.at)[:10]}: {told}",

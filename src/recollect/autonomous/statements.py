@@ -46,7 +46,7 @@ class Extraction(NamedTuple):
     by: str = "rules"
 
 
-class Statement(NamedTuple):
+class PageStatement(NamedTuple):
     """One line of MEMORY.md. `key` identifies it when it is worded anew, `sources` are addresses of
     messages, `refs` the names under which the start block would show the same."""
 

@@ -99,7 +99,7 @@ def _name() -> re.Pattern[str]:
 
 
 def is_rare(holding: int, passages: int) -> bool:
-    """Check whether a word that so many passages hold is rare."""
+    """Check whether a word is rare, by the number of passages with it."""
     return 0 < holding <= max(RARE_IN_FEW, int(passages * RARE_SHARE))
 
 
@@ -209,7 +209,7 @@ def is_alike(one: str, others: Sequence[str]) -> bool:
 # ---------------------------------------------------------------- said already
 
 SAID_SHARE = 0.85
-"""A paragraph that holds so many of a statement's words says it."""
+"""The share of a statement's words with which a paragraph says the same."""
 
 SHORTEST = 2
 """A statement of fewer words is compared whole."""

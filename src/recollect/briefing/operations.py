@@ -258,12 +258,12 @@ def _spoken(
 
 
 def _log(context: Context, session: str, moment: str, items: Sequence[rendering.Item]) -> None:
-    """Log what was shown; `note` leaves it for later when the store is busy."""
+    """Log what was shown; nothing is logged when the store is busy."""
     spaces = context.present_spaces() if session else []
     rows = [(new_id("i"), ref, item) for item in items for ref in steps_follow_up.refs_of(item)]
     if spaces and rows:
         now = context.clock()
-        spaces[0].note(lambda tx: steps_follow_up.log(tx, session, moment, rows, now))
+        spaces[0].try_write(lambda tx: steps_follow_up.log(tx, session, moment, rows, now))
 
 
 def read_instructions(context: Context, ask: steps.Ask) -> matching.Instructions:

@@ -22,7 +22,7 @@ from ..procedures import skills as procedures_skills
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..recall import operations as recall_operations
-from ..recall import steps_show as recall_steps_show
+from ..recall import steps_records as recall_steps_records
 from ..review import steps as review_steps
 from ..storage.database import Tx
 from ..text import addresses, display
@@ -96,7 +96,7 @@ def make_document(address: addresses.Address, text: str) -> Document | None:
     )
 
 
-def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
+def show(context: Context, address: str) -> recall_steps_records.ShownRecord:
     """Show one memory, session, message or document in full.
 
     address: an id or a prefix of one, or a memory:// address
@@ -107,11 +107,11 @@ def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
     if address.removeprefix("memory://").partition("/")[0] != "root":
         return recall_operations.show_record(context, address)
     memory_operations.write_recalls(context)
-    place = recall_steps_show.parse_address(address)
+    place = recall_steps_records.parse_address(address)
     # Autonomous memory writes these; before it ran they are made of what there is.
     full, space = addresses.format_address(place), context.project_space
     if space.present() and (held := space.read(lambda tx: documents_sql.get_document(tx, full))):
-        return recall_steps_show.ShownRecord(document=held)
+        return recall_steps_records.ShownRecord(document=held)
     if not place.path:
         text = operations.make_briefing(context).text or "The start block is empty.\n"
     elif place.path == "MEMORY.md":
@@ -121,7 +121,7 @@ def show(context: Context, address: str) -> recall_steps_show.ShownRecord:
     page = make_document(place, text)
     if page is None:
         raise recall_operations.record_not_found(address)
-    return recall_steps_show.ShownRecord(document=page)
+    return recall_steps_records.ShownRecord(document=page)
 
 
 # ---------------------------------------------------------------- tasks

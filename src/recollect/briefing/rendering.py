@@ -125,7 +125,7 @@ def short_block(items: Sequence[Item]) -> str:
 
 
 def after_compaction(session: str) -> str:
-    """Say where to find what an agent's own summary left out."""
+    """Return a line that says where to find what the agent's summary left out."""
     sentence = (
         f"The conversation before the compaction is kept whole at memory://session/{session}; how "
         f"things stood is noted at memory://scratch/session_progress:{session}"
@@ -144,7 +144,7 @@ def heading(section: str) -> str:
 
 
 def footer_line(count: int, words: Sequence[str]) -> str:
-    """Say how much more there is, and how to find it."""
+    """Return the last line: how much more there is, and how to find it."""
     hint = f"; search for: {', '.join(words)}" if words else ""
     return f"{count} more did not fit{hint}"
 
@@ -177,7 +177,7 @@ def short_id(id: str) -> str:
 
 
 def _speaker(item: Item) -> str:
-    """Say who stands behind a quoted line; what an agent claims is no rule."""
+    """Return the source of a quoted line; a claim of an agent is not a rule."""
     if item.label == "user":
         return "user"
     if item.label == "agent":

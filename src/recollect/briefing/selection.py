@@ -170,7 +170,7 @@ that they are printed in."""
 
 
 def why_never(memory: Memory, instructions: matching.Instructions = matching.NOTHING) -> str:
-    """Say why a memory is never shown by itself; empty when it may be."""
+    """Return why a memory is never shown unasked; empty if it may be."""
     if memory.status != "active":
         return f"it is {memory.status}"
     if memory.valid_to != FOREVER:
@@ -190,7 +190,7 @@ def is_rule(memory: Memory) -> bool:
 
 
 def _why_not_now(candidate: Candidate, withhold: bool) -> str:
-    """Say why a memory is not for the start of a session; empty when it is."""
+    """Return why a memory is not shown at session start; empty if it is."""
     memory = candidate.memory
     if withhold and is_stale(candidate.freshness):
         return f"withheld: what it says of the code is {candidate.freshness}"
@@ -310,7 +310,7 @@ def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "
 
 
 def _note(memory: Memory) -> str:
-    """Say where it applies, how often it worked, where it can be seen."""
+    """Return where it applies, how often it worked and where it can be seen."""
     notes = []
     if memory.scope:
         notes.append(f"for {', '.join(memory.scope[:3])}")

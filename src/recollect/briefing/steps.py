@@ -111,7 +111,7 @@ EMPTY = Briefing("", "")
 
 
 def why_silent(mode: str, query: str) -> str:
-    """Say why there is no briefing at all this time; empty when there may be one."""
+    """Return why there is no briefing now; empty if there may be one."""
     if mode == "no-ltm":
         return "the mode is no-ltm: no long-term memory is injected"
     if query:

@@ -136,7 +136,7 @@ def _add_up(values: Iterable[str]) -> dict[str, int]:
 
 
 def _bring_back(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
-    """Let commands into the start block again that left it without effect and were run now."""
+    """Return to the start block commands that had left it unused and were run now."""
     refs = list(dict.fromkeys(f"{COMMAND}{line}" for line in acts.lines))
     tried = sql.outcomes(tx, refs, "start") if refs else {}
     rows = [
@@ -210,8 +210,8 @@ def judge(shown: Sequence[ShownRef], acts: SessionActs) -> list[tuple[str, str]]
 
 
 def _outcome(one: ShownRef, acts: SessionActs) -> str:
-    """Say whether a shown command was run, or others in its place; a failing form avoided; a
-    shown file was opened, or only others."""
+    """Return whether a shown command was run, or others in its place; a failing form avoided; a
+    shown file opened, or only others."""
     ran = [name for at, name in acts.forms if one.moment == "start" or at > one.at]
     if one.ref.startswith(COMMAND):
         done = one.ref.removeprefix(COMMAND) in ran

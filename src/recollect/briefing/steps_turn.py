@@ -30,12 +30,11 @@ from .steps import Ask
 MOST_MATCHES = 60
 MOST_PASSAGES = 1
 MOST_MEMORIES = 1
-MOST_UNCONFIRMED = 1
 LONGEST_TYPED = 4_000
 """Characters. A longer message of the user was pasted or generated for the most part."""
 
 COOLDOWN_SESSIONS, COOLDOWN = 3, 7 * 86_400_000_000
-"""A passage shown in so many sessions without effect is not shown again for a week."""
+"""Sessions in which a passage was shown without effect, before it is not shown for a week."""
 
 _SHOWN_ORIGINS = tuple(one for one in ORIGINS if one not in UNTRUSTED_ORIGINS)
 

@@ -89,7 +89,7 @@ def avoid_ref(form: str) -> str:
 
 
 def _command_line(group: Sequence[KnownCommand], before: KnownCommand | None) -> str:
-    """Word the commands of a line. What the command before it said of date and unit goes on."""
+    """Format the commands of a line; date and unit stand at the first one they apply to."""
     parts = []
     for place, one in enumerate(group):
         goes_on = place > 0 and one.purpose == group[place - 1].purpose

@@ -268,7 +268,7 @@ def _of_voice(lines: Sequence[TypedLine], span: Span) -> str:
 def _beside(
     typed: Sequence[TypedLine], at: int, span: Span, without: Sequence[int]
 ) -> Iterator[str]:
-    """Give the other sentences of the paragraph in which the sentence stands."""
+    """Return the other sentences of a sentence's paragraph."""
     first, last = at, at + 1
     while first and not typed[first].opens:
         first -= 1
@@ -297,7 +297,7 @@ def _is_listed(typed: Sequence[TypedLine], at: int) -> bool:
 
 
 def _sentences(line: TypedLine, without: Span) -> Iterator[str]:
-    """Give the sentences of a line; one that stands there is left out."""
+    """Return the sentences of a line but the given one."""
     words = line.words
     if line.start <= without[0] < line.end:
         first, last = without[0] - line.start, without[1] - line.start

@@ -125,7 +125,7 @@ def capture(text: str) -> list[Captured]:
 
 
 def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
-    """Give the sentences that state something, made to stand alone."""
+    """Return the sentences that state something, completed so that they stand alone."""
     from . import standalone
     from .statements import RULES, rule_of
 
@@ -255,7 +255,7 @@ _SOURCES = {
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    """Compiled on first use: most messages need only the first of them."""
+    """Compile a pattern on first use: most messages need only the first of them."""
     return re.compile(_SOURCES[name], re.IGNORECASE)
 
 
@@ -302,7 +302,7 @@ def sentence_spans(masked: str) -> Iterator[Span]:
 
 
 def _elements(text: str) -> Iterator[Span]:
-    """Tagged blocks `<name …>…</name>`: ours anywhere, any other from the start of a line."""
+    """Find tagged blocks `<name …>…</name>`: ours anywhere, others at the start of a line."""
     if "</" not in text:
         return
     closes: dict[str, list[int]] = {}
@@ -330,7 +330,7 @@ def _opens(text: str) -> list[tuple[int, str]]:
 
 
 def _fences(text: str) -> Iterator[Span]:
-    """Fenced blocks; one that is never closed runs to the end."""
+    """Find fenced blocks; an unclosed one runs to the end."""
     opened: re.Match[str] | None = None
     for match in _pattern("loose fence").finditer(text):
         if opened is None:

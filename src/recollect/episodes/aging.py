@@ -29,7 +29,7 @@ class Aged(NamedTuple):
 
 
 def older_than(days: int, now: int) -> int:
-    """Return before when an episode happened that is more than so many whole days old."""
+    """Return the time before which an episode is more than `days` whole days old."""
     return now - (days + 1) * DAY + 1
 
 

@@ -70,7 +70,7 @@ def commits_of(attempts: Iterable[CallAttempt]) -> list[tuple[int, GitCommit]]:
 
 
 def importance_of(attempts: Sequence[CallAttempt], fixed: int, bad: int, commits: int) -> float:
-    """From 0 to 1: what was changed, what went wrong and was put right, what the user minded."""
+    """Rate an episode from 0 to 1 by its changes, resolved errors and corrections."""
     files = {path for attempt in attempts if attempt.state == "ok" for path in attempt.writes}
     parts = (
         0.2,

@@ -350,7 +350,7 @@ def _noticed_actions(told: Sequence[AgentNotice]) -> Iterable[Action]:
 
 
 def _noticed_errors(told: Sequence[AgentNotice]) -> Iterable[ErrorSeen]:
-    """Edits that an agent had to send again: resolved by the next one that was applied."""
+    """Return failed edits that the agent sent again, each resolved by the next applied one."""
     found: dict[str, ErrorSeen] = {}
     for place, notice in enumerate(told):
         if notice.kind == "failed":

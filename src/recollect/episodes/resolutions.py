@@ -364,6 +364,6 @@ def _dumped(value: Mapping[str, Json]) -> str:
 
 
 def short(text: str) -> str:
-    """Text on one line that fits into a sentence as code."""
+    """Return text on one line that fits into a sentence as code."""
     line = " ".join(text.split()).replace("`", "'")
     return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"

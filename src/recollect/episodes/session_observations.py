@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from ..actions.call_results import CallAttempt, list_attempts
-from ..actions.command_forms import CommandForm, Run, below, folder_after, runs_of
+from ..actions.command_forms import CommandForm, CommandRun, below, folder_after, runs_of
 from ..actions.command_words import is_lasting, purpose_of
 from ..actions.echo import is_own_call, is_own_tool
 from ..text.messages import plain_text
@@ -131,9 +131,9 @@ def _commands(
     return [tally.observation(scripts) for tally in tallies.values() if tally.counts]
 
 
-def _runs(tried: Sequence[CallAttempt], cwd: str) -> list[tuple[CallAttempt, list[Run]]]:
+def _runs(tried: Sequence[CallAttempt], cwd: str) -> list[tuple[CallAttempt, list[CommandRun]]]:
     """Return each attempt with the commands it ran, in the folder that the shell was left in."""
-    found: list[tuple[CallAttempt, list[Run]]] = []
+    found: list[tuple[CallAttempt, list[CommandRun]]] = []
     folder = ""
     for one in tried:
         keeps = one.call.name in SHELLS_THAT_STAY
@@ -196,7 +196,7 @@ def _is_wrong_call(attempt: CallAttempt, form: CommandForm) -> bool:
     return form.purpose not in CHECKS or kind in _WRONG_CALL
 
 
-def _replaces(run: Run, broken: CommandForm) -> bool:
+def _replaces(run: CommandRun, broken: CommandForm) -> bool:
     """Check whether another form that worked does what the failed one was to do."""
     form = run.form
     if run.state != "ok" or form.key == broken.key or form.is_dangerous:

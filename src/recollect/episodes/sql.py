@@ -143,7 +143,7 @@ def synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
 
 
 def bodies(tx: Tx, since: int) -> list[Row]:
-    """Id, time and body of every episode since a time, the newest first."""
+    """Return id, time and body of every episode since a time, the newest first."""
     return tx.run(
         "SELECT id, at, body FROM episodes WHERE space = :space AND at >= :since "
         "ORDER BY at DESC, id",

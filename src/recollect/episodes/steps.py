@@ -117,7 +117,7 @@ def prepared(
 
 
 def address_id(name: str) -> str:
-    """Our id of an episode: its own if it has the form of one, or else made from its own."""
+    """Return our id of an episode: its own if it has the right form, else one made from it."""
     own = name.startswith("e-") and name[2:].isalnum() and name.isascii() and name.islower()
     return name if own else f"e-{text_messages.text_digest(name)[:12]}"
 

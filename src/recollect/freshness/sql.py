@@ -47,16 +47,6 @@ def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> N
     tx.insert("claims", f"{_COLUMNS}, checked", ((*row, now) for row in rows))
 
 
-def copy_claims(tx: Tx, memory: str, to: str) -> None:
-    """Copy the claims of a memory to another one, with their last check."""
-    kept = ", ".join(field for field in ClaimRow._fields if field != "memory")
-    tx.run(
-        f"INSERT INTO claims (space, memory, {kept}, checked) SELECT space, :to, {kept}, checked "
-        "FROM claims WHERE space = :space AND memory = :memory",
-        {"memory": memory, "to": to},
-    )
-
-
 def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
     """Return the claims of several memories, in order."""
     found: dict[str, list[ClaimRow]] = {}

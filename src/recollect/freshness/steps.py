@@ -79,7 +79,7 @@ def _check_again(
     seen = check_rows(tree, rows, thorough=False)
     changed = [new for old, new in zip(rows, seen, strict=True) if new != old]
     if changed:
-        space.note(lambda tx: sql.save_checks(tx, changed, now))
+        space.try_write(lambda tx: sql.save_checks(tx, changed, now))
     return _worst((row.memory, row.state, row.moved_to) for row in seen)
 
 

@@ -298,7 +298,7 @@ def find_messages(
 
 
 def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> list[int]:
-    """Return the ids of at most so many entries that fulfil the filters."""
+    """Return the ids of at most `most` entries that fulfil the filters."""
     where, params = _where(tx, filters)
     rows = tx.run(
         f"SELECT e.id FROM entries e WHERE e.space = :space AND {where} LIMIT :most",
@@ -353,7 +353,7 @@ def _where(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str,
         elif name == "scope":
             from json import dumps
 
-            parts.append(_FACET.format(name, f"f.value IN ({tx.listed.format('scopes')})"))
+            parts.append(_FACET.format(name, f"f.value IN ({tx.texts_in_json.format('scopes')})"))
             params["scopes"] = dumps(list(allowed), ensure_ascii=False)
         elif name == "seen":
             own, bound = visible_to(allowed, "e.")

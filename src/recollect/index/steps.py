@@ -122,7 +122,7 @@ def embed_recent(
             sql_vectors.switch_embedder(tx, embedder.id, now)
         _save_batch(tx, embedder.id, batch, found, load_texts)
 
-    space.note(save_first)
+    space.try_write(save_first)
 
 
 def embed_missing(

@@ -26,7 +26,7 @@ LOSS = {
 """What does not survive, by format."""
 
 
-class Statement(NamedTuple):
+class ForeignStatement(NamedTuple):
     """One statement of a foreign file."""
 
     text: str
@@ -65,12 +65,12 @@ def _detect_json(text: str) -> str:
     return "mem0" if re.search(r'"memory"\s*:', text[:4000]) else ""
 
 
-def read(form: str, name: str, text: str) -> Iterator[Statement]:
+def read(form: str, name: str, text: str) -> Iterator[ForeignStatement]:
     """Yield the statements of a file."""
     yield from _READERS[form](name, text)
 
 
-def _mcp_memory(name: str, text: str) -> Iterator[Statement]:
+def _mcp_memory(name: str, text: str) -> Iterator[ForeignStatement]:
     for line in filter(None, map(str.strip, text.splitlines())):
         one = json.loads(line)
         if one.get("type") == "entity":
@@ -78,13 +78,13 @@ def _mcp_memory(name: str, text: str) -> Iterator[Statement]:
             for told in one.get("observations", ()):
                 subject = str(one.get("name", ""))
                 tags = (kind,) if kind else ()
-                yield Statement(f"{subject}: {told}", subject=subject, tags=tags)
+                yield ForeignStatement(f"{subject}: {told}", subject=subject, tags=tags)
         elif one.get("type") == "relation":
             words = (one.get("from"), one.get("relationType"), one.get("to"))
-            yield Statement(" ".join(map(str, words)), subject=str(one.get("from", "")))
+            yield ForeignStatement(" ".join(map(str, words)), subject=str(one.get("from", "")))
 
 
-def _mem0(name: str, text: str) -> Iterator[Statement]:
+def _mem0(name: str, text: str) -> Iterator[ForeignStatement]:
     value = json.loads(text)
     rows: Json = value
     if isinstance(value, dict):
@@ -93,20 +93,20 @@ def _mem0(name: str, text: str) -> Iterator[Statement]:
         ids = [f"{key}:{one[key]}" for key in ("user_id", "agent_id") if one.get(key)]
         told = str(one.get("memory") or one.get("text") or "")
         if told:
-            yield Statement(told, tags=(*map(str, one.get("categories") or ()), *ids))
+            yield ForeignStatement(told, tags=(*map(str, one.get("categories") or ()), *ids))
 
 
 _CLAUDE_MEM = {"bugfix": "solution", "decision": "decision", "discovery": "fact"}
 
 
-def _claude_mem(name: str, text: str) -> Iterator[Statement]:
+def _claude_mem(name: str, text: str) -> Iterator[ForeignStatement]:
     for one in json.loads(text).get("observations", ()):
         facts = one.get("facts") or ()
         facts = json.loads(facts) if isinstance(facts, str) else facts
         kind = _CLAUDE_MEM.get(str(one.get("type", "")), "fact")
         told = facts or [one.get("narrative") or one.get("text") or one.get("title") or ""]
         for fact in filter(None, map(str, told)):
-            yield Statement(fact, kind, subject=str(one.get("title") or ""))
+            yield ForeignStatement(fact, kind, subject=str(one.get("title") or ""))
 
 
 _BULLET = re.compile(r"^\s{0,6}(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)$")
@@ -137,7 +137,7 @@ def _bullets(text: str) -> Iterator[tuple[str, str]]:
         yield heading, item
 
 
-def _basic_memory(name: str, text: str) -> Iterator[Statement]:
+def _basic_memory(name: str, text: str) -> Iterator[ForeignStatement]:
     title = re.search(r"(?m)^title:\s*(.+)$", text[:2000])
     subject = title[1].strip("'\" ") if title else name
     for _, item in _bullets(text):
@@ -145,21 +145,21 @@ def _basic_memory(name: str, text: str) -> Iterator[Statement]:
         told = _TAG.sub("", item).strip()
         if observed := _OBSERVED.match(told):
             tags = (observed[1].strip(), *tags)
-            yield Statement(f"{subject}: {observed[2].strip()}", subject=subject, tags=tags)
+            yield ForeignStatement(f"{subject}: {observed[2].strip()}", subject=subject, tags=tags)
         elif related := _RELATED.match(told):
-            yield Statement(f"{subject} {related[1].strip()} {related[2]}", subject=subject)
+            yield ForeignStatement(f"{subject} {related[1].strip()} {related[2]}", subject=subject)
 
 
 _RULE = re.compile(r"(?i)\b(?:always|never|must|do not|don't|only|avoid|use|prefer|run)\b")
 
 
-def _rules(name: str, text: str) -> Iterator[Statement]:
+def _rules(name: str, text: str) -> Iterator[ForeignStatement]:
     """Yield the list items of CLAUDE.md, AGENTS.md, Codex memories and Claude Code memory files."""
     for heading, item in _bullets(re.sub(r"(?s)\A---\n.*?\n---\n", "", text)):
         told = item.replace("**", "")
         if len(told) >= 8 and not told.startswith("@"):
             kind = "policy" if _RULE.search(told) else "fact"
-            yield Statement(told, kind, subject=heading[:120])
+            yield ForeignStatement(told, kind, subject=heading[:120])
 
 
 _CLIO = {
@@ -173,19 +173,19 @@ _CLIO = {
 """The lists of ltm.json, and the kind of their entries."""
 
 
-def _clio(name: str, text: str) -> Iterator[Statement]:
+def _clio(name: str, text: str) -> Iterator[ForeignStatement]:
     for kind, entries in json.loads(text).get("patterns", {}).items():
         for one in entries if kind in _CLIO else ():
             yield _entry(one, _CLIO[kind])
 
 
-def _entry(one: Json, kind: str) -> Statement:
+def _entry(one: Json, kind: str) -> ForeignStatement:
     """Return the statement of an entry, whatever its fields are called."""
     if isinstance(one, str):
-        return Statement(one, kind)
+        return ForeignStatement(one, kind)
     error, fix = one.get("error") or one.get("problem"), one.get("solution") or one.get("fix")
     told = f"{error}: {fix}" if error and fix else _first(one, _TEXTS)
-    return Statement(
+    return ForeignStatement(
         text=told,
         kind=kind,
         subject=str(one.get("subject") or one.get("category") or "")[:120],
@@ -209,7 +209,7 @@ def _first(one: Mapping[str, Json], names: Iterable[str]) -> str:
 _LOKI = {"patterns": "pattern", "anti-patterns": "pitfall", "facts": "fact", "links": ""}
 
 
-def _loki(name: str, text: str) -> Iterator[Statement]:
+def _loki(name: str, text: str) -> Iterator[ForeignStatement]:
     stem = name.replace("\\", "/").rpartition("/")[2].removesuffix(".json")
     kind = _LOKI.get(stem, "pitfall")
     value = json.loads(text)
@@ -222,7 +222,7 @@ def _loki(name: str, text: str) -> Iterator[Statement]:
             yield statement
 
 
-def _repo(name: str, text: str) -> Iterator[Statement]:
+def _repo(name: str, text: str) -> Iterator[ForeignStatement]:
     """Yield the facts of /memories/repo: JSON objects with the five fields, or Markdown."""
     if name.endswith(".json"):
         value = json.loads(text)

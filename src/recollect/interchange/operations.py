@@ -100,7 +100,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
         raise NotFound("there is no such file or folder", where=whole)
     if os.path.isfile(whole) and form in ("", "recollect") and files_io.is_export(whole):
         return _load_export(context, whole, trust)
-    found: list[formats.Statement] = []
+    found: list[formats.ForeignStatement] = []
     problems: list[str] = []
     seen = ""
     for name in files_io.list_files(whole):
@@ -195,7 +195,7 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
 
 
 def _learn_all(
-    context: Context, found: list[formats.Statement], trust: bool, problems: list[str]
+    context: Context, found: list[formats.ForeignStatement], trust: bool, problems: list[str]
 ) -> int:
     """Learn statements in one transaction; one that is refused does not keep the others out."""
     origin = "user" if trust else "import"
@@ -220,7 +220,7 @@ def _learn_all(
     return sum(one.action == "created" for one in done)
 
 
-def _unique(found: list[formats.Statement]) -> Iterator[formats.Statement]:
+def _unique(found: list[formats.ForeignStatement]) -> Iterator[formats.ForeignStatement]:
     seen: set[str] = set()
     for one in found:
         if one.text not in seen:

@@ -96,7 +96,7 @@ def count_rows(tx: Tx, table: str) -> int:
 
 
 def request_index(tx: Tx, now: int) -> None:
-    """Have the search index made before the next search."""
+    """Request that the search index is rebuilt before the next search."""
     tx.run(
         "INSERT INTO state (space, key, value, updated) VALUES (:space, 'words', 'missing', :now) "
         "ON CONFLICT (space, key) DO UPDATE SET value = 'missing', updated = :now",

@@ -82,7 +82,7 @@ def _discard_output() -> None:
 
 
 def _print_interrupted(words: Sequence[str]) -> None:
-    """Say what is kept after Ctrl-C."""
+    """Print what is kept after Ctrl-C."""
     if not sys.stderr:
         return
     from .screens.progress import KEPT
@@ -286,7 +286,7 @@ _MOST_SHORTENED = 400
 
 
 def _prepare_page(memory: object, name: str, values: dict[str, object], result: object) -> None:
-    """Give the page what screens need beside the result: the question, short ids."""
+    """Set what screens need beside the result: the question, short ids."""
     page = style.page()._replace(
         query=str(values.get("query", "")), whole="limit" in values, given=values
     )

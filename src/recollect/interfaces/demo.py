@@ -152,7 +152,6 @@ def _write(path: str, text: str) -> None:
 
 
 AGENTS = {"claude-code": "Claude Code", "codex": "Codex"}
-
 """The agents in the order of their sessions."""
 
 _QUESTION = "why do the integration tests hang?"

@@ -113,22 +113,22 @@ class _Firing:
         starts = event == "session_start"
         if not starts and not (notice and event == "user_prompt"):
             return notice
-        from ..agents import hook_log_io
+        from ..agents import hook_files_io
 
-        kept = hook_log_io.find_notices(self.cwd, self.environment) if starts else ""
+        kept = hook_files_io.find_notices(self.cwd, self.environment) if starts else ""
         if starts and not kept:
             return notice
         from .origin import is_headless
 
         if is_headless(self.environment):
             if not starts:
-                hook_log_io.keep_notice(self.cwd, self.environment, notice)
+                hook_files_io.keep_notice(self.cwd, self.environment, notice)
         elif starts:
-            return "\n".join(filter(None, (*hook_log_io.read_notices(kept, take=True), notice)))
+            return "\n".join(filter(None, (*hook_files_io.read_notices(kept, take=True), notice)))
         return notice
 
     def give_up_in_time(self) -> None:
-        """Beside the work: what a lock or a slow disk holds up is ended from here."""
+        """End the hook in time from another thread if a lock or a slow disk delays it."""
         while (left := self.deadline - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
         self.outcome = "too_late"
@@ -140,13 +140,13 @@ class _Firing:
         if self.outcome in ("", "refused"):
             return
         try:
-            from ..agents import hook_log_io
+            from ..agents import hook_files_io
             from ..text import display
 
             spent = round((time.monotonic() - self.began) * 1000)
             now = display.format_time(time.time_ns() // 1_000_000 * 1000)
-            firing = hook_log_io.HookRun(now, self.host, self.event, spent, self.outcome)
-            hook_log_io.append_run(self.cwd, self.environment, firing)
+            firing = hook_files_io.HookRun(now, self.host, self.event, spent, self.outcome)
+            hook_files_io.append_run(self.cwd, self.environment, firing)
         except Exception:  # noqa: BLE001
             # There is no place left to complain to; the agent must not hear of it.
             return
@@ -205,7 +205,7 @@ def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
 
 
 def _catch_up(cwd: str, parent: int) -> int:
-    """The process beside the agent: read the transcripts that hooks asked for."""
+    """Read the requested transcripts, in the background process."""
     from .. import open as open_memory
     from ..agents.operations import catch_up
 

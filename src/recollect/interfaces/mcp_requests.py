@@ -85,7 +85,7 @@ class RequestHandlers:
 
     @property
     def methods(self) -> Collection[str]:
-        """The methods that are answered."""
+        """Return the methods that are answered."""
         return self._methods.keys()
 
     def answer(

@@ -25,7 +25,7 @@ _COLUMNS = (
 )
 OPEN = ("pending", "running")
 TRIES = 3
-"""After so many failed tries a queued job is a dead letter."""
+"""Failed tries after which a queued job is a dead letter."""
 
 
 class Job(NamedTuple):

@@ -16,7 +16,7 @@ from ..text import globs
 from ..text.terms import query_terms, stem_all
 from ..types.records import Memory
 from ..types.trust import least_trusted
-from .plan_steps import Connect, Merge, Promote
+from .plan_rules import Connect, Merge, Promote
 
 FEWEST_OWNERS = 2
 SAME, RELATED = 0.85, 0.4
@@ -49,7 +49,7 @@ def unite_field(memories: Iterable[Memory], field: str) -> tuple[str, ...]:
 
 
 def find_promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Promote]:
-    """Notes that two or more sessions or tasks have made, and the project does not have yet."""
+    """Return notes of two or more sessions or tasks that the project does not have yet."""
     groups: dict[tuple[str, _Note], list[Memory]] = {}
     above = set()
     for memory in memories:
@@ -78,7 +78,7 @@ def find_promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterat
 
 
 def find_merges(memories: Sequence[Memory], taken: Container[str]) -> Iterator[Merge]:
-    """Groups of memories that say the same, each with the one that is kept."""
+    """Return groups of memories that say the same, each with the one to keep."""
     free = [one for one in memories if one.id not in taken and one.kind != "policy"]
     same: dict[str, list[Memory]] = {memory.id: [] for memory in free}
     for one, other in _pairs(free, SAME):
@@ -144,7 +144,7 @@ def find_contradictions(
     taken: Container[str],
     linked: Callable[[str, str], bool],
 ) -> Iterator[Connect]:
-    """Pairs that say the opposite of each other of the same files, and are not linked yet."""
+    """Return pairs that contradict each other about the same files and are not linked yet."""
     for one, other in _pairs([memory for memory in memories if memory.id not in taken], RELATED):
         if linked(one.id, other.id) or not contradicts(make_statement(one), make_statement(other)):
             continue
@@ -154,7 +154,7 @@ def find_contradictions(
 
 
 def _pairs(memories: Sequence[Memory], least_shared: float) -> Iterator[tuple[Memory, Memory]]:
-    """Return memories that share so many of their words."""
+    """Return pairs of memories that share most of their words."""
     words = [split_words(*make_statement(memory)) for memory in memories]
     keys = choose_keys([TextFeatures(frozenset(stem_all(one))) for one in words])
 

@@ -21,7 +21,7 @@ UNUSED = 30 * DAY
 """A command that did not succeed for so long leaves the start block."""
 
 MOST_FAILURES = 2
-"""After so many sessions in a row that saw it only fail, a command is out."""
+"""Sessions in a row that saw a command only fail, after which it is retired."""
 
 MOST_REMEDIES = 3
 MOST_TOGETHER = 4

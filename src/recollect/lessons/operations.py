@@ -12,7 +12,7 @@ from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
-from ..recall import steps_links as recall_steps_links
+from ..recall import steps_records as recall_steps_records
 from ..storage.database import Database, Tx
 from ..text import dates
 from ..types.records import Json, Link, Session, Stored
@@ -221,11 +221,11 @@ def link_records(
     space = context.writable(found)
     if not remove:
         return space.write(
-            lambda tx: recall_steps_links.add_link(
+            lambda tx: recall_steps_records.add_link(
                 tx, (one, other), relation, reason, context.origin, now
             )
         )
-    if not space.write(lambda tx: recall_steps_links.end_link(tx, (one, other), relation, now)):
+    if not space.write(lambda tx: recall_steps_records.end_link(tx, (one, other), relation, now)):
         raise NotFound("there is no such link", where=f"{source} {relation} {target}")
     return Link(one, relation, other, reason, context.origin, now)
 
@@ -235,7 +235,7 @@ def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]
     for space in (context.project_space, context.user_space):
         if space.present():
             refs = space.read(
-                lambda tx: [recall_steps_links.resolve_ref(tx, one) for one in addresses]
+                lambda tx: [recall_steps_records.resolve_ref(tx, one) for one in addresses]
             )
             if all(refs):
                 return space, refs
@@ -249,7 +249,7 @@ def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]
 
 def list_links(
     context: Context, id: str, depth: int = 1, format: str = "", relation: Sequence[str] = ()
-) -> recall_steps_links.Linked:
+) -> recall_steps_records.Linked:
     """List the records that are linked to a record.
 
     id: an id or address
@@ -262,7 +262,7 @@ def list_links(
     """
     space, (start,) = _space_with(context, id)
     return space.read(
-        lambda tx: recall_steps_links.follow_links(tx, start, depth, relation, format)
+        lambda tx: recall_steps_records.follow_links(tx, start, depth, relation, format)
     )
 
 

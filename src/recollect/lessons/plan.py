@@ -28,8 +28,19 @@ from ..memory.lifecycle import FADED, find_weak
 from ..types.records import FOREVER, STATUSES_IN_USE, Memory
 from ..types.trust import least_trusted
 from .duplicates import find_contradictions, find_merges, find_promotions
-from .plan_rules import LEAST_CONFIDENCE, MOST_DEPTH, depth_of, validate
-from .plan_steps import Archive, Learn, LessonPlan, NotPlanned, Reinforce, Step, ref
+from .plan_rules import (
+    LEAST_CONFIDENCE,
+    MOST_DEPTH,
+    Archive,
+    Learn,
+    LessonPlan,
+    NotPlanned,
+    Reinforce,
+    Step,
+    depth_of,
+    ref,
+    validate,
+)
 from .wording import pattern_lesson, pitfall_lesson, signature
 
 __all__ = ["EVIDENCE", "plan", "validate", "vocabulary"]
@@ -145,7 +156,7 @@ def evidence_of(memory: Memory) -> set[str]:
 def _more_evidence(
     memory: Memory, episodes: Sequence[Episode], why: str, left_out: list[NotPlanned]
 ) -> Iterator[Reinforce]:
-    """Evidence that the memory does not have yet; only what is as trusted makes it surer."""
+    """Return evidence that a memory does not have yet; only equally trusted evidence counts."""
     have = evidence_of(memory)
     new = [episode for episode in episodes if episode.id not in have]
     sources = tuple(dict.fromkeys(episode.id for episode in new))

@@ -1,4 +1,6 @@
-"""Check whether a consolidation plan may be applied: every law it has to keep, one by one.
+"""Hold the steps of a consolidation plan as values, and check every law that a plan has to keep.
+
+A plan is data: it can be shown, checked, applied in one transaction and undone.
 
 A plan is checked against the episodes and memories it was made from, also when another module
 than `lessons.plan` made it. It does not repair anything: a plan that breaks a law is refused
@@ -8,16 +10,112 @@ whole, and the error names the step and the law.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ..episodes.records import Episode
 from ..errors import InvalidInput
 from ..text import globs
-from ..types.records import FOREVER, LAYERS, RELATIONS, STATUSES_IN_USE, Memory
+from ..types.records import FOREVER, LAYERS, RELATIONS, STATUSES_IN_USE, Json, Memory
 from ..types.trust import least_trusted
-from .plan_steps import Archive, Connect, Learn, LessonPlan, Merge, Promote, Reinforce, Step
+
+
+class Learn(NamedTuple):
+    """A new memory derived from episodes: a pattern or a pitfall. `sources` are episode ids."""
+
+    kind: str
+    text: str
+    subject: str
+    detail: Mapping[str, Json]
+    examples: tuple[str, ...]
+    confidence: float
+    label: str
+    sources: tuple[str, ...]
+    reason: str
+
+
+class Reinforce(NamedTuple):
+    """More evidence for a memory that is there; its label stays. `sources` are episode ids.
+    If it `revives`, some of it is new and as trusted as the memory: that keeps a memory alive, and
+    brings a hidden one back."""
+
+    memory: str
+    sources: tuple[str, ...]
+    confidence: float
+    label: str
+    reason: str
+    revives: bool = False
+
+
+class Promote(NamedTuple):
+    """A note that recurs, moved up to a layer; the others that say the same give way to it."""
+
+    memory: str
+    layer: str
+    others: tuple[str, ...]
+    sources: tuple[str, ...]
+    label: str
+    reason: str
+
+
+class Merge(NamedTuple):
+    """Memories that say the same: one is kept, with the sources and counts of all."""
+
+    keep: str
+    others: tuple[str, ...]
+    confidence: float
+    sources: tuple[str, ...]
+    evidence: tuple[str, ...]
+    examples: tuple[str, ...]
+    reinforcement: int
+    successes: int
+    failures: int
+    label: str
+    reason: str
+
+
+class Archive(NamedTuple):
+    """A memory that has faded."""
+
+    memory: str
+    reason: str
+
+
+class Connect(NamedTuple):
+    """A link between two memories."""
+
+    source: str
+    relation: str
+    target: str
+    label: str
+    reason: str
+
+
+class NotPlanned(NamedTuple):
+    """What was looked at and not planned, and why. `sources` are ids of episodes or memories."""
+
+    sources: tuple[str, ...]
+    reason: str
+
+
+Step = Learn | Reinforce | Promote | Merge | Archive | Connect
+
+
+class LessonPlan(NamedTuple):
+    """The steps in the order in which they are applied."""
+
+    steps: tuple[Step, ...] = ()
+    left_out: tuple[NotPlanned, ...] = ()
+
+
+def ref(address: str) -> str:
+    """Return the id of a record, whether it is referred to by its id or its address."""
+    return address.removeprefix("memory://")
+
 
 FEWEST = 2
+
 LEAST_CONFIDENCE = 0.8
+
 MOST_DEPTH = 2
 """How many derivations may lie between a memory and what really happened."""
 

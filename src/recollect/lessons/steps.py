@@ -25,7 +25,7 @@ from ..types.records import Json, Memory
 from ..undo import sql as undo_sql
 from . import plan as lessons_plan
 from . import steps_unseen
-from .plan_steps import (
+from .plan_rules import (
     Archive,
     Connect,
     Learn,
@@ -114,7 +114,7 @@ def run(space: Database, owner: str, means: Means) -> Consolidated:
 
 
 def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
-    """LessonPlan and validate. A lesson that may not be kept is left out, with the reason."""
+    """Plan and validate. A lesson that may not be kept is left out, with the reason."""
     new_id = means.new_id
     vectors, problem = _vectors(loaded.episodes, means.embedder)
     plan = lessons_plan.plan(
@@ -178,7 +178,7 @@ def _draft(step: Learn) -> memory_steps.Draft:
 
 
 def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Consolidated:
-    """Do all of it, and write down how to take it back."""
+    """Apply a plan, and store how to undo it."""
     plan, drafts, loaded = ready
     held = jobs_sql.get_job(tx, JOB, hold=True)
     if held is None or (held.owner, held.attempt) != (job.owner, job.attempt):

@@ -25,7 +25,7 @@ from ..storage.database import Tx
 from ..types import trust
 from ..types.records import Json, Link, Memory
 from ..undo import sql as undo_sql
-from .plan_steps import Archive, Connect, Learn, Merge, Promote, Reinforce, Step
+from .plan_rules import Archive, Connect, Learn, Merge, Promote, Reinforce, Step
 
 _COUNTED = ("recalls", "last_recalled")
 """What looking at a memory changes: nothing that an undo has to keep."""
@@ -103,7 +103,7 @@ def is_as_left(values: Mapping[str, Json], known: str) -> bool:
 def apply_step(
     changes: Changes, step: Step, draft: memory_steps.PreparedMemory | None, now: int
 ) -> str:
-    """Do one step; gives the reason when it was left out."""
+    """Apply one step; return the reason if it was left out."""
     match step:
         case Learn():
             assert draft is not None
@@ -191,7 +191,7 @@ def _packed(values: Sequence[str]) -> str:
 
 
 def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
-    """Let the search index follow the rows that were changed, whether or not they are there now."""
+    """Update the search index for changed rows, present or deleted."""
     for table, key in dict.fromkeys((row[0], row[1][0]) for row in rows if row[0] != "links"):
         if table == "memories":
             memory = memory_sql.get(tx, key)

@@ -24,7 +24,7 @@ from .steps_unseen import JOB
 HOUR = 3_600_000_000
 WEEK = 7 * 24 * HOUR
 MOST_TRIES = 6
-"""After so many failures in a row it is tried by itself only when there is something new."""
+"""Failures in a row after which it runs unasked only when there is something new."""
 
 
 class Settled(NamedTuple):
@@ -121,7 +121,7 @@ def state(tx: Tx, now: int) -> str:
 
 
 def examined(tx: Tx, now: int) -> records.Check:
-    """Say whether consolidation works."""
+    """Return whether consolidation works."""
     told = state(tx, now)
     return records.Check("consolidation", not told.startswith("failed"), told or "not run yet")
 

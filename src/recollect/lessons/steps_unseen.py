@@ -28,7 +28,7 @@ from ..storage.database import Tx
 from ..text import terms
 from ..types import records
 from ..types.records import FOREVER, KINDS, STATUSES_IN_USE, Json, Memory
-from .plan_steps import ref
+from .plan_rules import ref
 
 JOB = "consolidate"
 MOST = 500
@@ -38,7 +38,7 @@ NEAR = 8
 """So many others that share words with a new episode or memory are looked at."""
 
 FEW = 100
-"""Up to so many new episodes are also looked for by meaning, which takes longer than by words."""
+"""New episodes up to which neighbours are also searched by meaning, which is slower than words."""
 
 COMMON = 0.02
 """A word that a greater share of all entries holds does not find a neighbour."""

@@ -20,7 +20,7 @@ from ..text.terms import query_terms, split_terms, stem_all
 from ..types.records import Json
 
 LONGEST = 160
-"""Of an error and of what helped so many characters are told; the detail has all of them."""
+"""Characters shown of an error and of its fix; the detail has all of them."""
 
 MOST_FILES, MOST_CHECKS, MOST_ERRORS = 5, 2, 3
 _VAGUE = frozenset(("AssertionError", "test failure", "build", "check", "lint", "Error"))

@@ -85,7 +85,7 @@ def around(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
 def walk(
     edges: Iterable[Edge], start: str, depth: int = 2, relations: Collection[str] = ()
 ) -> list[Reached]:
-    """What can be reached from a record in so many steps, both ways, the nearest first.
+    """Return the records within `depth` links of a record, both ways, the nearest first.
 
     `relations` are those to follow, as they are seen on the way; none means all. Circles end where
     they began.

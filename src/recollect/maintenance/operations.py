@@ -117,7 +117,7 @@ def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
     Example: recollect rebuild --missing
     """
     for space in context.present_spaces():
-        space.refit()
+        space.use_new_features()
     indexed = (
         0
         if missing

@@ -9,7 +9,7 @@ from ..context import Context
 from ..errors import InvalidInput, Refused
 from ..project import user_directory
 from ..types.overview import ConfigPaths, SettingChanged, SettingValue
-from . import settings_file_io
+from . import files_io
 
 
 def get_setting(context: Context, name: str) -> SettingValue:
@@ -61,7 +61,7 @@ def unset_setting(context: Context, name: str, scope: str = "user") -> SettingCh
 
 
 def _write(
-    context: Context, setting: config.Setting, value: settings_file_io.Value | None, scope: str
+    context: Context, setting: config.Setting, value: files_io.Value | None, scope: str
 ) -> SettingChanged:
     if context.origin != "user":
         raise Refused(
@@ -73,7 +73,7 @@ def _write(
         raise InvalidInput(f"unknown scope {scope!r}", where="scope", hint="user or project")
     paths = find_paths(context)
     path = paths.user if scope == "user" else paths.project
-    settings_file_io.write_setting(path, setting.name, value, is_private=scope == "user")
+    files_io.write_setting(path, setting.name, value, is_private=scope == "user")
     now = _value(context, setting)
     shown = "" if value is None else _show(setting, value)
     return SettingChanged(setting.name, shown, path, now.value, now.source)

@@ -24,7 +24,7 @@ from ..recall import steps_reindex as recall_steps_reindex
 from ..storage.database import Database, Tx
 from ..text import addresses, messages
 from ..types.records import Memory
-from . import sql_erase, steps_files_io
+from . import files_io, sql_erase
 
 SHORTEST = 6
 """A shorter text is erased in its own record only: it would be found in innocent ones."""
@@ -95,7 +95,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     receipt_id = new_id("receipt")
     needles = erased.needles()
     folders = (os.path.dirname(context.project.database), user_directory(context.environment))
-    files = steps_files_io.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
+    files = files_io.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
     backups, notes = 0, list(erased.notes)
     if yes:
         for space in spaces:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from ..agents import pause_io
+from ..agents import hook_files_io
 from ..agents import steps_hooks as agents_steps_hooks
 from ..archive import sql as archive_sql
 from ..autonomous import operations as autonomous_operations
@@ -51,7 +51,7 @@ def show_status(context: Context) -> Status:
         root=context.project.root,
         database=_describe_store(context),
         exists=exists,
-        paused=pause_io.find_pause(context.environment, context.project.root),
+        paused=hook_files_io.find_pause(context.environment, context.project.root),
         mode=context.settings.mode,
         agents=agents,
         by_kind=counts,
@@ -92,7 +92,7 @@ def _describe_store(context: Context) -> str:
 
 
 def _describe_background(context: Context) -> tuple[str, ...]:
-    """Say what is waiting or was done beside the agents."""
+    """Return what is waiting or was done in the background."""
     lines = []
     try:
         names = os.listdir(agents_steps_hooks.find_requests(context))
@@ -246,15 +246,15 @@ def pause(context: Context, all: bool = False) -> Paused:
     """
     _check_person(context, "pause")
     root = "" if all else context.project.root
-    now = pause_io.find_pause(context.environment, context.project.root)
+    now = hook_files_io.find_pause(context.environment, context.project.root)
     changed = now != "all" if all else not now
     if changed:
-        pause_io.set_pause(context.environment, root, display.format_time(context.clock()))
+        hook_files_io.set_pause(context.environment, root, display.format_time(context.clock()))
     return Paused(scope="all" if all else "project", paused=True, changed=changed)
 
 
 def resume(context: Context, all: bool = False) -> Paused:
-    """Let the hooks work again after a pause.
+    """Resume the hooks after a pause.
 
     all: end the pause of all projects
 
@@ -263,8 +263,8 @@ def resume(context: Context, all: bool = False) -> Paused:
     """
     _check_person(context, "resume")
     root = "" if all else context.project.root
-    changed = pause_io.end_pause(context.environment, root)
-    still = pause_io.find_pause(context.environment, context.project.root)
+    changed = hook_files_io.end_pause(context.environment, root)
+    still = hook_files_io.find_pause(context.environment, context.project.root)
     return Paused(scope="all" if all else "project", paused=False, changed=changed, still=still)
 
 

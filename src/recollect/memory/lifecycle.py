@@ -1,8 +1,7 @@
 """Compute how strong a memory is, when it is weak enough to be hidden, and how feedback moves it.
 
-Strength is computed when read and never stored. The factors for ranking are bounded, so that
-nothing outranks a clearly better match by being trusted, fresh or often used. Nothing here deletes:
-the answer is a plan of what to hide and why, which is shown before it is applied.
+Strength is computed when read and never stored. Nothing here deletes: the answer is a plan of what
+to hide and why, which is shown before it is applied.
 """
 
 from __future__ import annotations
@@ -17,9 +16,6 @@ from ..types.trust import TOOL_NOTE_DAYS
 
 DAY = 86_400_000_000
 HALF_LIFE_DAYS = 90
-_TRUST = {"system": 1.02, "user": 1.02, "teammate": 1.0, "agent": 1.0, "tool": 0.9, "import": 0.85}
-_STATUS = {"active": 1.0, "proposed": 0.95, "hidden": 0.8, "superseded": 0.7, "quarantined": 0.6}
-_SATURATION = 8.0
 UNTRUSTED = frozenset({"tool", "import"})
 """Labels of what anybody may have written: it gives no evidence for other records."""
 
@@ -47,30 +43,6 @@ def compute_strength(memory: Reinforced, now: int) -> float:
     return float(weight * 0.5 ** (days / HALF_LIFE_DAYS) * (memory.reinforcement + memory.recalls))
 
 
-def score_words(match: float) -> float:
-    """Scale a word match to 0..1, so that several spaces can be compared."""
-    return match / (match + _SATURATION) if match > 0 else 0.0
-
-
-def nudge(label: str, status: str, strong: float = 1.0) -> float:
-    """Return the factor of a match for a record's trust, status and strength (±10 %)."""
-    return _TRUST[label] * _STATUS[status] * (0.9 + 0.2 * strong / (strong + 1.0))
-
-
-def cut_snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
-    """Return the part of a long text around the first occurrence of a term."""
-    if len(text) <= width:
-        return text
-    small = text.casefold()
-    places = [place for place in (small.find(term) for term in terms) if place >= 0]
-    start = max(min(places, default=0) - width // 4, 0)
-    if start:
-        blank = text.find(" ", start, start + 40)
-        start = blank + 1 if blank >= 0 else start
-    end = start + width
-    return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
-
-
 WEAK = 0.1
 """Below this strength a memory is hidden."""
 
@@ -85,7 +57,6 @@ _OVER = f"a note from a tool, older than {TOOL_NOTE_DAYS} days"
 LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
 
 _CALM = 2.0
-
 """So many verdicts' worth of doubt: one verdict alone moves a memory a third of the way."""
 
 

@@ -130,7 +130,7 @@ def list_memories(
     status: only this status: active, proposed, quarantined or hidden; hidden ones are left out
         otherwise
     limit: how many to list at most
-    offset: after skipping so many
+    offset: the number of memories to skip
     as_of: what was believed then: 2026-05-01, 3d, last week
 
     Example: recollect list --kind policy
@@ -453,7 +453,7 @@ def write_recalls(context: Context) -> None:
     noted, context.recalls = context.recalls, {}
     if noted:
         for space in (context.project_space, context.user_space):
-            space.note(lambda tx: _save_recalls(tx, noted))
+            space.try_write(lambda tx: _save_recalls(tx, noted))
 
 
 def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:

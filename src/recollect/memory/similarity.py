@@ -47,7 +47,7 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def is_near(a: Statement, b: Statement) -> bool:
-    """Check whether two statements share so many words that a writer should see both."""
+    """Check whether two statements share enough words that a writer should see both."""
     return jaccard(split_words(*a), split_words(*b)) >= NEAR
 
 

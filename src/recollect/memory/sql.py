@@ -195,7 +195,7 @@ def find_alias(tx: Tx, alias: str) -> str:
     return str(row[0]) if row else ""
 
 
-class Statement(NamedTuple):
+class MemoryStatement(NamedTuple):
     """What a memory says, and how far it is trusted."""
 
     id: str
@@ -206,16 +206,16 @@ class Statement(NamedTuple):
     scope: str
 
 
-def load_statements(tx: Tx, ids: Sequence[str]) -> list[Statement]:
+def load_statements(tx: Tx, ids: Sequence[str]) -> list[MemoryStatement]:
     """Return what several memories say, in the order of their ids' list."""
-    found: dict[str, Statement] = {}
+    found: dict[str, MemoryStatement] = {}
     for names, params in batches("id", ids):
         rows = tx.run(
-            f"SELECT {list_columns(Statement._fields)} FROM memories WHERE space = :space "
+            f"SELECT {list_columns(MemoryStatement._fields)} FROM memories WHERE space = :space "
             f"AND id IN ({names})",
             params,
         )
-        found.update((one.id, one) for one in map(Statement._make, rows))
+        found.update((one.id, one) for one in map(MemoryStatement._make, rows))
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
@@ -295,7 +295,7 @@ def list_strongest(tx: Tx, kinds: Sequence[str], limit: int, owners: Sequence[st
         for place in range(len(kinds))
     ]
     bound = {f"kind{place}": kind for place, kind in enumerate(kinds)}
-    rows = tx.shared(" UNION ALL ".join(parts), {**params, **bound, "limit": limit})
+    rows = tx.run_batched(" UNION ALL ".join(parts), {**params, **bound, "limit": limit})
     found = load_all(rows)
     order = {kind: place for place, kind in enumerate(kinds)}
     return sorted(found, key=lambda one: (order[one.kind], -one.last_reinforced, one.id))

@@ -51,7 +51,7 @@ def load_sketches(tx: Tx, ids: Sequence[str]) -> dict[str, MemorySketch]:
     """Return sketches of several memories by id; ids of other spaces are ignored."""
     found: dict[str, MemorySketch] = {}
     for names, params in batches("id", ids):
-        rows = tx.shared(f"{_SKETCH} AND id IN ({names})", {**params, **_SEPARATORS})
+        rows = tx.run_batched(f"{_SKETCH} AND id IN ({names})", {**params, **_SEPARATORS})
         found.update((sketch.id, sketch) for sketch in map(MemorySketch._make, rows))
     return found
 

@@ -22,12 +22,6 @@ class Injection(NamedTuple):
     tokens: int
 
 
-def log_injections(tx: Tx, rows: Sequence[Injection], now: int) -> None:
-    """Log what was injected."""
-    columns = "id, session, turn, block, ref, tokens, verdict, at"
-    tx.insert("injections", columns, ((*row, "", now) for row in rows))
-
-
 def find_injected(tx: Tx, session: str, since: int) -> set[str]:
     """Return the records that were put in front of a session's model since a time."""
     rows = tx.run(

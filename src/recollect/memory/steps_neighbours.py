@@ -79,7 +79,7 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
     return Neighbours(revised, tuple(opposite), tuple(near), otherwise=otherwise)
 
 
-def _may_be_related(memory: sql.Statement, subject: str, words: frozenset[str]) -> bool:
+def _may_be_related(memory: sql.MemoryStatement, subject: str, words: frozenset[str]) -> bool:
     """Check quickly whether two statements share enough words or both have a subject."""
     if subject and memory.subject:
         return True
@@ -89,7 +89,7 @@ def _may_be_related(memory: sql.Statement, subject: str, words: frozenset[str]) 
     )
 
 
-def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.Statement]:
+def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.MemoryStatement]:
     asked = pick_rarest(tx, terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS])
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
     matches = index_sql.find_candidates(tx, asked, LOOKED_AT, filters)
@@ -114,7 +114,7 @@ def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float 
     return terms.pick_rarest(found, holding, PROMISED, least, share * entries)
 
 
-def _may_replace(row: sql.MemoryRow, memory: sql.Statement) -> bool:
+def _may_replace(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
     """Check whether a statement may replace another: it is active and at least as trusted."""
     trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
     return trusted and (row.status == "active" or memory.status == row.status)

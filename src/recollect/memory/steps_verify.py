@@ -53,7 +53,7 @@ def check_claims(space: Database, tree: ClaimTree, fix: bool, now: int) -> Claim
     """Check every claim of every open memory; with `fix`, follow files that moved."""
     rows = space.read(_all_claims)
     seen = check_rows(tree, rows, thorough=True) if rows else []
-    space.note(lambda tx: freshness_sql.save_checks(tx, seen, now))
+    space.try_write(lambda tx: freshness_sql.save_checks(tx, seen, now))
     followed: list[freshness_sql.ClaimRow] = []
     if fix and (moves := _moves(tree, seen)):
         followed = space.write(lambda tx: _follow(tx, moves, now))

@@ -11,7 +11,7 @@ from ..errors import Refused
 from ..fast_typing import TypedDict, Unpack
 from ..project import write_private
 from ..types.records import Json, Learned
-from . import patterns, skills, steps_patterns
+from . import patterns, skills
 from . import steps as procedures_steps
 
 _LARGEST_SKILL = 1_000_000
@@ -174,10 +174,10 @@ def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
     label = "user" if context.origin == "user" else "import"
     now = context.clock()
     ready = [
-        steps_patterns.prepare_pattern(one, context.origin, label, now, new_id("m"))
+        procedures_steps.prepare_pattern(one, context.origin, label, now, new_id("m"))
         for one in found
     ]
-    return context.project_space.write(lambda tx: steps_patterns.save_patterns(tx, ready, now))
+    return context.project_space.write(lambda tx: procedures_steps.save_patterns(tx, ready, now))
 
 
 def show_pattern(context: Context, id: str) -> dict[str, Json]:
@@ -187,7 +187,7 @@ def show_pattern(context: Context, id: str) -> dict[str, Json]:
 
     Example: recollect pattern show sem-001
     """
-    return context.project_space.read(lambda tx: steps_patterns.show_pattern(tx, id))
+    return context.project_space.read(lambda tx: procedures_steps.show_pattern(tx, id))
 
 
 def _given_parts(given: ProcedureParts) -> dict[str, Sequence[str]]:

@@ -91,7 +91,7 @@ def listing(tx: Tx, limit: int) -> list[ProcedureRow]:
 
 def proven(tx: Tx, limit: int) -> list[ProcedureRow]:
     """Return procedures in use that have succeeded, the most successful first."""
-    rows = tx.shared(
+    rows = tx.run_batched(
         f"{_SELECT} AND valid_to = {FOREVER} AND status = 'active' AND successes > 0 "
         "ORDER BY successes DESC, failures, name LIMIT :limit",
         {"limit": limit},

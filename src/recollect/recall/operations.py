@@ -21,7 +21,14 @@ from ..project import worktree_root
 from ..storage.database import Database
 from ..text import dates
 from ..types.records import FOREVER, KINDS, LAYERS, ROLES, STATUSES, Hit, Recalled
-from . import steps, steps_evaluation, steps_hits, steps_reindex, steps_session_search, steps_show
+from . import (
+    steps,
+    steps_evaluation,
+    steps_hits,
+    steps_records,
+    steps_reindex,
+    steps_session_search,
+)
 from .evaluation_questions import SOURCES, RepositoryCommit
 
 
@@ -170,7 +177,7 @@ def answer_question(context: Context, question: steps.RecallQuestion, now: int) 
 
 def show_session(
     context: Context, session: str = "current", first: int = 0, last: int = 0
-) -> steps_show.ShownRecord:
+) -> steps_records.ShownRecord:
     """Show a session with its messages; the newest 50 when no range is given.
 
     session: its id, or a prefix of it; by default the session switched to, or else the most
@@ -185,13 +192,13 @@ def show_session(
     )
     if page is None:
         raise archive_steps_sessions.session_not_found(session)
-    return steps_show.with_session_status(steps_show.show_page(page), context.clock())
+    return steps_records.with_session_status(steps_records.show_page(page), context.clock())
 
 
-def show_record(context: Context, address: str) -> steps_show.ShownRecord:
+def show_record(context: Context, address: str) -> steps_records.ShownRecord:
     """Show the stored record at an address; `briefing.operations_views` adds `memory://root`."""
     memory_operations.write_recalls(context)
-    shown = context.read_both(lambda txs: steps_show.show_record(txs, address))
+    shown = context.read_both(lambda txs: steps_records.show_record(txs, address))
     if shown is None:
         raise record_not_found(address)
     current = shown.memory is not None and shown.memory.valid_to == FOREVER
@@ -199,7 +206,7 @@ def show_record(context: Context, address: str) -> steps_show.ShownRecord:
         id = shown.memory.id
         claims = context.project_space.read(lambda tx: memory_steps_verify.load_checked(tx, id))
         shown = shown._replace(claims=claims)
-    return steps_show.with_session_status(shown, context.clock())
+    return steps_records.with_session_status(shown, context.clock())
 
 
 Indexing = Callable[[Database, Callable[[int], object] | None], int]

@@ -119,7 +119,7 @@ def _rank_hits(
         mine = [found[place].matched for place in places.values()]
         read = steps_hits.load_hits(tx, mine, question, asked.stems, now, everywhere)
         near = [
-            _RankedHit(found[place], one, scores[place] * one.nudge, signs[place] if signs else {})
+            _RankedHit(found[place], one, scores[place] * one.factor, signs[place] if signs else {})
             for entry, one in read.items()
             for place in (places[entry],)
         ]
@@ -202,7 +202,7 @@ def _with_outcomes(
 
 
 def _as_outcome(item: _RankedHit, call: _RankedHit, beside: float) -> _RankedHit:
-    """Let a result have the score of its call, and match what the call matches, if it is better."""
+    """Give a result the score and the matches of its call, if they are better."""
     if item.score >= call.score * beside:
         return item
     asked = call.found.candidate
@@ -252,7 +252,7 @@ def _explain(asked: PreparedQuestion, item: _RankedHit, score: float) -> str:
             for name, value in item.signs.items()
             if value >= 0.005
         }
-        factor = item.loaded.nudge
+        factor = item.loaded.factor
         rest = score / factor - sum(item.signs.values())
         if abs(rest) >= 0.005:
             named["compared with other hits"] = rest

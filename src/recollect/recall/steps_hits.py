@@ -22,10 +22,14 @@ from ..types.records import IN_USE, KINDS, TRUSTED_ORIGINS, Hit, Message, Nearby
 if TYPE_CHECKING:
     from .steps import RecallQuestion
 
+
+_TRUST = {"system": 1.02, "user": 1.02, "teammate": 1.0, "agent": 1.0, "tool": 0.9, "import": 0.85}
+_STATUS = {"active": 1.0, "proposed": 0.95, "hidden": 0.8, "superseded": 0.7, "quarantined": 0.6}
 _TIE = 0.3
 """The share of the factor for trust that counts for a message."""
 
 _CALL, _LITERAL = 0.9, 1.15
+
 _LATE = 4
 """Results are looked for among this many messages more than there were calls."""
 
@@ -37,7 +41,7 @@ class LoadedHit(NamedTuple):
     """A hit without its score, the factor that its record adds, and the user's own words in it."""
 
     hit: Hit
-    nudge: float
+    factor: float
     stated: str = ""
     calls: frozenset[str] = frozenset()
     """The ids of its calls, if the message does nothing but call."""
@@ -101,7 +105,7 @@ def _load_memory(memory: memory_sql_sketches.MemorySketch | None, now: int) -> L
     stated = memory.text if memory.label in TRUSTED_ORIGINS else ""
     # Asking must not change the order: recalls do not count here.
     asked = lifecycle.compute_strength(memory._replace(recalls=0), now)
-    return LoadedHit(hit, lifecycle.nudge(memory.label, memory.status, asked), stated)
+    return LoadedHit(hit, weigh_trust(memory.label, memory.status, asked), stated)
 
 
 def _load_message(
@@ -121,7 +125,7 @@ def _load_message(
         id=f"{row.session}:{row.seq}",
         address=messages.range_address(row.session, row.seq, row.seq),
         kind="message",
-        text=lifecycle.cut_snippet(text, searched),
+        text=cut_snippet(text, searched),
         score=0.0,
         why="",
         layer="session",
@@ -134,7 +138,7 @@ def _load_message(
             NearbyMessage(
                 messages.range_address(other.session, other.seq, other.seq),
                 other.role,
-                lifecycle.cut_snippet(messages.searchable_text(_parse_message(other)), searched),
+                cut_snippet(messages.searchable_text(_parse_message(other)), searched),
             )
             for other in others
         ),
@@ -143,7 +147,7 @@ def _load_message(
     stated = messages.typed_text(message) if own else ""
     only_calls = _only_calls(message)
     # Trust only breaks ties between messages; the ranking judges which speaker is asked for.
-    factor = 1.0 - _TIE * (1.0 - min(lifecycle.nudge(row.label, "active"), 1.0))
+    factor = 1.0 - _TIE * (1.0 - min(weigh_trust(row.label, "active"), 1.0))
     factor *= _CALL if only_calls else 1.0
     factor *= _LITERAL if names_literally(text, question.query) else 1.0
     calls = frozenset([call.id for call in message.calls] if only_calls else ())
@@ -199,7 +203,7 @@ def _load_document(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> LoadedH
         id=document.address.removeprefix("memory://"),
         address=document.address,
         kind=document.type,
-        text=lifecycle.cut_snippet(document.text, searched),
+        text=cut_snippet(document.text, searched),
         score=0.0,
         why="",
         layer=document.layer,
@@ -207,7 +211,7 @@ def _load_document(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> LoadedH
         trust=document.label,
         at=document.valid_from,
     )
-    return LoadedHit(hit, lifecycle.nudge(document.label, "active"))
+    return LoadedHit(hit, weigh_trust(document.label, "active"))
 
 
 def _load_experience(tx: Tx, item: IndexMatch) -> LoadedHit | None:
@@ -229,7 +233,7 @@ def _load_experience(tx: Tx, item: IndexMatch) -> LoadedHit | None:
         at=kept.at,
         session=item.owner,
     )
-    return LoadedHit(hit, lifecycle.nudge(kept.label, kept.status))
+    return LoadedHit(hit, weigh_trust(kept.label, kept.status))
 
 
 def _with_successors(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedHit]:
@@ -312,3 +316,22 @@ def mark_freshness(found: Recalled, fresh: Mapping[str, FreshnessState]) -> Reca
 
 def _freshness_mark(fresh: FreshnessState) -> str:
     return f"{fresh.state} to {fresh.moved_to}" if fresh.moved_to else fresh.state
+
+
+def weigh_trust(label: str, status: str, strong: float = 1.0) -> float:
+    """Return the factor of a match for a record's trust, status and strength (±10 %)."""
+    return _TRUST[label] * _STATUS[status] * (0.9 + 0.2 * strong / (strong + 1.0))
+
+
+def cut_snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
+    """Return the part of a long text around the first occurrence of a term."""
+    if len(text) <= width:
+        return text
+    small = text.casefold()
+    places = [place for place in (small.find(term) for term in terms) if place >= 0]
+    start = max(min(places, default=0) - width // 4, 0)
+    if start:
+        blank = text.find(" ", start, start + 40)
+        start = blank + 1 if blank >= 0 else start
+    end = start + width
+    return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")

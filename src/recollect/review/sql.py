@@ -23,7 +23,7 @@ CONFLICTS = "instruction conflicts"
 """The value in state: statements of the user that an older instruction file contradicts."""
 
 
-class Conflict(NamedTuple):
+class InstructionConflict(NamedTuple):
     """A memory and the line of an instruction file that says otherwise."""
 
     memory: str
@@ -31,20 +31,22 @@ class Conflict(NamedTuple):
     line: str
 
 
-class Conflicts(NamedTuple):
+class InstructionConflicts(NamedTuple):
     """Conflicts that wait, and those that a person settled: they are not asked about again."""
 
-    open: tuple[Conflict, ...] = ()
-    settled: tuple[Conflict, ...] = ()
+    open: tuple[InstructionConflict, ...] = ()
+    settled: tuple[InstructionConflict, ...] = ()
 
 
-def get_conflicts(tx: Tx) -> Conflicts:
+def get_conflicts(tx: Tx) -> InstructionConflicts:
     """Return the statements that instruction files contradict."""
     value = storage_sql.get_value(tx, CONFLICTS)
     if not value:
-        return Conflicts()
-    waiting, settled = (tuple(Conflict(*one) for one in part) for part in json.loads(value))
-    return Conflicts(waiting, settled)
+        return InstructionConflicts()
+    waiting, settled = (
+        tuple(InstructionConflict(*one) for one in part) for part in json.loads(value)
+    )
+    return InstructionConflicts(waiting, settled)
 
 
 def put_conflicts(tx: Tx, body: SafeText, now: int) -> None:

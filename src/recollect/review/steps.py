@@ -64,7 +64,7 @@ def count_waiting(tx: Tx) -> int:
 
 def find_conflicts(
     memories: Sequence[Memory], parts: Sequence[tuple[str, str]], changed: Mapping[str, int]
-) -> list[sql.Conflict]:
+) -> list[sql.InstructionConflict]:
     """Return which statements of the user an older instruction file contradicts.
 
     parts: a file's name and a statement in it
@@ -74,12 +74,12 @@ def find_conflicts(
     for memory in memories:
         for name, line in parts:
             if memory.valid_from > changed[name] and queue.opposes(memory, line):
-                found.append(sql.Conflict(memory.id, name, line[:LONGEST_LINE]))
+                found.append(sql.InstructionConflict(memory.id, name, line[:LONGEST_LINE]))
                 break
     return found
 
 
-def save_conflicts(tx: Tx, found: Sequence[sql.Conflict], now: int) -> None:
+def save_conflicts(tx: Tx, found: Sequence[sql.InstructionConflict], now: int) -> None:
     """Write the conflicts that were found just now; those that were settled stay settled."""
     settled = sql.get_conflicts(tx).settled
     _put_conflicts(tx, [one for one in found if one not in settled], settled, now)
@@ -94,7 +94,10 @@ def settle_conflicts(tx: Tx, memory: str, now: int) -> None:
 
 
 def _put_conflicts(
-    tx: Tx, waiting: Sequence[sql.Conflict], settled: Sequence[sql.Conflict], now: int
+    tx: Tx,
+    waiting: Sequence[sql.InstructionConflict],
+    settled: Sequence[sql.InstructionConflict],
+    now: int,
 ) -> None:
     if (tuple(waiting), tuple(settled)) != sql.get_conflicts(tx):
         body = redaction.redact_json([list(waiting), list(settled)]).text

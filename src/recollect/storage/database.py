@@ -85,7 +85,7 @@ class Tx(Protocol):
     space: str
     for_update: str
     skip_locked: str
-    listed: str
+    texts_in_json: str
     """A query for the texts in a JSON array, with `{}` for the name of its parameter."""
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
@@ -100,7 +100,7 @@ class Tx(Protocol):
     def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
         """Insert rows into a table of this space, each in the order of the columns."""
 
-    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+    def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run a query that the other spaces of this read run too: an engine may answer all of them
         at once."""
 
@@ -218,11 +218,11 @@ class Database(Protocol):
         """Look up what a write needs, then write. An engine with one writer looks before it takes
         the lock, so that `work` must check again what may have changed."""
 
-    def note(self, work: Callable[[Tx], Any]) -> bool:
+    def try_write(self, work: Callable[[Tx], Any]) -> bool:
         """Run work that may be lost (usage counts): never wait long, never fail the caller; return
         whether it was kept."""
 
-    def refit(self) -> None:
+    def use_new_features(self) -> None:
         """Use features of the engine that appeared after the tables were made."""
 
     def backup(self, target: str) -> int:

@@ -79,7 +79,7 @@ class PostgresDatabase:
     ) -> Result:
         return self.write(lambda tx: work(tx, look(tx)))
 
-    def note(self, work: Callable[[Tx], Any]) -> bool:
+    def try_write(self, work: Callable[[Tx], Any]) -> bool:
         def quickly(tx: Tx) -> None:
             cast(PostgresTx, tx).allow_loss()
             tx.run(
@@ -269,7 +269,7 @@ class PostgresDatabase:
             hint=f"the owner of the tables runs: recollect server grant {role} {self.space}",
         )
 
-    def refit(self) -> None:
+    def use_new_features(self) -> None:
         def look(tx: Tx) -> None:
             if not self._finds_nearest:
                 for statement in postgres_schema.USE_PGVECTOR.split(";\nDO"):

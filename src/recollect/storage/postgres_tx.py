@@ -52,7 +52,7 @@ class Snapshot:
 
     @property
     def cursor(self) -> psycopg.Cursor[Row]:
-        """The cursor; the transaction begins with its first use."""
+        """Return the cursor; the transaction begins with its first use."""
         if not self.begun:
             self.begun = True
             for statement in self._begin:
@@ -100,7 +100,7 @@ class PostgresTx:
 
     for_update = "FOR UPDATE"
     skip_locked = "FOR UPDATE SKIP LOCKED"
-    listed = "SELECT json_array_elements_text(CAST(:{} AS json))"
+    texts_in_json = "SELECT json_array_elements_text(CAST(:{} AS json))"
 
     def __init__(self, snapshot: Snapshot, space: str) -> None:
         self._snapshot = snapshot
@@ -112,13 +112,13 @@ class PostgresTx:
         self._near: dict[tuple[str, bytes], list[IndexMatch]] = {}
 
     def allow_loss(self) -> None:
-        """Do not find out whether the commit was done if its answer is lost."""
+        """Skip the check whether the commit was done if its answer is lost."""
         self._snapshot.may_be_lost = True
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self._snapshot.run(sql, {"space": self.space, **(params or {})})
 
-    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+    def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         return self._snapshot.run_shared(self.space, sql, params or {})
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
@@ -212,7 +212,7 @@ class PostgresTx:
             )
             sql = f"({sql}) UNION ALL ({near})"
             bound |= {"vector": _direction(vector), "near": sql_postgres.NEAR_AHEAD}
-        rows = self.shared(sql, bound) if others else self.run(sql, bound)
+        rows = self.run_batched(sql, bound) if others else self.run(sql, bound)
         found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
         if asks_near:
             self._near[where, vector] = [
@@ -236,7 +236,7 @@ class PostgresTx:
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         missing = sorted({stem for stem in stems if stem not in self._known})
         if missing or not self._totals:
-            rows = self.shared(sql_postgres.FREQUENCIES, {"stems": missing})
+            rows = self.run_batched(sql_postgres.FREQUENCIES, {"stems": missing})
             for entries, length, stem, held, embedder, outdated, waits, blocks, _, _ in rows:
                 self._totals = (entries, length, embedder or "", outdated, waits, blocks)
                 if stem is not None:

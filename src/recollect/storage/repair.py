@@ -255,7 +255,7 @@ def _restore(into: apsw.Connection, table: str, columns: Sequence[str], backup: 
 
 
 def _mark_incomplete(into: apsw.Connection) -> None:
-    """Have the words and vectors made again before the next search."""
+    """Request that words and vectors are rebuilt before the next search."""
     into.execute(
         "INSERT OR REPLACE INTO state (space, key, value, updated) "
         "SELECT id, 'words', 'missing', 0 FROM spaces"

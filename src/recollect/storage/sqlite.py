@@ -81,7 +81,7 @@ class SqliteDatabase:
         found = self.read(look)  # before the only writer's lock is taken
         return self.write(lambda tx: work(tx, found))
 
-    def note(self, work: Callable[[Tx], Any]) -> bool:
+    def try_write(self, work: Callable[[Tx], Any]) -> bool:
         if not self.present():
             return False
         try:
@@ -313,7 +313,7 @@ class SqliteDatabase:
         sqlite_files.make_private(self.path)
         return result
 
-    def refit(self) -> None:
+    def use_new_features(self) -> None:
         return  # SQLite had every feature from the beginning
 
     def backup(self, target: str) -> int:

@@ -45,7 +45,7 @@ class SqliteTx:
 
     for_update = ""
     skip_locked = ""
-    listed = "SELECT value FROM json_each(:{})"
+    texts_in_json = "SELECT value FROM json_each(:{})"
     finds_nearest = False
 
     def __init__(self, connection: apsw.Connection, space: str) -> None:
@@ -89,7 +89,7 @@ class SqliteTx:
         space = self.space
         self._connection.executemany(sql, ((space, *row) for row in rows))
 
-    def shared(self, sql: str, params: Params | None = None) -> list[Row]:
+    def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         return self.run(sql, params)
 
     def add_entries(self, records: Sequence[IndexedRecord]) -> None:

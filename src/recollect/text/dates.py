@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 LONGEST_QUESTION = 2000
-
 """A longer question has a text pasted below it, whose dates are not part of the question."""
 
 _MINUTE = 60_000_000
@@ -32,7 +31,6 @@ _UNITS = {"minute": _MINUTE, "hour": 60 * _MINUTE, "day": 1440 * _MINUTE, "week"
 _DAY = _UNITS["day"]
 
 _FIRST_DAY = 719_163
-
 """The ordinal of 1970-01-01, a Thursday."""
 
 _OFFSETS = {"last": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}

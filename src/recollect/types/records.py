@@ -36,7 +36,6 @@ CHANGES = ("learn", "confirm", "correct", "verify", "scope", "undo")
 """What made a revision of a memory."""
 
 IN_USE = ("active", "proposed")
-
 """The statuses of what is used, or waits for a person to confirm it."""
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -215,7 +214,7 @@ class Memory(NamedTuple):
 
     @property
     def revision_address(self) -> str:
-        """The address of this revision, also after the next one was made."""
+        """Return the address of this revision, which stays valid after the next one."""
         return f"memory://{self.id}@{self.revision}"
 
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from .. import context as context_module
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
-from ..archive import steps_usage as archive_steps_usage
 from ..archive.steps import stored_message
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
@@ -90,7 +89,7 @@ def load_window(tx: Tx, name: str, request: context_module.PromptRequest) -> Loa
     session = archive_steps_sessions.get_session(tx, name)
     kept = sql.get(tx, session.id)
     now = state_from_json(json.loads(kept)) if kept else trim.WindowState(session.id)
-    measure = request.counter or archive_steps_usage.chars_per_token(
+    measure = request.counter or archive_steps_sessions.chars_per_token(
         tx, request.model or _find_model(tx, session)
     )
     now = _catch_up(tx, now, session.messages, request, measure)

@@ -237,7 +237,7 @@ class _CodexReader:
         return make_session_id(HOST, as_text(thread))
 
     def _watch_copying(self, at: int) -> None:
-        """Notice the end of the parent's lines: they were written in one burst."""
+        """Detect the end of the lines copied from the parent: they were written in one burst."""
         before = self.state.get("at", at)
         if at:
             self.state["at"] = at

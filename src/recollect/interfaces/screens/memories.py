@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
     from ...memory.steps_verify import Checked, ClaimReport
     from ...recall.steps_evaluation import Evaluation
-    from ...recall.steps_show import ShownRecord
+    from ...recall.steps_records import ShownRecord
     from ...types.records import Document, Learned, Memory
 
 
@@ -206,7 +206,7 @@ def _render_briefing(briefing: Briefing) -> str:
 
 
 def _why_silent(briefing: Briefing) -> str:
-    """Say why a briefing is empty: a mode, the budget, files, or because nothing is known."""
+    """Return why a briefing is empty: a mode, the budget, files, or because nothing is known."""
     if briefing.notes:
         return f"(empty: {'; '.join(briefing.notes)})"
     no_room = [one for one in briefing.left_out if "full" in one.reason or "room" in one.reason]

@@ -31,7 +31,7 @@ def render_recalled(recalled: Recalled) -> str:
 
 
 def _why_empty(recalled: Recalled) -> str:
-    """Say why nothing is shown: no match at all, filters, or a budget that is too small."""
+    """Return why nothing is shown: no match at all, filters, or a budget that is too small."""
     given = style.page().given.keys()
     if recalled.left_out or any("did not fit" in note for note in recalled.notes):
         return "found, but too long for the budget. Show it: a larger --budget"
@@ -138,7 +138,7 @@ def _describe_marks(hit: Hit) -> list[str]:
 
 
 def _describe_match(hit: Hit) -> str:
-    """Say in words why a hit was found: the words it shares, or its meaning."""
+    """Return in words why a hit was found: the words it shares, or its meaning."""
     from ...text import terms
 
     found = _stems_of(hit.text)

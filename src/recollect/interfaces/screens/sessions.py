@@ -13,8 +13,8 @@ from .style import render_table
 
 if TYPE_CHECKING:
     from ...archive.steps_files import ExportedSession, ImportedFile
+    from ...recall.steps_records import ShownRecord
     from ...recall.steps_session_search import SessionMatch
-    from ...recall.steps_show import ShownRecord
     from ...types.records import Message, Recorded, Session, Stored
     from ...window.steps import Prompt, Trimmed
 

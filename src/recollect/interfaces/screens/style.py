@@ -178,7 +178,7 @@ def _shorten(text: str) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Return lines of at most so many columns; long words and East Asian text are cut anywhere."""
+    """Return lines of at most `width` columns; long words and East Asian text are cut anywhere."""
     lines: list[str] = []
     width = max(width, 1)
     for paragraph in display.escape_invisible(text).splitlines():
@@ -253,7 +253,7 @@ def fill(text: str, indent: str = "", first: str | None = None) -> list[str]:
 
 
 def clip(text: str, indent: str, most: int) -> list[str]:
-    """Return at most so many wrapped lines, the last one with an ellipsis if more follow."""
+    """Return at most `most` wrapped lines, the last one with an ellipsis if more follow."""
     width = text_width() - len(indent)
     lines = wrap(text, width)
     if len(lines) > most:
@@ -288,7 +288,7 @@ def ago(at: int, now: int) -> str:
 
 
 def render_none(sentence: str, noun: str, place: str = "") -> str:
-    """Say why a list is empty: the limit, the filters, or because there is none at all.
+    """Return why a list is empty: the limit, the filters, or because there is none at all.
 
     `place` names the argument that the list is about, which is no filter.
     """

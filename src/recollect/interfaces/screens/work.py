@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...episodes.steps import BuiltEpisodes, EpisodeReplay, RecordedEpisode, ShownEpisode
     from ...lessons.steps import Consolidated, Undone
     from ...procedures.steps import ExportedSkill, ShownProcedure
-    from ...recall.steps_links import Linked
+    from ...recall.steps_records import Linked
     from ...types.records import Json, Link
     from ...work.audit import Audit
     from ...work.operations import Continuity, EventResult

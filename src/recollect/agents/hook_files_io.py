@@ -1,8 +1,11 @@
-"""The log of hook runs: one line each, without any text of the conversation; and the notices of
-runs without a terminal, which are shown when a person is there.
+"""Files that hooks write and read: the log of hook runs, notices, and the marks that pause hooks.
 
-The log is a file, not a table, because it must record stores that cannot be opened. It is kept in
-the user's directory, per project: a repository could contain a forged log, or a link in its place.
+The log has one line a run, without any text of the conversation. Notices of runs without a terminal
+are shown when a person is there. A pause is a file for one project, or for all; a hook checks
+whether two files exist and reads none.
+
+The log is a file, not a table, because it must record stores that cannot be opened. All are kept in
+the user's directory, per project: a repository could contain a forged file, or a link in its place.
 """
 
 from __future__ import annotations
@@ -12,10 +15,11 @@ from collections.abc import Mapping
 
 from ..errors import RecollectError
 from ..fast_typing import NamedTuple
-from ..project import find_project, make_folder, private_folder, user_directory
+from ..project import find_project, make_folder, private_folder, user_directory, write_private
 from ..text import display
 
 MAX_BYTES = 64 * 1024
+
 TOO_LATE = "too_late"
 """The outcome of a hook that gave up before its agent would have killed it."""
 
@@ -23,6 +27,7 @@ _NAME = os.path.join("log", "hook.log")
 
 
 _NOTICES = "notices.txt"
+
 _MOST_NOTICES = 16 * 1024
 
 
@@ -119,3 +124,32 @@ def _parse_line(line: str) -> HookRun | None:
         return None
     at, host, event, milliseconds, outcome = words
     return HookRun(at=at, host=host, event=event, milliseconds=int(milliseconds), outcome=outcome)
+
+
+_PAUSE = "paused"
+
+
+def find_pause(environment: Mapping[str, str], root: str) -> str:
+    """Return what is paused: `all`, `project`, or "" while the hooks work."""
+    user = user_directory(environment)
+    if os.path.exists(os.path.join(user, _PAUSE)):
+        return "all"
+    return "project" if os.path.exists(os.path.join(private_folder(user, root), _PAUSE)) else ""
+
+
+def set_pause(environment: Mapping[str, str], root: str, since: str) -> None:
+    """Pause the hooks of a project; of all projects without a root."""
+    user = user_directory(environment)
+    folder = private_folder(user, root) if root else user
+    make_folder(folder)
+    write_private(os.path.join(folder, _PAUSE), f"{since}\n")
+
+
+def end_pause(environment: Mapping[str, str], root: str) -> bool:
+    """Remove the mark of a project, or of all; return whether there was one."""
+    user = user_directory(environment)
+    try:
+        os.unlink(os.path.join(private_folder(user, root) if root else user, _PAUSE))
+    except FileNotFoundError:
+        return False
+    return True
