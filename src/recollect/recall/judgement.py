@@ -93,7 +93,8 @@ def calibrate(
     order = sorted(range(len(scores)), key=lambda place: -scores[place])
     done: list[int] = []
     for places in ranking.trust_groups(candidates):
-        ours = [place for place in order if place in set(places)]
+        group = set(places)
+        ours = [place for place in order if place in group]
         for place, value in zip(ours, _pool(question, candidates, scores, ours), strict=True):
             if place not in done:
                 found[place] = value

@@ -182,17 +182,16 @@ def find_candidates(
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
         near = index_steps.cosines_by_entry(asked.vector, held)
-    found = [_make_candidate(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
+    found = _make_candidates(tx, [(item, near.get(item.entry, 0.0)) for item in matched], asked)
     if asked.vector and recall_ranking.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
     ):
-        known = {_record_key(item.matched) for item in found}
+        known = {_record_key(item) for item in matched}
         near_records = index_steps_nearest.find_near_records(
-            tx, asked.vector, filters, recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING
+            tx, asked.vector, filters, recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING, near
         )
-        for item, cosine in near_records:
-            if _record_key(item) not in known:
-                found.append(_make_candidate(tx, item, asked, cosine))
+        new = [one for one in near_records if _record_key(one[0]) not in known]
+        found += _make_candidates(tx, new, asked)
     return found
 
 
@@ -200,28 +199,35 @@ def _record_key(item: IndexMatch) -> tuple[str, str, int]:
     return item.source, item.ref, item.seq
 
 
-def _make_candidate(
-    tx: Tx, item: IndexMatch, asked: PreparedQuestion, cosine: float
-) -> FoundCandidate:
-    """Return an index match as a candidate; records other than messages open their own session."""
-    is_message, stems = item.source == "message", item.stems
-    role = "user" if item.label in TRUSTED_ORIGINS else "assistant"
-    candidate = recall_ranking.RankingCandidate(
-        entry=item.entry,
-        counts=terms.count_stems(stems, asked.stems),
-        length=stems.count(" ") + 1,
-        cosine=cosine,
-        at=item.at,
-        session=item.owner if is_message else "",
-        seq=item.seq - 1 if is_message else 0,
-        role=item.kind if is_message else role,
-        trusted=item.label not in lifecycle.UNTRUSTED,
-        digest=stems,
-        standing=item.source == "memory" and item.kind in _STANDING_KINDS,
-        restates=bool(asked.whole) and is_message and asked.whole.issuperset(stems.split()),
-        phrase=any(phrase in f" {stems} " for phrase in asked.phrases),
-    )
-    return FoundCandidate(tx, item, candidate)
+def _make_candidates(
+    tx: Tx, items: Sequence[tuple[IndexMatch, float]], asked: PreparedQuestion
+) -> list[FoundCandidate]:
+    """Return index matches with their cosines as candidates; records other than messages open their
+    own session."""
+    wanted = terms.pad_stems(asked.stems)
+    whole, phrases = asked.whole, asked.phrases
+    found = []
+    for item, cosine in items:
+        source, kind, label, stems = item.source, item.kind, item.label, item.stems
+        padded = f" {stems} "
+        is_message = source == "message"
+        candidate = recall_ranking.RankingCandidate(
+            entry=item.entry,
+            counts=terms.count_padded(padded, wanted),
+            length=stems.count(" ") + 1,
+            cosine=cosine,
+            at=item.at,
+            session=item.owner if is_message else "",
+            seq=item.seq - 1 if is_message else 0,
+            role=kind if is_message else "user" if label in TRUSTED_ORIGINS else "assistant",
+            trusted=label not in lifecycle.UNTRUSTED,
+            digest=stems,
+            restates=bool(whole) and is_message and whole.issuperset(stems.split()),
+            standing=source == "memory" and kind in _STANDING_KINDS,
+            phrase=bool(phrases) and any([phrase in padded for phrase in phrases]),
+        )
+        found.append(FoundCandidate(tx, item, candidate))
+    return found
 
 
 def is_filtered(question: RecallQuestion) -> bool:
