@@ -72,6 +72,9 @@ SUFFICE = 0.6
 SMALL = 20_000
 """Up to this many entries the vectors are always searched: see `needs_meaning`."""
 
+NAME_ALONE = 0.9
+"""The share of names from which on a question asks for nothing but a name."""
+
 _RIVALS, _COVERAGE = 3, 2.0
 _DOING = ("assistant", "tool")
 ALMOST = 0.75

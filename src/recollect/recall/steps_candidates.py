@@ -24,6 +24,10 @@ ENOUGH = 4_000
 """From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
 candidates. Common terms are the most expensive to look up; they only rank what was found."""
 
+NAMED, NAMED_ALONE = 100, 600
+"""Candidates that hold a name of the question, which may be that name alone, beside those by words:
+its spelling is compared later."""
+
 WORDS_ALONE = 40
 """Candidates that are ranked without vectors: fewer signals tell them apart."""
 
@@ -178,6 +182,14 @@ def find_candidates(
     if len(matched) < depth and len(asked.searched) < len(asked.stems) and is_filtered(question):
         # A filter may leave only entries with the common words.
         matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
+    wholes = [asked.stems[place] for place in asked.ranking.wholes]
+    alone = asked.ranking.naming > recall_ranking.NAME_ALONE
+    if len(matched) == depth and wholes and (alone or len(wholes) < len(asked.searched)):
+        # A long text with a name is behind short ones with parts of it.
+        known = {item.entry for item in matched}
+        most = NAMED_ALONE if alone else NAMED
+        named = index_sql.find_candidates(tx, wholes, most, filters, asked.vector)
+        matched += [item for item in named if item.entry not in known]
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
@@ -186,11 +198,11 @@ def find_candidates(
     if asked.vector and recall_ranking.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
     ):
-        known = {_record_key(item) for item in matched}
+        records = {_record_key(item) for item in matched}
         near_records = index_steps_nearest.find_near_records(
             tx, asked.vector, filters, recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING, near
         )
-        new = [one for one in near_records if _record_key(one[0]) not in known]
+        new = [one for one in near_records if _record_key(one[0]) not in records]
         found += _make_candidates(tx, new, asked)
     return found
 
