@@ -270,6 +270,7 @@ _SIGNS = {
     "speaker": "is said by the one asked about",
     "period": "is of the time asked about",
     "standing": "is a rule or a preference",
+    "typed": "was typed by the user",
 }
 
 

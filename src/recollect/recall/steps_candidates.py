@@ -204,7 +204,18 @@ def find_candidates(
         )
         new = [one for one in near_records if _record_key(one[0]) not in records]
         found += _make_candidates(tx, new, asked)
-    return found
+    return _mark_typed(found) if recall_ranking.seeks_statement(asked.ranking) else found
+
+
+def _mark_typed(found: Sequence[FoundCandidate]) -> list[FoundCandidate]:
+    """Mark what the user typed in sessions with tool calls: there it is rare among all the rest."""
+    working = {item.candidate.session for item in found if item.candidate.role == "tool"}
+    return [
+        item._replace(candidate=item.candidate._replace(typed=True))
+        if item.candidate.role == "user" and item.candidate.session in working
+        else item
+        for item in found
+    ]
 
 
 def _record_key(item: IndexMatch) -> tuple[str, str, int]:
@@ -236,7 +247,7 @@ def _make_candidates(
             digest=stems,
             restates=bool(whole) and is_message and whole.issuperset(stems.split()),
             standing=source == "memory" and kind in _STANDING_KINDS,
-            phrase=bool(phrases) and any([phrase in padded for phrase in phrases]),
+            phrase=bool(phrases) and any(phrase in padded for phrase in phrases),
         )
         found.append(FoundCandidate(tx, item, candidate))
     return found

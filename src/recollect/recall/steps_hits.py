@@ -179,7 +179,7 @@ def find_spelled(
     names = list(terms.find_names(query))
     ranges = [(item.ref, item.seq, item.seq) for item in found if item.source == "message"]
     rows = archive_sql.message_ranges(tx, ranges) if names else []
-    spelled = {(row.session, row.seq) for row in rows if any([one in row.body for one in names])}
+    spelled = {(row.session, row.seq) for row in rows if any(one in row.body for one in names)}
     return [(item.ref, item.seq) for item in found if (item.ref, item.seq) in spelled][:most]
 
 

@@ -23,7 +23,7 @@ The index holds the stems of a text's terms; a search looks up the `query_stems`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain, groupby, pairwise
 from math import inf

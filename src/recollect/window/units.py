@@ -286,25 +286,26 @@ def fit_lengths(
     whole = {m.seq: count_chars(m.message) for m in unit.members}
     results = {m.seq: whole[m.seq] for m in unit.members if m.message.role == "tool"} or whole
     turn = {m.seq: NO_REASONING for m in unit.members if m.message.role == "assistant"}
-    more: Mapping[int, int] = {}
-    sizes: Mapping[int, int] = {}
 
-    def lengths(longest: int) -> dict[int, int]:
+    def lengths(
+        longest: int, sizes: Mapping[int, int], more: Mapping[int, int]
+    ) -> dict[int, int] | None:
+        """Return the lengths with all of `sizes` cut to `longest`; None if that is too long."""
         shown = {seq: min(longest, now.get(seq) or size) for seq, size in sizes.items()}
-        return {**more, **{seq: length for seq, length in shown.items() if length < whole[seq]}}
+        cuts = {**more, **{seq: length for seq, length in shown.items() if length < whole[seq]}}
+        [short] = cut_units([unit], cuts, session)
+        return cuts if unit_tokens(short, measure) <= room else None
 
-    def fits(longest: int) -> bool:
-        [shown] = cut_units([unit], lengths(longest), session)
-        return unit_tokens(shown, measure) <= room
-
-    for more, sizes in (({}, results), (turn, results), (turn, whole)):
-        if fits(LEAST_SHOWN):
+    for sizes, more in ((results, {}), (results, turn), (whole, turn)):
+        if (best := lengths(LEAST_SHOWN, sizes, more)) is not None:
             # `low` fits and `high` may not.
             low, high = LEAST_SHOWN, max(LEAST_SHOWN, *sizes.values()) + 1
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if fits(middle) else (low, middle)
-            return lengths(low)
+                cuts = lengths(middle, sizes, more)
+                low, high = (low, middle) if cuts is None else (middle, high)
+                best = best if cuts is None else cuts
+            return best
     return None
 
 
