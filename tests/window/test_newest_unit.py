@@ -374,7 +374,8 @@ def test_messages_that_came_after_it_are_left_out_before_the_newest_unit_is_cut(
     shown = view_messages(done.state, session)
     assert shows(shown, [*asked, *(n.message for n in session[-2:])])
     assert not plan_trim(done.state, session, proactive_budget(limits)).changed
-    later = [*session, *number([*session, call("b"), result("b", lines(900))])[-2:]]
+    said = [n.message for n in session]
+    later = [*session, *number([*said, call("b"), result("b", lines(900))])[-2:]]
     then = plan_trim(done.state, later, proactive_budget(limits))
     assert then.changed and then.state.skipped == ()
     assert view_messages(then.state, later)[-2:] == [n.message for n in later[-2:]]

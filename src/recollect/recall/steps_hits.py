@@ -177,7 +177,7 @@ def find_spelled(
 ) -> list[tuple[str, int]]:
     """Return the messages among index matches, by session and number, that may hold a name of the
     query in the same spelling: neither case nor endings are indexed."""
-    names = list(terms.find_names(query))
+    names = list(text_terms.find_names(query))
     ranges = [(item.ref, item.seq, item.seq) for item in found if item.source == "message"]
     rows = archive_sql.message_ranges(tx, ranges) if names else []
     spelled = {(row.session, row.seq) for row in rows if any(one in row.body for one in names)}
