@@ -30,11 +30,9 @@ feedback from the first hits, terms weighed by sessions, recency in general.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from math import exp, inf, log, nextafter
 
 from ..fast_typing import NamedTuple
-from ..text.terms import query_terms, split_terms, stem_text
 
 EXACT = 2.0
 WORDS = 0.5
@@ -91,7 +89,7 @@ _K1, _B = 1.2, 0.75
 
 
 class RankingQuestion(NamedTuple):
-    """A question prepared for ranking. See `subject_terms`, `term_weight`, `asked_speaker`."""
+    """A question prepared for ranking. See `recall.questions` and `term_weight`."""
 
     weights: tuple[float, ...]
     """The weight of each searched term."""
@@ -145,62 +143,10 @@ class RankingCandidate(NamedTuple):
     """Whether the user typed it in a session with tool calls: see `seeks_statement`."""
 
 
-_ASKING = """
-    many much ago passed total currently recently often usually ever remind mentioned discussed
-    recommend recommended recommendation recommendations suggest suggested suggestion suggestions
-    wondering thinking tell know think thing things get got getting go going went last first
-"""
-_INTERROGATIVES = """
-    what which who whom whose when where why how is are was were do does did can could should would
-"""
-_SELF = frozenset({"i", "my", "me", "mine", "myself"})
-_OTHER = frozenset({"you", "your"})
-
-
-@cache
-def _asking_words() -> frozenset[str]:
-    return frozenset(_ASKING.split())
-
-
-def subject_terms(question: str) -> list[str]:
-    """Return the terms a question is about, without words that only ask if others are left."""
-    asked = query_terms(question)
-    return [term for term in asked if term not in _asking_words()] or asked
-
-
-def find_names(terms: Sequence[str]) -> tuple[int, ...]:
-    """Return the positions of terms with a digit: a port, a ticket, the seventh of many."""
-    return tuple([place for place, term in enumerate(terms) if not term.isalpha()])
-
-
 def term_weight(entries: int, holding: int, rarity: float) -> float:
     """Return the weight of a term: rare among the entries, and rare in the language (0 to 1)."""
     holding = min(max(holding, 0), entries)
     return rarity * log(1 + (entries - holding + 0.5) / (holding + 0.5))
-
-
-def asked_speaker(question: str) -> str:
-    """Return whose words are asked for: the user for `I`, the assistant for `you`."""
-    words = split_terms(question)
-    if not _OTHER.isdisjoint(words):
-        return "assistant"
-    return "" if _SELF.isdisjoint(words) else "user"
-
-
-_RULES = """
-    should must always never prefer preferred preference preferences like want wants rule rules
-    convention conventions policy guideline guidelines style standard allowed forbidden supposed
-"""
-
-
-@cache
-def _rule_words() -> frozenset[str]:
-    return frozenset(_RULES.split())
-
-
-def asks_for_rules(question: str) -> bool:
-    """Check whether a question asks how things are to be done: a rule, a preference."""
-    return not _rule_words().isdisjoint(split_terms(question))
 
 
 def seeks_statement(question: RankingQuestion) -> bool:
@@ -208,17 +154,6 @@ def seeks_statement(question: RankingQuestion) -> bool:
     neither a question, nor a name, nor about a speaker. Of the decisions that users stated in real
     sessions .90 are among the first five with this signal, .74 without."""
     return not question.asks and not question.speaker and question.naming < 0.5
-
-
-def question_stems(question: str) -> frozenset[str]:
-    """Return all stems of a question; none if the text is not phrased as one.
-
-    A message with no other stems only restates the question, and answers nothing.
-    """
-    asks = question.rstrip().endswith(("?", "？"))
-    if not asks and not {*split_terms(question)[:1]} & {*_INTERROGATIVES.split()}:
-        return frozenset()
-    return frozenset(stem_text(question).split())
 
 
 def needs_meaning(

@@ -11,7 +11,7 @@ from ..storage.database import Tx
 from ..text import terms
 from ..types import records
 from ..types.records import Hit, Recalled
-from . import judgement, outdated, ranking, steps_candidates, steps_hits
+from . import judgement, outdated, questions, ranking, steps_candidates, steps_hits
 from .steps_candidates import FoundCandidate, PreparedQuestion
 from .steps_candidates import RecallQuestion as RecallQuestion
 
@@ -56,7 +56,7 @@ def _recall(
     if_indexed: bool = False,
 ) -> Recalled | None:
     words: dict[str, str] = {}
-    for word in ranking.subject_terms(question.query):
+    for word in questions.subject_terms(question.query):
         words.setdefault(terms.stem(word), word)
     if not words:
         return Recalled(notes=("the question has no words to search for",))
@@ -109,30 +109,7 @@ def _rank_hits(
     Records are loaded only for the candidates that can still win: a record changes the score
     little.
     """
-    everything = [item.candidate for item in found]
-    scores = ranking.score_candidates(asked.ranking, everything)
-    signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
-    order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
-    best = order[: question.limit * 3 // 2 + 5]
-    naming = asked.ranking.naming > ranking.NAME_ALONE
-    if naming:
-        best += _find_spelled(found, asked, question, order[len(best) :])
-    spelled = _SPELLED_ALONE if naming else _SPELLED
-    ranked: list[_RankedHit] = []
-    chosen = [found[place].matched for place in best]
-    everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})
-    for tx in {id(found[place].tx): found[place].tx for place in best}.values():
-        places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
-        mine = [found[place].matched for place in places.values()]
-        read = steps_hits.load_hits(tx, mine, question, asked.stems, now, everywhere)
-        near = []
-        for entry, one in read.items():
-            place = places[entry]
-            if one.spelled:
-                one = one._replace(factor=one.factor * spelled)
-            sign = signs[place] if signs else {}
-            near.append(_RankedHit(found[place], one, scores[place] * one.factor, sign))
-        ranked += _with_outcomes(tx, near, asked, question, now)
+    ranked = _load_best(found, asked, question, now)
     candidates = [item.found.candidate for item in ranked]
     final = judgement.lift_newest(asked.ranking, candidates, [item.score for item in ranked])
     likely = judgement.calibrate(asked.ranking, candidates, final)
@@ -165,6 +142,36 @@ def _rank_hits(
         if share(asked.ranking, item.found.candidate) > WHOLLY
     }
     return steps_hits.limit_untrusted(hits, exact)
+
+
+def _load_best(
+    found: Sequence[FoundCandidate], asked: PreparedQuestion, question: RecallQuestion, now: int
+) -> list[_RankedHit]:
+    """Score the candidates, and load the best with the outcomes of their calls."""
+    everything = [item.candidate for item in found]
+    scores = ranking.score_candidates(asked.ranking, everything)
+    signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
+    order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
+    best = order[: question.limit * 3 // 2 + 5]
+    if asked.ranking.naming > ranking.NAME_ALONE:
+        best += _find_spelled(found, asked, question, order[len(best) :])
+    spelled = _SPELLED_ALONE if asked.ranking.naming > ranking.NAME_ALONE else _SPELLED
+    chosen = [found[place].matched for place in best]
+    everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})
+    ranked: list[_RankedHit] = []
+    for tx in {id(found[place].tx): found[place].tx for place in best}.values():
+        places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
+        mine = [found[place].matched for place in places.values()]
+        read = steps_hits.load_hits(tx, mine, question, asked.stems, now, everywhere)
+        near = []
+        for entry, one in read.items():
+            place = places[entry]
+            if one.spelled:
+                one = one._replace(factor=one.factor * spelled)
+            sign = signs[place] if signs else {}
+            near.append(_RankedHit(found[place], one, scores[place] * one.factor, sign))
+        ranked += _with_outcomes(tx, near, asked, question, now)
+    return ranked
 
 
 def _find_spelled(

@@ -14,6 +14,7 @@ from ..storage.database import IndexMatch, StemFrequencies, Tx
 from ..text import dates, globs, terms
 from ..types import records
 from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS
+from . import questions
 from . import ranking as recall_ranking
 
 COMMON_SHARE = 0.1
@@ -106,7 +107,7 @@ def prepare_question(
     )
     average = sum(one.entries * one.average for one in known) / max(entries, 1)
     period = dates.find_period(query, now)
-    names = recall_ranking.find_names(stems)
+    names = questions.find_names(stems)
     parts = terms.find_names(query).values()
     wholes = {terms.stem(found[-1]) for found in parts}
     of_names = {terms.stem(term) for found in parts for term in found}
@@ -122,12 +123,12 @@ def prepare_question(
     ranking = recall_ranking.RankingQuestion(
         weights=weights,
         average=average,
-        speaker=recall_ranking.asked_speaker(query),
+        speaker=questions.asked_speaker(query),
         period=period,
         names=names,
         wholes=tuple([place for place, stem in enumerate(stems) if stem in wholes]),
-        asks=bool(recall_ranking.question_stems(query)),
-        standing=recall_ranking.asks_for_rules(query),
+        asks=bool(questions.question_stems(query)),
+        standing=questions.asks_for_rules(query),
         naming=named / ((named + plain) or 1.0),
         unknown=unheld,
         unknown_wholes=unheld_wholes,
@@ -138,7 +139,7 @@ def prepare_question(
         stems=stems,
         searched=searched,
         vector=b"",
-        whole=recall_ranking.question_stems(query),
+        whole=questions.question_stems(query),
         phrases=_find_phrases(query),
     )
 
@@ -152,7 +153,7 @@ def _find_phrases(query: str) -> tuple[str, ...]:
     """Return the stems of a query, and of what is quoted in it, each between spaces. A text that
     holds a whole question only restates it."""
     found = [f" {terms.stem_text(query)} "]
-    if found[0].count(" ") <= FEWEST_IN_A_ROW or recall_ranking.question_stems(query):
+    if found[0].count(" ") <= FEWEST_IN_A_ROW or questions.question_stems(query):
         found = []
     found += [f" {terms.stem_text(quoted)} " for quoted in _QUOTED.findall(query)]
     return tuple([one for one in found if one.strip()])

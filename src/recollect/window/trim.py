@@ -33,12 +33,18 @@ from .thread_facts import (
     merge_facts,
     standing_facts,
 )
-from .units import Unit, cut_units, elide_units, fit_lengths, group_units, unit_tokens
+from .units import (
+    Unit,
+    cut_units,
+    elide_units,
+    find_system_end,
+    fit_lengths,
+    group_units,
+    unit_tokens,
+)
 
 SHORT_REQUEST = 50
 """A user message with fewer characters is not a task by itself ("yes", "go on")."""
-
-SYSTEM_ROLES = ("system", "developer")
 
 
 class WindowState(NamedTuple):
@@ -136,7 +142,7 @@ def plan_trim(
     """
     prompt = view_messages(state, messages)
     before = count_prompt(prompt, measure)
-    system_to = _find_system_end(state, messages)
+    system_to = state.system_to if state.window_from > 1 else find_system_end(messages)
     system, rest = _split_visible(state._replace(system_to=system_to), messages)
     spoken = len(prompt) - len(system) - len(_preface(state.summary, state.note))
     unchanged = TrimPlan(
@@ -231,10 +237,9 @@ class _TrimmedWindow:
     def _sizes(self) -> list[int]:
         """Return the tokens of each unit as shown now; 0 for anchors and dropped units."""
         shown = _show_units(self.state, self._units[self.first :])
-        free = {*self._anchors, *self._skipped}
-        return [0] * self.first + [
-            0 if unit.head in free else unit_tokens(unit, self._measure) for unit in shown
-        ]
+        free, measure = {*self._anchors, *self._skipped}, self._measure
+        sizes = [0 if unit.head in free else unit_tokens(unit, measure) for unit in shown]
+        return [0] * self.first + sizes
 
     def _drop(self, end: int, sizes: Sequence[int], room: int) -> None:
         """Advance to the oldest unit that still fits; the summary grows with every drop."""
@@ -257,7 +262,9 @@ class _TrimmedWindow:
         with_later = dict(vars(self))
         for unit in self._units[newest + 1 :]:
             if unit.head not in self._anchors:
-                self._skip(unit)
+                self._skipped |= {member.seq for member in unit.members}
+                self._start_at_first()
+                self.size = sum(self._sizes()) + self._summary
                 if self.size <= limit:
                     return True
         for attempt in (with_later, dict(vars(self))):
@@ -266,11 +273,6 @@ class _TrimmedWindow:
                 return True
         vars(self).update(with_later)
         return False
-
-    def _skip(self, unit: Unit) -> None:
-        self._skipped |= {member.seq for member in unit.members}
-        self._start_at_first()
-        self.size = sum(self._sizes()) + self._summary
 
     def _cut(self, newest: int, room: int, limit: int) -> bool:
         """Cut the newest unit; return False if it cannot be cut to what the others leave.
@@ -354,10 +356,9 @@ class _TrimmedWindow:
         joined = False
         for placed in self._rest:
             gone = placed.seq in self._gone
-            if gone and joined:
-                ranges[-1] = (ranges[-1][0], placed.seq)
-            elif gone:
-                ranges.append((placed.seq, placed.seq))
+            if gone:
+                first = ranges.pop()[0] if joined else placed.seq
+                ranges.append((first, placed.seq))
             joined = gone
         return tuple(ranges)
 
@@ -373,23 +374,9 @@ class _TrimmedWindow:
 
     def kept(self) -> int:
         """Count the messages that are still shown, whole or as a stub."""
-        return sum(
-            len(unit.members)
-            for at, unit in enumerate(self._units)
-            if (at >= self.first and unit.head not in self._skipped) or unit.head in self._anchors
-        )
-
-
-def _find_system_end(state: WindowState, messages: Sequence[PlacedMessage]) -> int:
-    """Return the number of the last leading system message."""
-    last = state.system_to
-    if state.window_from > 1:
-        return last
-    for placed in messages:
-        if placed.message.role not in SYSTEM_ROLES:
-            break
-        last = placed.seq
-    return last
+        units = [unit for unit in self._units[self.first :] if unit.head not in self._skipped]
+        units += [unit for unit in self._units[: self.first] if unit.head in self._anchors]
+        return sum(len(unit.members) for unit in units)
 
 
 def _find_anchors(units: Sequence[Unit]) -> dict[int, str]:

@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from ..actions.tool_calls import describe_target, is_failed, read_effects
@@ -45,6 +46,12 @@ class Unit(NamedTuple):
 
     head: int
     members: tuple[NumberedMessage, ...]
+
+
+def find_system_end(messages: Iterable[PlacedMessage]) -> int:
+    """Return the number of the last leading system message; 0 without one."""
+    leading = takewhile(lambda one: one.message.role in ("system", "developer"), messages)
+    return max((placed.seq for placed in leading), default=0)
 
 
 def group_units(messages: Iterable[PlacedMessage]) -> list[Unit]:
