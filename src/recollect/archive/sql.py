@@ -308,21 +308,6 @@ def set_cursor(tx: Tx, source: SafeText, position: SafeText, now: int) -> None:
     )
 
 
-def is_first_in_window(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
-    """Store a mark for its subject; return False if the same mark came within the window.
-
-    A stored time after `now` means that the clock was set back.
-    """
-    row = tx.one(
-        "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :mark, :now) "
-        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
-        "WHERE state.value <> excluded.value OR state.updated < :before OR state.updated > :after "
-        "RETURNING key",
-        {"key": subject, "mark": mark, "now": now, "before": now - window, "after": now + window},
-    )
-    return row is not None
-
-
 def lock_imports(tx: Tx, now: int) -> None:
     """Lock imports into this space until the commit.
 

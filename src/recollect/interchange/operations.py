@@ -9,7 +9,7 @@ from ..archive import sql as archive_sql
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, Refused
 from ..fast_typing import NamedTuple
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
@@ -73,7 +73,7 @@ def export_memory(
         raise InvalidInput(
             f"{form!r} is not a form", where="form", hint=f"jsonl, {', '.join(formats.WRITERS)}"
         )
-    found = space.read(lambda tx: memory_sql.list_open(tx, {"status": "active"}, _MOST))
+    found = space.read(lambda tx: memory_sql_lists.list_open(tx, {"status": "active"}, _MOST))
     files = formats.WRITERS[form](found, display.format_time(context.clock()))
     return Exported(files_io.write_files(path, files), len(found), formats.LOSS[form])
 

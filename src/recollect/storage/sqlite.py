@@ -72,6 +72,8 @@ class SqliteDatabase:
             return SqliteDatabase("", self.space).read(work)
         return self._attempt(_READ, work)
 
+    read_ahead = read  # no statement is a round trip
+
     def write(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt(_WRITE, work)
 
@@ -169,9 +171,9 @@ class SqliteDatabase:
         it still sees."""
         seen = self._local.beside
         if any(seen) and seen != sqlite_files.beside_identity(self.path):
-            from . import backup
+            from . import backup as storage_backup
 
-            error = backup.save_lost_wal(connection, self.path, outcome)
+            error = storage_backup.save_lost_wal(connection, self.path, outcome)
             self.close()
             raise error
 

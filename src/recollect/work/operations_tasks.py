@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ..context import Context, new_id
 from ..errors import InvalidInput
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_schedule as lessons_steps_schedule
+from ..secrets import redaction
 from ..storage.database import Tx
+from ..text import addresses
 from ..types.records import Json
+from ..undo import steps as undo_steps
 from . import ledgers, steps, steps_tasks
 
 if TYPE_CHECKING:
     from .ledgers import TreeState
+
+
+def _write_task(
+    context: Context,
+    what: str,
+    slug: str,
+    work: Callable[[Tx, int], steps_tasks.ShownTask],
+    gate: steps_tasks.Gate,
+    text: str = "",
+) -> steps_tasks.ShownTask:
+    """Change a task; log the change, and record how to undo it."""
+
+    def change(tx: Tx, now: int) -> steps_tasks.ShownTask:
+        shown = work(tx, now)
+        steps_tasks.log_gate(tx, slug, gate, context.origin, now)
+        return shown
+
+    watched = undo_steps.Watched("documents", "owner", slug)
+    return undo_steps.write_undoable(context, f"{what} {slug}", watched, change, text)
 
 
 class HandoffParts(TypedDict, total=False):
@@ -42,15 +64,13 @@ def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> step
 
     Example: recollect task start "Feature X" --phase design --phase build
     """
-    now = context.clock()
-
-    def start(tx: Tx) -> steps_tasks.ShownTask:
-        shown = steps_tasks.start_task(tx, title, phases, context.origin, now)
-        gate = _gate("task start", phases=list(phases))
-        steps_tasks.log_gate(tx, str(shown.task["slug"]), gate, context.origin, now)
-        return shown
-
-    return context.project_space.write(start)
+    return _write_task(
+        context,
+        "started the task",
+        addresses.slugify(redaction.redact(title)),
+        lambda tx, now: steps_tasks.start_task(tx, title, phases, context.origin, now),
+        _gate("task start", phases=list(phases)),
+    )
 
 
 def show_task(context: Context, slug: str) -> steps_tasks.ShownTask:
@@ -80,22 +100,22 @@ def enter_phase(
 
     if report and blocked:
         raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
-    now = context.clock()
     if report:
-        gate = _gate("phase end", phase=name)
-
-        def finish(tx: Tx) -> steps_tasks.ShownTask:
-            shown = steps_tasks.finish_phase(tx, slug, name, report, context.origin, now)
-            steps_tasks.log_gate(tx, slug, gate, context.origin, now)
-            return shown
-
+        done = _write_task(
+            context,
+            f"ended the phase {name} of the task",
+            slug,
+            lambda tx, now: steps_tasks.finish_phase(tx, slug, name, report, context.origin, now),
+            _gate("phase end", phase=name),
+            report,
+        )
         from . import operations
 
-        done = context.project_space.write(finish)
         operations.prune_notes(context, done.task, name)
         return done
     return _change_task(
         context,
+        f"{'blocked' if blocked else 'entered'} the phase {name} of the task",
         slug,
         lambda task: (
             tasks.block_phase(task, name, blocked) if blocked else tasks.enter_phase(task, name)
@@ -118,9 +138,13 @@ def record_decision(
     from . import tasks
 
     now = context.clock()
-    gate = _gate("decision", text=text, reason=reason)
     return _change_task(
-        context, slug, lambda task: tasks.add_decision(task, text, reason, now), gate
+        context,
+        "recorded a decision of the task",
+        slug,
+        lambda task: tasks.add_decision(task, text, reason, now),
+        _gate("decision", text=text, reason=reason),
+        text,
     )
 
 
@@ -133,14 +157,14 @@ def add_deliverable(context: Context, slug: str, name: str, text: str) -> steps_
 
     Example: recollect task deliver feature-x schema "One table, two indexes"
     """
-    now, gate = context.clock(), _gate("deliverable", name=name)
-
-    def deliver(tx: Tx) -> steps_tasks.ShownTask:
-        shown = steps_tasks.write_deliverable(tx, slug, name, text, context.origin, now)
-        steps_tasks.log_gate(tx, slug, gate, context.origin, now)
-        return shown
-
-    return context.project_space.write(deliver)
+    return _write_task(
+        context,
+        f"wrote the deliverable {name} of the task",
+        slug,
+        lambda tx, now: steps_tasks.write_deliverable(tx, slug, name, text, context.origin, now),
+        _gate("deliverable", name=name),
+        text,
+    )
 
 
 def verify_task_items(
@@ -154,9 +178,9 @@ def verify_task_items(
 
     Example: recollect task verify feature-x --item "login works"
     """
-    change = steps_tasks.verify_change(revise, items, context.clock())
+    step = steps_tasks.verify_change(revise, items, context.clock())
     gate = _gate("plan revised" if revise else "items verified", items=list(items), reason=revise)
-    return _change_task(context, slug, change, gate)
+    return _change_task(context, "verified items of the task", slug, step, gate, ", ".join(items))
 
 
 def complete_task(context: Context, slug: str, review: str = "") -> steps_tasks.ShownTask:
@@ -167,14 +191,13 @@ def complete_task(context: Context, slug: str, review: str = "") -> steps_tasks.
 
     Example: recollect task complete feature-x
     """
-    now, gate = context.clock(), _gate("task complete", reviewed=bool(review))
-
-    def complete(tx: Tx) -> steps_tasks.ShownTask:
-        done = steps_tasks.complete_task(tx, slug, context.origin, now, review)
-        steps_tasks.log_gate(tx, slug, gate, context.origin, now)
-        return done
-
-    shown = context.project_space.write(complete)
+    shown = _write_task(
+        context,
+        "completed the task",
+        slug,
+        lambda tx, now: steps_tasks.complete_task(tx, slug, context.origin, now, review),
+        _gate("task complete", reviewed=bool(review)),
+    )
     settled = lessons_operations.learn_from_finished_work(context, task_done=True)
     return shown._replace(lessons=lessons_steps_schedule.told(settled))
 
@@ -202,16 +225,21 @@ def task_log(context: Context, slug: str, limit: int = 1000) -> str:
 
 
 def _change_task(
-    context: Context, slug: str, step: steps_tasks.TaskChange, gate: steps_tasks.Gate
+    context: Context,
+    what: str,
+    slug: str,
+    step: steps_tasks.TaskChange,
+    gate: steps_tasks.Gate,
+    text: str = "",
 ) -> steps_tasks.ShownTask:
-    now = context.clock()
-
-    def change(tx: Tx) -> steps_tasks.ShownTask:
-        shown = steps_tasks.change_task(tx, slug, step, context.origin, now)
-        steps_tasks.log_gate(tx, slug, gate, context.origin, now)
-        return shown
-
-    return context.project_space.write(change)
+    return _write_task(
+        context,
+        what,
+        slug,
+        lambda tx, now: steps_tasks.change_task(tx, slug, step, context.origin, now),
+        gate,
+        text,
+    )
 
 
 def _gate(type: str, **payload: Json) -> steps_tasks.Gate:
@@ -229,11 +257,13 @@ def write_ledger(
     Example: recollect ledger eng-001
     Example: recollect ledger eng-001 --ledger '{"tasks_completed": 12}'
     """
-    now = context.clock()
     if ledger is None:
         return context.project_space.read(lambda tx: steps.read_ledger(tx, agent))
-    return context.project_space.write(
-        lambda tx: steps.write_ledger(tx, agent, ledger, context.origin, now)
+    return undo_steps.write_undoable(
+        context,
+        f"wrote the ledger of {agent}",
+        undo_steps.Watched("documents", "owner", agent),
+        lambda tx, now: steps.write_ledger(tx, agent, ledger, context.origin, now),
     )
 
 
@@ -271,8 +301,12 @@ def give_handoff(
         given = ledgers.handoff_to_json(made)
     checked = steps.check_handoff(given)
     tree = _read_tree_state(context, checked.artifacts)
-    return context.project_space.write(
-        lambda tx: steps.give_handoff(tx, checked, tree, id, context.origin, now)
+    return undo_steps.write_undoable(
+        context,
+        f"gave a handoff to {checked.to_agent}",
+        undo_steps.Watched("documents", "owner", checked.to_agent),
+        lambda tx, now: steps.give_handoff(tx, checked, tree, id, context.origin, now),
+        checked.what_was_done,
     )
 
 
@@ -284,11 +318,13 @@ def accept_handoff(context: Context, id: str, agent: str = "") -> steps.ShownHan
 
     Example: recollect handoff accept h-5eydz64j0aqr --agent qa-001
     """
-    now = context.clock()
     files = context.project_space.read(lambda tx: steps.get_artifacts(tx, id))
     tree = _read_tree_state(context, files)
-    return context.project_space.write(
-        lambda tx: steps.accept_handoff(tx, id, agent, tree, context.origin, now)
+    return undo_steps.write_undoable(
+        context,
+        f"accepted the handoff {id}",
+        undo_steps.Watched("documents", "address", f"memory://handoff/{id}"),
+        lambda tx, now: steps.accept_handoff(tx, id, agent, tree, context.origin, now),
     )
 
 
