@@ -9,6 +9,7 @@ from ..context import Context, new_id
 from ..errors import InvalidInput
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_schedule as lessons_steps_schedule
+from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses
 from ..types.records import Json
@@ -66,7 +67,7 @@ def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> step
     return _write_task(
         context,
         "started the task",
-        addresses.slugify(title),
+        addresses.slugify(redaction.redact(title)),
         lambda tx, now: steps_tasks.start_task(tx, title, phases, context.origin, now),
         _gate("task start", phases=list(phases)),
     )
