@@ -84,7 +84,7 @@ def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
         rows = tx.run(
             "SELECT l.target, l.source FROM links l WHERE l.space = :space "
             f"AND l.relation = 'supersedes' AND l.valid_to = {FOREVER} AND l.target IN ({names}) "
-            "UNION SELECT l.source, l.target FROM links l WHERE l.space = :space "
+            "UNION ALL SELECT l.source, l.target FROM links l WHERE l.space = :space "
             "AND l.relation = 'superseded_by' "
             f"AND l.valid_to = {FOREVER} AND l.source IN ({names})",
             params,
