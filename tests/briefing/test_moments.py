@@ -241,6 +241,16 @@ def test_a_form_that_failed_in_two_sessions_is_answered_with_the_one_that_worked
     assert hear("PreToolUse", **bash("make test")).context == ""
 
 
+def test_a_failing_form_is_answered_although_an_instruction_file_names_the_other(
+    mem: Mem, hear: Hear, clock: Clock, project: Path
+) -> None:
+    (project / "CLAUDE.md").write_text("- Tests: `uv run pytest -q`\n")
+    for name in ("w-1", "w-2"):
+        work(mem, clock, name, ("pytest -q", MISSING, True), good("uv run pytest -q"))
+    assert "uv run" not in hear("SessionStart", source="startup").context
+    assert "`uv run pytest -q` worked since" in hear("PreToolUse", **bash("pytest -q")).context
+
+
 # -------------------------------------------------------------------- failure
 
 

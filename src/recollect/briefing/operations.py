@@ -148,7 +148,7 @@ def _log_start(
     block = window_steps_contexts.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
-    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, loaded.commands))
+    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, loaded.replaced))
     parts = steps_action.part_commands(loaded.commands)
 
     def keep(tx: Tx) -> None:
