@@ -269,7 +269,7 @@ _WORDS = {
     r"|✖ [1-9]\d* problems? \([1-9]|npm ERR!|^make(?:\[\d\])?: \*\*\*|\bBUILD FAILED"
     r"|^Traceback \(most recent|^panic: |could not compile|\[(?:build|setup) failed\]"
     r"|^[1-9]\d* errors? |ELIFECYCLE|^\W*\d+\) \[\w+\] ›|^\s*[1-9]\d* did not run"
-    r"|^\S+\.\w{1,5}:\d+(?::\d+)?:? (?:error\b|syntax error|undefined: |cannot use |declared and n)",
+    r"|^\S+\.\w{1,5}:\d+(?::\d+)?:? (?:error\b|syntax error|undefined: |cannot use |declared )",
 }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from ..fast_typing import NamedTuple
 from ..storage import sql as storage_sql
 from ..storage.database import Tx, batches
-from ..types.records import SafeText
 
 FOLLOWED, IGNORED = "followed", "ignored"
 USED = "used"
@@ -143,9 +142,3 @@ PART_COMMANDS = "part commands"
 def get_prepared(tx: Tx, name: str) -> str:
     """Return what the last session start prepared for later moments; empty without one."""
     return storage_sql.get_value(tx, name) or ""
-
-
-def put_prepared(tx: Tx, name: str, value: SafeText, now: int) -> None:
-    """Keep what later moments need, if it is other than before."""
-    if value != get_prepared(tx, name):
-        storage_sql.set_value(tx, name, value, now)

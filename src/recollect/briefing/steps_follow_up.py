@@ -83,13 +83,11 @@ def refs_of(item: Item) -> list[str]:
 _BY_ADDRESS = ("message", "conclusion", "resolution", "place")
 
 
-def log(
-    tx: Tx, session: str, moment: str, items: Sequence[tuple[str, str, Item]], now: int
-) -> None:
-    """Log what was shown at a moment; `items` are an id, the logged name and the item."""
+def log(tx: Tx, session: str, items: Sequence[tuple[str, str, str, Item]], now: int) -> None:
+    """Log what was shown; `items` are the moment, an id, the logged name and the item."""
     rows = [
         sql.ShownRow(id, session, now, item.layer, ref, item.tokens, moment)
-        for id, ref, item in items
+        for moment, id, ref, item in items
     ]
     sql.add(tx, rows, now)
 

@@ -16,6 +16,7 @@ from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory import steps_revisions as memory_steps_revisions
@@ -260,6 +261,15 @@ def _index_row(tx: Tx, row: sql.ProcedureRow) -> None:
     index_steps.reindex_text(tx, entry_of(row), searchable(row))
 
 
+def follow_undo(tx: Tx, id: str) -> None:
+    """Let the index follow an undo of a procedure's version."""
+    row = sql.get(tx, id)
+    if row and row.valid_to == FOREVER:
+        _index_row(tx, row)
+    else:
+        index_sql.remove_entry(tx, "procedure", id)
+
+
 def entry_of(row: sql.ProcedureRow) -> index_sql.IndexEntry:
     """Return the index entry of a procedure."""
     return index_sql.IndexEntry(
@@ -340,4 +350,4 @@ def _source_id(memory: Memory) -> str:
 
 
 def _list_patterns(tx: Tx) -> list[Memory]:
-    return memory_sql.list_open(tx, {"kind": "pattern"}, memory_sql.ALL)
+    return memory_sql_lists.list_open(tx, {"kind": "pattern"}, memory_sql.ALL)
