@@ -169,6 +169,37 @@ def test_a_passage_that_was_shown_in_three_sessions_rests_for_a_week(
     assert hear("UserPromptSubmit", "t-5", prompt=prompt).context
 
 
+RULES = (
+    "Never push to main without a review",
+    "Use tabs in Makefiles and spaces everywhere else",
+    "Error messages start with a small letter",
+    "Every migration needs a rollback script",
+    "Prefer composition to inheritance in the domain layer",
+)
+COMMANDS = (
+    "make lint", "make fmt-check", "pnpm --filter web test", "pnpm --filter api build", "tox -e docs"
+)  # fmt: skip
+
+
+def test_nothing_that_an_instruction_file_states_is_said_again(
+    mem: Mem, clock: Clock, hear: Hear, project: Path
+) -> None:
+    for rule in (*RULES, "Ask before a new dependency is added"):
+        mem.learn(rule, kind="policy")
+    for name in ("old-1", "old-2"):
+        work(mem, clock, name, *map(good, COMMANDS), good("make bench-test"))
+    listed = [*RULES, *(f"Run `{one}`" for one in COMMANDS)]
+    (project / "CLAUDE.md").write_text("# Work\n\n" + "".join(f"- {one}.\n" for one in listed))
+    said = hear("SessionStart", source="startup").context
+    assert "Ask before a new dependency" in said and "make bench-test" in said
+    for path in ("apps/web/a.ts", "apps/api/b.ts", "db/migrations/1.sql"):
+        said += hear("PreToolUse", **edit(project, path)).context
+    for prompt in ("write the migration and its rollback script", "why does `make lint` fail?"):
+        said += hear("UserPromptSubmit", prompt=prompt).context
+    said += "".join(hear("PreToolUse", **bash(one)).context for one in COMMANDS)
+    assert [one for one in (*RULES, *COMMANDS) if one in said] == []
+
+
 # -------------------------------------------------------------------- command
 
 
@@ -239,6 +270,16 @@ def test_a_form_that_failed_in_two_sessions_is_answered_with_the_one_that_worked
     assert count_tokens(told) <= 100
     assert hear("PreToolUse", **bash("pytest -x")).context == "", "once in a context"
     assert hear("PreToolUse", **bash("make test")).context == ""
+
+
+def test_a_failing_form_is_answered_although_an_instruction_file_names_the_other(
+    mem: Mem, hear: Hear, clock: Clock, project: Path
+) -> None:
+    (project / "CLAUDE.md").write_text("- Tests: `uv run pytest -q`\n")
+    for name in ("w-1", "w-2"):
+        work(mem, clock, name, ("pytest -q", MISSING, True), good("uv run pytest -q"))
+    assert "uv run" not in hear("SessionStart", source="startup").context
+    assert "`uv run pytest -q` worked since" in hear("PreToolUse", **bash("pytest -q")).context
 
 
 # -------------------------------------------------------------------- failure

@@ -244,6 +244,7 @@ def test_a_conclusion_needs_evidence_a_cause_and_no_foreign_words() -> None:
         ("npx playwright test 2>&1 | tail", "sh: 1: playwright: not found"),
         ("pnpm --filter e2e test | tail -20", "No tests found"),
         ("pnpm lint | tail -3", ""),
+        ("go build ./... 2>&1 | head -30", "cmd/a.go:64:23: cannot use x as string value"),
         ("cargo test | tail -3", "error: could not find `Cargo.toml` in `/p`"),
     ],
 )

@@ -268,7 +268,8 @@ _WORDS = {
     r"|\berror TS\d+|exited with code [1-9]|ERROR task failed|^Found [1-9]\d* errors?"
     r"|✖ [1-9]\d* problems? \([1-9]|npm ERR!|^make(?:\[\d\])?: \*\*\*|\bBUILD FAILED"
     r"|^Traceback \(most recent|^panic: |could not compile|\[(?:build|setup) failed\]"
-    r"|^[1-9]\d* errors? |ELIFECYCLE|^\W*\d+\) \[\w+\] ›|^\s*[1-9]\d* did not run",
+    r"|^[1-9]\d* errors? |ELIFECYCLE|^\W*\d+\) \[\w+\] ›|^\s*[1-9]\d* did not run"
+    r"|^\S+\.\w{1,5}:\d+(?::\d+)?:? (?:error\b|syntax error|undefined: |cannot use |declared )",
 }
 
 

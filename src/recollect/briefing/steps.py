@@ -155,7 +155,10 @@ def load_start(
         memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
-    lines, left_out, commands = _lines(txs, ask, instructions, now, added.refs)
+    seen = lessons_steps_observed.known_commands(txs[0], now=now) if txs else []
+    commands, left_out = _usable(txs, seen, instructions, added.refs)
+    lines, full = _lines(txs, ask, now, commands, added.refs)
+    left_out += full
     left_out += [
         LeftOut(one.id, one.address, memory_summary.REASON)
         for one in memories
@@ -170,6 +173,8 @@ def load_start(
     shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
     ids = [one.memory.id for one in material.memories if one.memory.layer != "user"]
     is_kept = bool(ask.session) and not frozen
+    # A failing form is watched although an instruction file names the one that replaced it.
+    replaced = [form for one in seen for form in one.replaces if one.retired is None]
     return LoadedStart(
         material=material,
         frozen=frozen,
@@ -177,7 +182,7 @@ def load_start(
         summary=added,
         commands=tuple(commands),
         checks=freshness_steps.load_checks(txs[0], ids, changed) if ids else None,
-        watched=steps_action.watched_programs(txs, commands) if is_kept else "",
+        watched=steps_action.watched_programs(txs, replaced) if is_kept else "",
         since=window_steps_contexts.began(txs, ask.session) if known else 0,
     )
 
@@ -190,25 +195,19 @@ def _summary(txs: Sequence[Tx], instructions: matching.Instructions, limit: int)
     return memory_summary.fit_summary(document.fields, limit, instructions.where, wrapped)
 
 
-def _lines(
+def _usable(
     txs: Sequence[Tx],
-    ask: Ask,
+    known: Sequence[KnownCommand],
     instructions: matching.Instructions,
-    now: int,
-    said: frozenset[str] = frozenset(),
-) -> tuple[list[Item], list[LeftOut], list[KnownCommand]]:
-    """Return where things stand, the commands that worked and what agents concluded, but for what
-    is `said` elsewhere; and all commands that may be shown."""
-    if not txs:
-        return [], [], []
-    project = txs[0]
-    left_out: list[LeftOut] = []
-    commands: list[KnownCommand] = []
-    known = lessons_steps_observed.known_commands(project, now=now)
+    said: frozenset[str],
+) -> tuple[list[KnownCommand], list[LeftOut]]:
+    """Return the commands that may be shown, but for what is `said` elsewhere, and the others with
+    the reasons."""
     refs = [wording.command_ref(one.form) for one in known]
-    tried = sql.outcomes(project, refs) if refs else {}
-    for one in known:
-        ref = wording.command_ref(one.form)
+    tried = sql.outcomes(txs[0], refs) if refs else {}
+    commands: list[KnownCommand] = []
+    left_out: list[LeftOut] = []
+    for one, ref in zip(known, refs, strict=True):
         reason = one.retired or (memory_summary.REASON if ref in said else "")
         if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
@@ -221,6 +220,21 @@ def _lines(
             left_out.append(LeftOut(one.form, ref, reason))
         else:
             commands.append(one)
+    return commands, left_out
+
+
+def _lines(
+    txs: Sequence[Tx],
+    ask: Ask,
+    now: int,
+    commands: Sequence[KnownCommand],
+    said: frozenset[str],
+) -> tuple[list[Item], list[LeftOut]]:
+    """Return where things stand, the best commands and what agents concluded, but for what is
+    `said` elsewhere; and the commands that there is no room for."""
+    if not txs:
+        return [], []
+    project = txs[0]
     lines = [*state_lines(project, ask.session, ask.host)]
     room = selection.MOST_TOKENS[COMMANDS] - HEADING
     of_parts = [one for one in commands if one.parts][MOST_PARTS:]
@@ -228,7 +242,7 @@ def _lines(
     shown = wording.command_lines(chosen, room)
     lines += shown
     inside = {form for item in shown for form in item.forms}
-    left_out += [
+    left_out = [
         LeftOut(one.form, wording.command_ref(one.form), f"{COMMANDS} is full")
         for one in commands
         if one.form not in inside
@@ -240,7 +254,7 @@ def _lines(
         if not command_words.suggests_danger(one.text)
     ]
     lines += [item for item in told if item.address not in said]
-    return lines, left_out, commands
+    return lines, left_out
 
 
 def _history(tx: Tx, session: str) -> Iterator[Item]:

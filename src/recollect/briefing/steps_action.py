@@ -37,13 +37,12 @@ EDIT_KINDS = ("policy", "preference", "architecture", "pitfall", "decision", "pa
 _EDIT_RANK = {kind: place for place, kind in enumerate(EDIT_KINDS)}
 
 
-def watched_programs(txs: Sequence[Tx], commands: Sequence[KnownCommand]) -> str:
+def watched_programs(txs: Sequence[Tx], replaced: Sequence[str]) -> str:
     """Return the programs that there is something to say about: those of forms that fail and were
     replaced, and those that the user's rules name. A line each, with the ids of the rules."""
     watched: dict[str, list[str]] = {}
-    for command in commands:
-        for form in command.replaces:
-            watched.setdefault(form.split()[0].casefold(), [])
+    for form in replaced:
+        watched.setdefault(form.split()[0].casefold(), [])
     for tx in txs:
         for memory in memory_sql_lists.list_strongest(tx, BASELINE_KINDS, MOST_RULES, ()):
             if memory.label == "user":
