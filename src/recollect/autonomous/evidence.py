@@ -18,7 +18,7 @@ from ..episodes import session_observations
 from ..episodes.session_errors import SessionObservation
 from ..text.messages import parse_arguments
 from ..types.records import Json, Stored
-from . import commits
+from . import commits as autonomous_commits
 from .statements import Evidence, Span
 
 MOST_SPANS = 7
@@ -59,7 +59,10 @@ def extract(
             label = "agent" if one.kind == "conclusion" else "system"
             traced.append(Evidence(one.kind, one.subject, one.at, one.body, spans, label))
     told = filter(None, (_task(task, tried, cwd) for task in tasks))
-    made = [*commits.commits_of(ours, tried, cwd), *commits.pulls_of(ours, tried)]
+    made = [
+        *autonomous_commits.commits_of(ours, tried, cwd),
+        *autonomous_commits.pulls_of(ours, tried),
+    ]
     return (*traced, *made, *_answers(tried), *told)
 
 

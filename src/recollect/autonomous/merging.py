@@ -30,14 +30,7 @@ from .quotations import (
     sources_of,
     task_statement,
 )
-from .statements import (
-    CLAIMS,
-    ERRORS,
-    HISTORY,
-    PLACES,
-    Extraction,
-    PageStatement,
-)
+from .statements import CLAIMS, ERRORS, HISTORY, PLACES, Extraction, PageStatement
 
 CONFIRMED = findings.CONFIRMED
 MOST_OF = {CLAIMS: 40, HISTORY: 60}

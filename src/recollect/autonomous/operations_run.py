@@ -22,18 +22,8 @@ from ..project import user_directory
 from ..secrets import redaction
 from ..text import messages, tokens
 from ..types.records import Json, Stored
-from . import (
-    commands,
-    evidence,
-    files_io,
-    merging,
-    models_io,
-    pages,
-    prompts,
-    sql,
-    statements,
-    steps,
-)
+from . import commands as autonomous_commands
+from . import evidence, files_io, merging, models_io, pages, prompts, sql, statements, steps
 from .operations import Rebuilt
 from .operations_jobs import WorkerRun, add, ask, attempt, beat, leased, next_job
 
@@ -258,7 +248,7 @@ def _skills(material: steps.Material, edits: pages.Edits) -> list[skills.Procedu
     """Return the procedures in use, and what sessions ran before commits."""
     observed = (
         pages.workflow_skill(one.steps, one.purposes, (one.sessions, one.last), one.sources)
-        for one in commands.workflows(material.extractions)
+        for one in autonomous_commands.workflows(material.extractions)
     )
     return [
         one

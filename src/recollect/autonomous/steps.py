@@ -17,7 +17,7 @@ from ..episodes import steps as episodes_steps
 from ..errors import NotFound, Refused
 from ..fast_typing import NamedTuple
 from ..jobs import sql as jobs_sql
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..memory import steps_revisions as memory_steps_revisions
 from ..memory import steps_visible as memory_steps_visible
@@ -267,7 +267,7 @@ def load_material(tx: Tx) -> Material:
     """Return everything that MEMORY.md is made of, and the last one."""
     held = documents_sql.list_documents(tx, TYPE, MOST_EXTRACTIONS)
     own = memory_steps_visible.find_memory_owners([tx])
-    memories = memory_sql.list_in_force(tx, MOST_MEMORIES, own)
+    memories = memory_sql_lists.list_in_force(tx, MOST_MEMORIES, own)
     rows = procedures_sql.listing(tx, MOST_PROCEDURES)
     active = [row for row in rows if row.status == "active" and row.label in ("user", "system")]
     return Material(
