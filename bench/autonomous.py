@@ -7,7 +7,9 @@ rules, and with a scripted model, a program that answers with the marked stateme
 column shows what the pipeline itself loses of what a perfect model would pick.
 
     --out DIR      keep MEMORY.md, memory_summary.md and skills of each run in DIR/NAME-RUN
-    --replay       then replay through the hooks like `bench.loop`, with the summary switched on
+    --replay       replay through the hooks like `bench.loop`, with the summary switched on
+    --scripted     replay with the scripted model; without it by rules only
+    --most N       replay only the first N sessions
 
 Every citation is followed: it must lead to messages, those of a command to a call with its words.
 """
@@ -62,10 +64,7 @@ def main() -> int:
             project = build(data, home)
             runs["rules"] = run(home, project, {})
             _save(args.out, data, "rules", project)
-            marked = home / "marked.jsonl"
-            marked.write_text("\n".join(json.dumps(one) for one in gold), "utf-8")
-            answer = f"{sys.executable} -m bench.autonomous --answer {marked}"
-            model = f"command:env PYTHONPATH={os.getcwd()} {answer}"
+            model = _scripted(home, gold)
             runs["scripted model"] = run(home, project, {"RECOLLECT_MODELS_DEFAULT": model})
             _save(args.out, data, "model", project)
         _print(data.name, gold, runs)
@@ -81,6 +80,7 @@ def _arguments() -> Namespace:
     parser.add_argument("data", type=Path, nargs="+")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--replay", action="store_true")
+    parser.add_argument("--scripted", action="store_true")
     parser.add_argument("--most", type=int, default=sys.maxsize)
     return parser.parse_args()
 
@@ -209,6 +209,14 @@ def _save(out: Path | None, data: Path, run: str, project: Path) -> None:
 # ---------------------------------------------------------------- the scripted model
 
 
+def _scripted(home: Path, gold: Sequence[dict[str, Any]]) -> str:
+    """Return the setting of a model that answers with the marked statements."""
+    marked = home / "marked.jsonl"
+    marked.write_text("\n".join(json.dumps(one) for one in gold), "utf-8")
+    answer = f"{sys.executable} -m bench.autonomous --answer {marked}"
+    return f"command:env PYTHONPATH={os.getcwd()} {answer}"
+
+
 def _answer(marked: Path) -> int:
     """Be a model: answer a prompt on standard input with the marked statements in it."""
     prompt = sys.stdin.read()
@@ -262,7 +270,7 @@ def _is_said(quote: str, lines: Sequence[str]) -> bool:
 
 
 def _replay(args: Namespace) -> int:
-    """Replay like `bench.loop`, with autonomous memory by rules switched on from the beginning."""
+    """Replay like `bench.loop`, with autonomous memory switched on from the beginning."""
     sys.path.insert(0, str(args.harness))
     bench = import_module("loopbench")
     plain = bench.Recollect
@@ -272,9 +280,11 @@ def _replay(args: Namespace) -> int:
             super().prepare(home, project)
             place = home / ".local" / "share" / "recollect"
             place.mkdir(parents=True, exist_ok=True)
-            (place / "config.toml").write_text(
-                "[memories]\nenabled = true\nminRolloutIdleHours = 0\n", "utf-8"
-            )
+            settings = "memories.enabled = true\nmemories.minRolloutIdleHours = 0\n"
+            if args.scripted:
+                gold = [one for data in args.data for one in _gold(args.harness, data)]
+                settings += f"models.default = {json.dumps(_scripted(home, gold))}\n"
+            (place / "config.toml").write_text(settings, "utf-8")
 
     vars(bench)["Recollect"] = Autonomous
     from bench import loop

@@ -211,9 +211,8 @@ def _answers(tried: Sequence[CallAttempt]) -> Iterator[Evidence]:
 
 
 def _answer_to(question: str, output: str) -> str:
-    found = re.search(
-        rf'"{re.escape(question)}"="(.*?)"(?=[.,] |\. | user notes:|$)', output, re.DOTALL
-    )
+    end = r"(?=[.,](?:\s|$)| user notes:|$)"
+    found = re.search(rf'"{re.escape(question)}"="(.*?)"{end}', output, re.DOTALL)
     return " ".join(found[1].split()) if found else ""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..documents import memory_summary
 from ..fast_typing import NamedTuple
 from ..procedures.skills import Procedure, to_skill_md
 from ..text import display
@@ -26,9 +27,13 @@ HEAD = (
 )
 SOURCES = "Sources"
 HAND = "hand:"
-MOST_IN_SUMMARY = {COMMANDS: 8, HISTORY: 3, CLAIMS: 3}
+MOST_IN_SUMMARY = {COMMANDS: 8, HISTORY: 2, CLAIMS: 2}
 """So many statements of a section are in the summary: the best commands, the newest of others."""
 
+RARE = 0.2
+"""Share of the weight of the best command for a purpose below which others are left out."""
+
+LONGEST_LINE = 158
 _SUMMARY = (RULES, COMMANDS, DECISIONS, CLAIMS, HISTORY)
 """The sections of the summary. Errors are told when they come up again, places before an edit."""
 
@@ -185,9 +190,9 @@ def summary_lines(
 def _first(statements: Sequence[PageStatement], section: str) -> list[PageStatement]:
     """Return the statements of a section that may be in the summary, in their order."""
     inside = [one for one in statements if one.section == section]
-    if section in (HISTORY, CLAIMS):
-        inside = sorted(inside, key=lambda one: (-one.at, one.key))
-    return inside[: MOST_IN_SUMMARY.get(section, len(inside))]
+    if section not in (HISTORY, CLAIMS):
+        return inside
+    return sorted(inside, key=lambda one: (-one.at, one.key))[: MOST_IN_SUMMARY[section]]
 
 
 def _summary_line(one: PageStatement) -> SummaryLine:
@@ -195,16 +200,28 @@ def _summary_line(one: PageStatement) -> SummaryLine:
 
 
 def _by_purpose(commands: Sequence[PageStatement]) -> list[SummaryLine]:
-    """Return commands with those for one purpose side by side."""
-    lines: dict[str, SummaryLine] = {}
+    """Return commands side by side, several to a line, those for one purpose together. What is used
+    far less than the best one for its purpose is left out."""
+    best: dict[str, float] = {}
     for one in commands:
+        best.setdefault(one.line.partition(":")[0], one.weight)
+    often = [one for one in commands if one.weight >= RARE * best[one.line.partition(":")[0]]]
+    order = list(best)
+    often.sort(key=lambda one: order.index(one.line.partition(":")[0]))
+    lines: list[SummaryLine] = []
+    last = ""
+    for one in often[: MOST_IN_SUMMARY[COMMANDS]]:
         purpose = one.line.partition(":")[0]
-        if before := lines.get(purpose):
-            joined = f"{before.text}; {one.short or one.line}"
-            lines[purpose] = SummaryLine(joined, (*before.refs, *one.refs))
+        whole = f"{purpose}: {one.short}"
+        told = one.short if purpose == last else whole.removeprefix("- ")
+        last = purpose
+        if lines and len(lines[-1].text) + len(told) < LONGEST_LINE:
+            before = lines.pop()
+            lines.append(SummaryLine(f"{before.text}; {told}", (*before.refs, *one.refs)))
         else:
-            lines[purpose] = SummaryLine(one.line, one.refs)
-    return list(lines.values())
+            line = whole if lines else one.line
+            lines.append(SummaryLine(line, (*one.refs, memory_summary.EVERY_COMMAND)))
+    return lines
 
 
 def _bare(text: str) -> str:
