@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Sizes,
         Status,
     )
+    from ...types.records import Check
 
 _LABEL = 11
 
@@ -85,18 +86,26 @@ def _render_agents(status: Status) -> list[str]:
     if not agents:
         return _field("agents", "no agent found in your home", "warn")
     lines = []
-    for place, check in enumerate(agents):
-        name = check.name.removeprefix("agent ")
+    for names, check in _group_by_state(agents):
+        name = ", ".join(names)
         state, *more = display.escape_invisible(check.detail).splitlines() or [""]
         # Seconds and durations are for `doctor`.
         state = re.sub(r"(\d)T(\d\d:\d\d):\d\d.*", r"\1 \2", state)
         if state.endswith("not used yet"):
-            state += ": start a new session in it"
+            state += ": start a new session"
         colour = "bad" if not check.ok else "good" if state.startswith("connected") else "warn"
-        label = "agents" if not place else ""
-        lines += _field(label, f"{name}: {state}", colour)
+        lines += _field("" if lines else "agents", f"{name}: {state}", colour)
         lines += [line for text in more[:2] if not check.ok for line in _field("", f"  {text}")]
     return lines
+
+
+def _group_by_state(agents: Sequence[Check]) -> list[tuple[list[str], Check]]:
+    """Return the agents with the same state together, each group with one of their checks."""
+    found: dict[tuple[bool, str], tuple[list[str], Check]] = {}
+    for check in agents:
+        names, _ = found.setdefault((check.ok, check.detail), ([], check))
+        names.append(check.name.removeprefix("agent "))
+    return list(found.values())
 
 
 def _field(label: str, text: str, colour: str = "") -> list[str]:
