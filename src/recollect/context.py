@@ -111,14 +111,16 @@ class Context:
         """Return the existing ones of the project's and the user's space."""
         return [space for space in (self.project_space, self.user_space) if space.present()]
 
-    def read_both(self, work: Callable[[tuple[Tx, ...]], Result]) -> Result:
-        """Read the existing ones of the project's and the user's space together."""
+    def read_both(self, work: Callable[[tuple[Tx, ...]], Result], *, ahead: bool = False) -> Result:
+        """Read the existing ones of the project's and the user's space together; `ahead` is
+        `Database.read_ahead`."""
         project, user = self.project_space, self.user_space
         if not user.present():
             return project.read(lambda tx: work((tx,))) if project.present() else work(())
         if not project.present():
             return user.read(lambda tx: work((tx,)))
-        return project.read(lambda one: user.read(lambda other: work((one, other))))
+        read = project.read_ahead if ahead else project.read
+        return read(lambda one: user.read(lambda other: work((one, other))))
 
     def progress_of(self, what: str, total: int) -> Callable[[int], object] | None:
         """Return a function that reports finished units of work; None without a listener."""

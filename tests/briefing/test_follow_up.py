@@ -60,7 +60,8 @@ def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:
     space = mem.context.project_space
 
     def work(tx: Tx) -> None:
-        briefing_steps_follow_up.log(tx, "s-1", "start", [("i-1", "command:pnpm test", item)], 1)
+        rows = [("start", "i-1", "command:pnpm test", item)]
+        briefing_steps_follow_up.log(tx, "s-1", rows, 1)
         assert briefing_steps_follow_up.judge_session(tx, "s-1", "/p", 2) == 1
 
     space.write(work)

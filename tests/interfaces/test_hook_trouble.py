@@ -21,6 +21,7 @@ from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import Event
 from recollect.agents.operations_events import answer_event
 from recollect.project import private_folder
+from recollect.storage import sql as storage_sql
 from recollect.storage.sqlite_files import translate_error
 from tests.conftest import PATIENCE
 from tests.interfaces.conftest import HOOK
@@ -253,11 +254,15 @@ def test_a_clock_that_was_set_back_does_not_silence_hooks(
     heard = Event("gemini", "user_prompt", "BeforeAgent", "gemini.s1", prompt="go on")
     with recollect.open(project, environment=variables, clock=lambda: now[0]) as memory:
         memory.agents.init()
-        first = agents_steps_hooks.is_first
+        mark = agents_steps_hooks.mark_of(heard)
         space = memory.context.project_space
-        assert first(space, heard, now[0])
-        assert not first(space, heard, now[0] + 1_000_000)
-        assert first(space, heard, now[0] - 3_600_000_000)
+
+        def is_first(at: int) -> bool:
+            return space.write(lambda tx: storage_sql.put_values(tx, {}, at, mark))
+
+        assert is_first(now[0])
+        assert not is_first(now[0] + 1_000_000)
+        assert is_first(now[0] - 3_600_000_000)
 
 
 def test_the_log_names_what_the_system_said() -> None:

@@ -13,6 +13,7 @@ from recollect.documents import sql as documents_sql
 from recollect.errors import Conflict, RecollectError
 from recollect.index import sql as index_sql
 from recollect.memory import sql as memory_sql
+from recollect.memory import sql_lists as memory_sql_lists
 from recollect.memory import sql_upkeep as memory_sql_upkeep
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
@@ -131,9 +132,9 @@ def test_one_open_memory_for_a_text_and_as_many_closed_ones_as_it_takes(new_data
     )
     versions = database.read(lambda tx: memory_sql.list_chain(tx, "m-1"))
     assert [version.id for version in versions] == ["m-1", "m-3"]
-    assert [memory.id for memory in database.read(lambda tx: memory_sql.list_open(tx, {}, 10))] == [
-        "m-3"
-    ]
+    assert [
+        memory.id for memory in database.read(lambda tx: memory_sql_lists.list_open(tx, {}, 10))
+    ] == ["m-3"]
 
 
 def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None:
@@ -285,3 +286,48 @@ def test_spaces_do_not_see_each_other(new_database: Open) -> None:
     one.write(lambda tx: put(tx, "m-1", "secret"))
     assert other.read(lambda tx: memory_sql.get(tx, "m-1")) is None
     assert other.read(lambda tx: refs(tx, "secret")) == []
+
+
+def test_reading_ahead_gives_what_reading_gives(new_database: Open) -> None:
+    """Queries of different shapes, one that depends on another, and an answer that is empty."""
+    database = new_database()
+    database.write(
+        lambda tx: storage_sql.put_values(tx, {"a": SafeText("b"), "b": SafeText("é")}, 7)
+    )
+    types = "SELECT CAST(1 AS BIGINT), 'é', 1.5, NULL, value FROM state"
+
+    def work(tx: Tx) -> list[object]:
+        first = storage_sql.get_value(tx, "a")
+        second = storage_sql.get_value(tx, first) if first else None
+        missing = storage_sql.get_value(tx, "missing")
+        rows = tx.run(f"{types} WHERE space = :space ORDER BY key DESC")
+        return [first, second, missing, rows]
+
+    found = database.read(work)
+    assert database.read_ahead(work) == found
+    assert found[:3] == ["b", "é", None]
+    assert found[3] == [(1, "é", 1.5, None, "é"), (1, "é", 1.5, None, "b")]
+
+
+def test_work_that_reads_ahead_may_fail_while_answers_are_missing(
+    new_database: Open,
+) -> None:
+    database = new_database()
+    database.write(lambda tx: storage_sql.put_values(tx, {"a": SafeText("b")}, 7))
+    runs = []
+
+    def work(tx: Tx) -> str:
+        [(value,)] = tx.run("SELECT value FROM state WHERE space = :space")
+        tx.settle()
+        runs.append(value)
+        return str(value)
+
+    assert database.read_ahead(work) == "b"
+    assert runs == ["b"], "nothing goes on with a missing answer"
+
+    def broken(tx: Tx) -> None:
+        storage_sql.get_value(tx, "a")
+        raise LookupError("wrong")
+
+    with pytest.raises(LookupError):
+        database.read_ahead(broken)

@@ -29,6 +29,7 @@ JOBS = "jobs are few: one for a session and kind"
 BACKGROUND = "runs in the background, once for many new records"
 ALLOWED = {
     "archive.sql.all_ids": WHOLE,
+    "archive.sql.recount_begun": ASKED,
     "archive.sql.counts": "sessions are few beside messages, which are not read",
     "autonomous.sql.list_calls": ASKED,
     "briefing.sql.counts": WHOLE,
@@ -65,7 +66,6 @@ ALLOWED = {
     "links.sql.list_open": WHOLE,
     "maintenance.sql.count_by_day": "kept counts: a row for a day and kind",
     "maintenance.sql.last_changed_memory": ASKED,
-    "maintenance.sql.last_changed_note": ASKED,
     "maintenance.sql.last_shown_session": ASKED,
     "maintenance.sql.measure_tables": ASKED,
     "maintenance.sql.memory_ids": REBUILD,
@@ -76,11 +76,17 @@ ALLOWED = {
     "maintenance.sql_erase.find_derived": ERASED,
     "maintenance.sql_erase.find_memories": ERASED,
     "maintenance.sql_erase.find_messages": ERASED,
+    "maintenance.sql_erase.delete_derived": ERASED,
+    "maintenance.sql_erase.delete_documents": ERASED,
+    "maintenance.sql_erase.find_attachments": ERASED,
+    "maintenance.sql_erase.list_checkpoints": ERASED,
+    "maintenance.sql_erase.remove_entries": ERASED,
     "maintenance.sql_erase.rewrite": ERASED,
     "memory.sql.find_ids_starting_with": "the ids with a prefix, at most ten of each table",
     "memory.sql.list_open_ids": WHOLE,
-    "memory.sql.list_scoped": "memories with a scope, by an index of those alone",
-    "memory.sql.list_valid_at": "what was believed at a time has no index: rare, and asked for",
+    "memory.sql_lists.load_owners": "the first owned memory answers EXISTS, and tasks are few",
+    "memory.sql_lists.list_scopes": "scopes of memories, by an index of those that have one",
+    "memory.sql_lists.list_valid_at": "what was believed at a time has no index: rare, and asked for",
     "memory.sql_upkeep.count_by_age": "kept counts: a row for a day and kind",
     "memory.sql_upkeep.count_by_kind": "kept counts: a row for a day and kind",
     "memory.sql_upkeep.count_neglected": RESULT,
@@ -106,11 +112,13 @@ SMALL = {"migrations", "spaces", "members", "word_totals", "clusters"}
 
 def sqlite_problems(tx: Tx, statement: Statement) -> list[str]:
     lines = [row[3] for row in tx.run(f"EXPLAIN QUERY PLAN {statement.sql}", statement.params)]
+    # `seen` are the rows that a statement brings along.
     limited = "LIMIT" in statement.sql and not any("TEMP B-TREE FOR ORDER" in x for x in lines)
     found = []
     for line in lines:
         scans = line.startswith("SCAN ") and not any(
-            word in line for word in ("VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN (")
+            word in line
+            for word in ("VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN (", "SCAN seen")
         )
         used = set(re.findall(r"(\w+)[=><]", line.rpartition("(")[2]))
         by_space = line.startswith("SEARCH ") and used <= COARSE and not limited
@@ -189,10 +197,12 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
         "archive.sql.insert_messages",
         "archive.sql.lock_imports",
         "briefing.sql.add",
+        "freshness.sql.add_claims",
         "index.sql.find_candidates",
         "index.sql.find_nearest",
         "index.sql.insert_entries",
         "index.sql.insert_entry",
+        "memory.sql.insert_many",
     }
     assert len(names) > 150
     assert names - seen <= only_insert
@@ -217,7 +227,7 @@ def test_no_statement_reads_or_sorts_more_than_it_needs(new_database: Open, engi
             raise AssertionError(f"{statement.function}: {statement.sql}") from error
         if problems:
             wrong[statement.function] = problems
-    assert not wrong
+    assert not wrong, list(wrong)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,14 @@ This is on the way of every prompt and every tool call: what is not needed is no
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from ..briefing import command_rules, rendering
 from ..briefing import operations as briefing_operations
 from ..briefing import sql as briefing_sql
 from ..briefing import steps as briefing_steps
+from ..briefing import steps_action as briefing_steps_action
+from ..briefing import steps_turn as briefing_steps_turn
 from ..capture import operations as capture_operations
 from ..capture import sentences
 from ..capture import steps as capture_steps
@@ -18,6 +21,8 @@ from ..context import Context
 from ..errors import StoreError
 from ..fast_typing import TYPE_CHECKING
 from ..project import worktree_root
+from ..storage import sql as storage_sql
+from ..storage.database import Tx
 from ..window import steps_contexts as window_steps_contexts
 from . import events, hook_files_io, steps_hooks
 from .registry import make_session_id
@@ -33,6 +38,7 @@ _LONGEST_PROMPT = 200_000
 """Characters. Of a longer prompt a hook looks at both ends: most of it was pasted."""
 
 _LONGEST_OUTPUT = 20_000
+_SILENT = steps_hooks.Answer()
 
 
 def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
@@ -56,16 +62,13 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     if event.name in _ACTIONS:
         return _on_action(context, event)
     now = context.clock()
-    is_first_prompt = event.name == "user_prompt" and not steps_hooks.was_heard(
-        context.project_space, event
-    )
-    if not steps_hooks.is_first(context.project_space, event, now):
-        return steps_hooks.Answer()
     if event.name == "session_start":
-        answer = _with_review_notice(context, _started(context, event), now)
-        return _catch_up_later(context, _sweep(event), answer)
+        is_first, answer = _started(context, event, now)
+        return _catch_up_later(context, _sweep(event), answer) if is_first else answer
     # What the user says now need not be told to the model again: the briefing comes first.
-    answer = _prompted(context, event, is_first_prompt)
+    is_first, answer = _prompted(context, event)
+    if not is_first:
+        return answer
     try:
         captured = _capture(context, event, now)
         return answer._replace(notice=capture_steps.notice(captured)) if captured else answer
@@ -77,46 +80,77 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
 # ---------------------------------------------------------------- start and turn
 
 
-def _started(context: Context, event: Event) -> steps_hooks.Answer:
-    """Return the start block; after a resume, what is new."""
+def _started(context: Context, event: Event, now: int) -> tuple[bool, steps_hooks.Answer]:
+    """Say the start block, or on resuming what is new; and tell the person, once a day, how much
+    waits for review. Return whether the event was not answered before."""
     ask = _ask(event)
-    briefing, trouble = briefing_operations.brief_start(context, ask)
+    briefing, shown = briefing_steps.EMPTY, briefing_operations.ShownMoment("start")
+    silent = briefing_steps.why_silent(context.settings.mode, "")
+    start = briefing_operations.start_loader(context, ask)
+    has_store = context.project_space.present()
+
+    def load(txs: Sequence[Tx]) -> tuple[briefing_steps.LoadedStart | None, int]:
+        return None if silent else start(txs), _count_review(txs[:has_store], now)
+
+    loaded, waiting = context.read_both(load, ahead=True)
+    if loaded:
+        briefing, shown = briefing_operations.make_start(context, ask, loaded)
+    notice, told = steps_hooks.review_notice(waiting, now)
+    shown = shown._replace(values={**shown.values, **told})
+    is_first, trouble = briefing_operations.keep(context, ask, [shown])
+    if not is_first:
+        return False, steps_hooks.Answer()
     if event.context == "kept" and not briefing.begins:
-        return steps_hooks.Answer(str(briefing.turn), trouble=trouble)
+        return True, steps_hooks.Answer(str(briefing.turn), notice, trouble=trouble)
     words = [str(briefing.text)]
     if event.source == "compact" and event.session:
         words.append(rendering.after_compaction(event.session))
-    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
+    return True, steps_hooks.Answer("\n".join(filter(None, words)), notice, trouble=trouble)
 
 
-def _prompted(context: Context, event: Event, is_first: bool) -> steps_hooks.Answer:
-    """Return memories for a prompt, after the start block if the context has none yet."""
-    ask = _ask(event)._replace(query=_ends(event.prompt), first=is_first)
+def _prompted(context: Context, event: Event) -> tuple[bool, steps_hooks.Answer]:
+    """Say what fits a prompt; the start block too, where no start of the context was heard.
+    Return whether the event was not answered before."""
+    ask = _ask(event)._replace(query=_ends(event.prompt))
     if briefing_steps.why_silent(context.settings.mode, ask.query):
-        return steps_hooks.Answer()
-    briefing, trouble = briefing_operations.brief_start(context, ask)
-    spoken = briefing_operations.brief_turn(context, ask)
+        return briefing_operations.keep(context, ask, [])[0], steps_hooks.Answer()
+    has_store = context.project_space.present()
+    start = briefing_operations.start_loader(context, ask)
+    turn = briefing_operations.turn_loader(context, ask)
+
+    def load(
+        txs: Sequence[Tx],
+    ) -> tuple[briefing_steps_turn.LoadedTurn, briefing_steps.LoadedStart]:
+        first = not (has_store and steps_hooks.was_heard(txs[0], event))
+        return turn(txs, first), start(txs)
+
+    heard, loaded = context.read_both(load, ahead=True)
+    briefing, block = briefing_operations.make_start(context, ask, loaded)
+    spoken, said = briefing_operations.make_turn(context, heard)
+    is_first, trouble = briefing_operations.keep(context, ask, [block, said])
+    if not is_first:
+        return False, steps_hooks.Answer()
     words = [str(briefing.stable) if briefing.begins else "", spoken.text]
-    return steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
+    return True, steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
 
 
 def _ask(event: Event) -> briefing_steps.Ask:
     return briefing_steps.Ask(
-        session=event.session, context=event.context, host=event.host, cwd=event.cwd
+        session=event.session,
+        context=event.context,
+        host=event.host,
+        cwd=event.cwd,
+        mark=steps_hooks.mark_of(event),
     )
 
 
-def _with_review_notice(
-    context: Context, answer: steps_hooks.Answer, now: int
-) -> steps_hooks.Answer:
-    """Add the number of items in review to the notice, once a day. The model does not see it."""
-    if not context.project_space.present():
-        return answer
+def _count_review(txs: Sequence[Tx], now: int) -> int:
+    """Return how much waits for review. What cannot be read of it does not cost the answer: the
+    store's damage is told by `doctor`."""
     try:
-        notice = steps_hooks.review_notice(context.project_space, now)
-    except StoreError as trouble:
-        return answer._replace(trouble=answer.trouble or trouble)
-    return answer._replace(notice=notice)
+        return steps_hooks.count_review(txs, now)
+    except StoreError:
+        return 0
 
 
 # ---------------------------------------------------------------- command, edit, failure
@@ -126,38 +160,40 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     """Return the lines for an action of the agent, each once in a context."""
     if not event.session:
         return steps_hooks.Answer()
-    session = _context_of(event)
+    ask = _ask(event)._replace(session=_context_of(event))
     if event.name == "tool_use" and event.tool_failed:
         output = events.output_text(event)[:_LONGEST_OUTPUT]
         given = event.tool_input if isinstance(event.tool_input, dict) else {}
-        spoken = briefing_operations.brief_failure(context, session, given, output)
-    elif line := events.command_line(event):
-        watched = _find_watched(context, line) if event.name == "before_tool" else ""
-        if not watched:
-            return steps_hooks.Answer()
-        spoken = briefing_operations.brief_command(context, session, line, watched)
-    else:
-        files = tuple(
-            path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
+        return steps_hooks.Answer(
+            briefing_operations.brief_failure(context, ask, given, output).text
         )
-        if not files:
-            return steps_hooks.Answer()
-        ask = _ask(event)._replace(session=session, files=files)
-        spoken = briefing_operations.brief_edit(context, ask)
-    text, now = spoken.text, context.clock()
-    if text and not steps_hooks.is_first(context.project_space, event, now):
-        text = ""
-    return steps_hooks.Answer(text)
+    if line := events.command_line(event):
+        return _before_command(context, ask, line) if event.name == "before_tool" else _SILENT
+    files = tuple(
+        path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
+    )
+    if not files:
+        return _SILENT
+    spoken = briefing_operations.brief_edit(context, ask._replace(files=files))
+    return steps_hooks.Answer(spoken.text)
 
 
-def _find_watched(context: Context, line: str) -> str:
-    """Return the watched programs if a shell line names one; else nothing. Asked before every
-    command: one value is read, and nothing else is loaded when there is nothing to say."""
-    space = context.project_space
-    if not space.present():
-        return ""
-    watched = space.read(lambda tx: briefing_sql.get_prepared(tx, briefing_sql.WATCHED))
-    return watched if watched and command_rules.find_watched(watched, line) else ""
+def _before_command(context: Context, ask: briefing_steps.Ask, line: str) -> steps_hooks.Answer:
+    """Say what belongs to a shell line. Asked before every command: unless it names a watched
+    program, one value is read and nothing else is loaded."""
+    if not context.project_space.present() or context.settings.mode == "no-ltm":
+        return _SILENT
+
+    def load(txs: Sequence[Tx]) -> list[rendering.Item]:
+        watched = briefing_sql.get_prepared(txs[0], briefing_sql.WATCHED)
+        if not watched or not command_rules.find_watched(watched, line):
+            return []
+        return briefing_steps_action.before_command(txs, ask.session, line, watched)
+
+    items = context.read_both(load, ahead=True)
+    if not items:
+        return _SILENT
+    return steps_hooks.Answer(briefing_operations.brief_command(context, ask, items).text)
 
 
 def _inside(context: Context, name: str, cwd: str) -> str:
@@ -199,7 +235,8 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
     captured = capture_operations.capture_message(context, said)
     if new:
         # Before there was a store the event could not be marked as answered.
-        steps_hooks.is_first(space, event, now)
+        mark = steps_hooks.mark_of(event)
+        space.try_write(lambda tx: storage_sql.put_values(tx, {}, now, mark))
     return captured
 
 

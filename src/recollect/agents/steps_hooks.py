@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from ..archive import sql as archive_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..project import make_folder, private_folder, user_directory
 from ..review import steps as review_steps
 from ..storage import sql as storage_sql
-from ..storage.database import Database, Tx
+from ..storage.database import Tx
 from .events import Event
 
 if TYPE_CHECKING:
     from ..context import Context
+    from ..types.records import SafeText
 
 TWICE_WITHIN = 10_000_000
 """Microseconds in which the same event of the same session is the same event."""
@@ -62,28 +62,18 @@ class Answer(NamedTuple):
     trouble: Exception | None = None
 
 
-def is_first(space: Database, event: Event, now: int) -> bool:
-    """Return whether this event is not answered yet: two installations may both be asked.
-
-    When the store cannot say so at once the answer is given: twice is better than not at all.
-    """
+def mark_of(event: Event) -> storage_sql.EventMark:
+    """Return the mark that tells whether this event was answered: two installations may both be
+    asked."""
     said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
     # Anything may stand in there. A remainder tells repeats apart, and needs no import.
     mark = f"{int.from_bytes(said.encode('utf-8', 'replace'), 'big') % _PRIME:x}"
-    subject = _subject(event)
-    answers: list[bool] = []
-
-    def work(tx: Tx) -> None:
-        answers.append(archive_sql.is_first_in_window(tx, subject, mark, now, TWICE_WITHIN))
-
-    return not space.try_write(work) or answers[-1]
+    return storage_sql.EventMark(_subject(event), mark, TWICE_WITHIN)
 
 
-def was_heard(space: Database, event: Event) -> bool:
+def was_heard(tx: Tx, event: Event) -> bool:
     """Check whether an event of this name was answered in the session before."""
-    if not space.present():
-        return False
-    return space.read(lambda tx: storage_sql.get_value(tx, _subject(event)) is not None)
+    return storage_sql.get_value(tx, _subject(event)) is not None
 
 
 def _subject(event: Event) -> str:
@@ -93,25 +83,24 @@ def _subject(event: Event) -> str:
 _REVIEW_NOTICE, _DAY = "review notice", 86_400_000_000
 
 
-def review_notice(space: Database, now: int) -> str:
-    """Return how much waits for the person's review, at most once a day."""
+def count_review(txs: Sequence[Tx], now: int) -> int:
+    """Return how much waits for the person's review; 0 if they were told today."""
+    if not txs:
+        return 0
+    is_told = storage_sql.get_value(txs[0], _REVIEW_NOTICE) == str(now // _DAY)
+    txs[0].settle()  # mostly they were
+    return 0 if is_told else review_steps.count_waiting(txs[0])
 
-    today = str(now // _DAY)
 
-    def look(tx: Tx) -> int:
-        is_told = storage_sql.get_value(tx, _REVIEW_NOTICE) == today
-        return 0 if is_told else review_steps.count_waiting(tx)
-
-    count = space.read(look)
+def review_notice(count: int, now: int) -> tuple[str, dict[str, SafeText]]:
+    """Return what the person is told of the review, and the value of state that keeps it."""
     if not count:
-        return ""
+        return "", {}
     from ..secrets import redaction
 
-    space.try_write(
-        lambda tx: storage_sql.set_value(tx, _REVIEW_NOTICE, redaction.redact(today), now)
-    )
     noun = "memory waits" if count == 1 else "memories wait"
-    return f"Recollect: {count} {noun} for review. Run: recollect review"
+    notice = f"Recollect: {count} {noun} for review. Run: recollect review"
+    return notice, {_REVIEW_NOTICE: redaction.redact(str(now // _DAY))}
 
 
 def requests_folder(context: Context) -> str:

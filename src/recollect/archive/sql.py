@@ -78,6 +78,16 @@ def count_begun(tx: Tx) -> int:
     return int(row[0]) if row else 0
 
 
+def recount_begun(tx: Tx, now: int) -> None:
+    """Count the sessions anew, after some were loaded from elsewhere or erased."""
+    tx.run(
+        "INSERT INTO state (space, key, value, updated) SELECT :space, :key, "
+        "CAST(count(*) AS TEXT), :now FROM sessions WHERE space = :space "
+        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated",
+        {"key": _BEGUN, "now": now},
+    )
+
+
 def lock_session(tx: Tx, session: str) -> tuple[int, str] | None:
     """Lock a session until the commit; return its next sequence number and last hash."""
     row = tx.one(
@@ -296,21 +306,6 @@ def set_cursor(tx: Tx, source: SafeText, position: SafeText, now: int) -> None:
         "DO UPDATE SET position = excluded.position, updated = excluded.updated",
         {"source": source, "position": position, "now": now},
     )
-
-
-def is_first_in_window(tx: Tx, subject: str, mark: str, now: int, window: int) -> bool:
-    """Store a mark for its subject; return False if the same mark came within the window.
-
-    A stored time after `now` means that the clock was set back.
-    """
-    row = tx.one(
-        "INSERT INTO state (space, key, value, updated) VALUES (:space, :key, :mark, :now) "
-        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
-        "WHERE state.value <> excluded.value OR state.updated < :before OR state.updated > :after "
-        "RETURNING key",
-        {"key": subject, "mark": mark, "now": now, "before": now - window, "after": now + window},
-    )
-    return row is not None
 
 
 def lock_imports(tx: Tx, now: int) -> None:

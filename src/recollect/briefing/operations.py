@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ..context import Context, new_id
 from ..errors import StoreError
 from ..fast_typing import NamedTuple
+from ..freshness import sql as freshness_sql
 from ..freshness import steps as freshness_steps
 from ..secrets import redaction
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import tokens as text_tokens
-from ..types.records import Json
+from ..types.records import Json, SafeText
 from ..window import steps_contexts as window_steps_contexts
 from . import budget as briefing_budget
 from . import (
@@ -83,6 +86,64 @@ def make_briefing(
     return briefing._replace(explained=explain)
 
 
+# ---------------------------------------------------------------- keep
+
+
+class ShownMoment(NamedTuple):
+    """What is kept of a moment: its lines, values of state, and claims whose state has changed."""
+
+    moment: str
+    items: tuple[rendering.Item, ...] = ()
+    values: Mapping[str, SafeText] = {}
+    checks: Sequence[freshness_sql.ClaimRow] = ()
+
+
+def keep(
+    context: Context, ask: steps.Ask, shown: Sequence[ShownMoment]
+) -> tuple[bool, StoreError | None]:
+    """Keep what was shown, in one transaction, unless the event was answered before; return
+    whether it was not, and why nothing could be kept, if so. A busy store is waited for only to
+    keep a start block: an answer given twice is better than none."""
+    spaces = context.present_spaces()
+    if not spaces:
+        return True, None
+    now, space = context.clock(), spaces[0]
+    mark = ask.mark if space is context.project_space else None
+    values = {key: value for one in shown for key, value in one.values.items()}
+    checks = [row for one in shown for row in one.checks]
+    rows = [
+        (one.moment, new_id("i"), ref, item)
+        for one in shown
+        for item in (one.items if ask.session else ())
+        for ref in steps_follow_up.refs_of(item)
+    ]
+    if not (mark or values or checks or rows):
+        return True, None
+    answers = []
+
+    def work(tx: Tx) -> None:
+        answers.append(storage_sql.put_values(tx, values, now, mark))
+        if answers[-1] and rows:
+            steps_follow_up.log(tx, ask.session, rows, now)
+        if answers[-1] and checks:
+            freshness_sql.save_checks(tx, checks, now)
+
+    try:
+        is_kept = space.write(work) is None if values else space.try_write(work)
+    except StoreError as trouble:
+        return True, trouble
+    return not is_kept or answers[-1], None
+
+
+def _check(
+    context: Context, loaded: freshness_steps.LoadedChecks | None
+) -> tuple[Mapping[str, freshness_steps.Freshness], Sequence[freshness_sql.ClaimRow]]:
+    """Return the freshness of the loaded memories, and the claims whose state has changed."""
+    if loaded is None:
+        return {}, ()
+    return freshness_steps.check_loaded(loaded, partial(freshness_steps.open_working_tree, context))
+
+
 # ---------------------------------------------------------------- start
 
 
@@ -92,37 +153,54 @@ def brief_start(
     """Return the start block of a context, and why it could not be logged, if so."""
     if why_not := steps.why_silent(context.settings.mode, ask.query):
         return steps.EMPTY._replace(notes=(why_not,)), None
-    now = context.clock()
-    instructions = read_instructions(context, ask)
-    settings = context.settings
+    load = start_loader(context, ask)
+    briefing, shown = make_start(context, ask, context.read_both(load, ahead=True), budget)
+    return briefing, keep(context, ask, [shown])[1]
+
+
+def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], steps.LoadedStart]:
+    """Return the function of a transaction that loads what the start block needs."""
+    instructions, now, settings = read_instructions(context, ask), context.clock(), context.settings
+    changed = freshness_steps.remember_changed(context)
     added = settings.memories_enabled * settings.memories_summary_injection_token_limit
-    loaded = context.read_both(lambda txs: steps.load_start(txs, ask, instructions, now, added))
+    return lambda txs: steps.load_start(txs, ask, instructions, changed, now, added)
+
+
+def make_start(
+    context: Context, ask: steps.Ask, loaded: steps.LoadedStart, budget: int = 0
+) -> tuple[steps.Briefing, ShownMoment]:
+    """Return the start block, and what to keep of it while the context lasts. Where the project
+    has no store yet the person's own keeps it, so that nothing of theirs is shown again with every
+    prompt."""
     if loaded.frozen and ask.context != "kept":
         frozen = loaded.frozen
-        return steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False), None
-    ids = [one.memory.id for one in loaded.material.memories if one.memory.layer != "user"]
-    fresh = freshness_steps.check_freshness(context, ids)
+        briefing = steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False)
+        return briefing, ShownMoment("start")
+    instructions = read_instructions(context, ask)
+    fresh, checks = _check(context, loaded.checks)
     material = steps.with_freshness(loaded.material, fresh)
     limit = budget or context.settings.briefing_budget
     withhold = context.settings.stale == "withhold"
     plan = selection.plan_start(material, limit, instructions, withhold)
     if loaded.frozen:
-        return _since_resumed(context, ask, plan, loaded), None
+        briefing = _since_resumed(context, plan, loaded)
+        return briefing, ShownMoment("start", briefing.items, checks=checks)
     text = "\n".join(filter(None, (rendering.start_block(plan), loaded.summary.text)))
     tokens = plan.tokens + loaded.summary.tokens
     briefing = steps.Briefing(text, "", plan.items, plan.left_out, tokens)
-    return briefing, _log_start(context, ask, briefing, loaded)
+    values = _values_of(context, ask, briefing, loaded) if ask.session else {}
+    return briefing, ShownMoment("start", briefing.items, values, checks)
 
 
 def _since_resumed(
-    context: Context, ask: steps.Ask, plan: rendering.BriefingPlan, loaded: steps.LoadedStart
+    context: Context, plan: rendering.BriefingPlan, loaded: steps.LoadedStart
 ) -> steps.Briefing:
     """Return what a start block made afresh holds and the kept context does not."""
     assert loaded.frozen is not None
     had = {*loaded.frozen.ids, *loaded.shown}
     new = [item for item in plan.items if not had.intersection(steps_follow_up.refs_of(item))]
     added = briefing_budget.fit_lines(new, context.settings.briefing_budget)
-    briefing = steps.Briefing(
+    return steps.Briefing(
         stable=loaded.frozen.text,
         turn=rendering.short_block(added.items),
         items=added.items,
@@ -130,39 +208,25 @@ def _since_resumed(
         tokens=added.tokens,
         begins=False,
     )
-    _log(context, ask.session, "start", added.items)
-    return briefing
 
 
-def _log_start(
+def _values_of(
     context: Context, ask: steps.Ask, briefing: steps.Briefing, loaded: steps.LoadedStart
-) -> StoreError | None:
-    """Keep the block while the context lasts. Where the project has no store yet the person's own
-    keeps it, so that nothing of theirs is shown again with every prompt."""
-    spaces = context.present_spaces() if ask.session else []
-    if not spaces:
-        return None
-    now, session, is_fresh = context.clock(), ask.session, ask.context == "fresh"
+) -> dict[str, SafeText]:
+    """Return the values of state that keep the block, and what later moments need."""
     said = sorted(loaded.summary.refs)
     refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *said)
     block = window_steps_contexts.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
-    watched = context.read_both(lambda txs: steps_action.watched_programs(txs, loaded.commands))
+    since = context.clock() if ask.context == "fresh" else loaded.since
     parts = steps_action.part_commands(loaded.commands)
-
-    def keep(tx: Tx) -> None:
-        window_steps_contexts.save_block(tx, session, block, now, is_fresh)
-        sql.put_prepared(tx, sql.WATCHED, redaction.redact(watched), now)
-        prepared = redaction.redact_json(parts).text if parts else redaction.redact("")
-        sql.put_prepared(tx, sql.PART_COMMANDS, prepared, now)
-
-    try:
-        spaces[0].write(keep)
-    except StoreError as trouble:
-        return trouble
-    _log(context, session, "start", briefing.items)
-    return None
+    prepared = redaction.redact_json(parts).text if parts else redaction.redact("")
+    return {
+        **dict([window_steps_contexts.write_block(ask.session, block, since)]),
+        sql.WATCHED: redaction.redact(loaded.watched),
+        sql.PART_COMMANDS: prepared,
+    }
 
 
 # ---------------------------------------------------------------- the other moments
@@ -172,44 +236,67 @@ def brief_turn(context: Context, ask: steps.Ask) -> Spoken:
     """Return what fits a prompt and was not shown yet; mostly nothing."""
     if steps.why_silent(context.settings.mode, ask.query):
         return SILENT
-    now = context.clock()
-    instructions = read_instructions(context, ask)
-    loaded = context.read_both(lambda txs: steps_turn.load_turn(txs, ask, instructions, now))
-    ids = [memory.id for memory, _ in loaded.memories if memory.layer != "user"]
-    fresh = freshness_steps.check_freshness(context, ids) if ids else {}
+    load = turn_loader(context, ask)
+    loaded = context.read_both(lambda txs: load(txs, ask.first), ahead=True)
+    spoken, shown = make_turn(context, loaded)
+    keep(context, ask, [shown])
+    return spoken
+
+
+def turn_loader(
+    context: Context, ask: steps.Ask
+) -> Callable[[Sequence[Tx], bool], steps_turn.LoadedTurn]:
+    """Return the function of a transaction that loads what may fit a prompt, given whether it is
+    the first one of its session."""
+    instructions, now = read_instructions(context, ask), context.clock()
+    changed = freshness_steps.remember_changed(context)
+    words = matching.words_of(ask.query)
+
+    def load(txs: Sequence[Tx], first: bool) -> steps_turn.LoadedTurn:
+        asked = ask._replace(first=first)
+        return steps_turn.load_turn(txs, asked, words, instructions, changed, now)
+
+    return load
+
+
+def make_turn(context: Context, loaded: steps_turn.LoadedTurn) -> tuple[Spoken, ShownMoment]:
+    """Return what a prompt is answered with, and what to keep of it."""
+    fresh, checks = _check(context, loaded.checks)
     withhold = context.settings.stale == "withhold"
     states = {id: one.state for id, one in fresh.items()}
     items, left_out = steps_turn.items(loaded, states, withhold)
-    return _spoken(context, ask.session, "turn", items, TURN_BUDGET, left_out)
+    spoken = _spoken(context, items, TURN_BUDGET, left_out)
+    return spoken, ShownMoment("turn", spoken.items, checks=checks)
 
 
-def brief_command(context: Context, session: str, line: str, watched: str) -> Spoken:
+def brief_command(context: Context, ask: steps.Ask, items: Sequence[rendering.Item]) -> Spoken:
     """Return the advice on a shell line before it runs.
 
-    watched: the watched programs, of which the line names one
+    items: what `steps_action.before_command` found
     """
-    if context.settings.mode == "no-ltm":
-        return SILENT
-    items = context.read_both(lambda txs: steps_action.before_command(txs, session, line, watched))
-    return _spoken(context, session, "command", items[:2], COMMAND_BUDGET)
+    spoken = _spoken(context, items[:2], COMMAND_BUDGET)
+    return _first(context, ask, spoken, ShownMoment("command", spoken.items))
 
 
 def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
     """Return what applies to files that are about to be changed and was not shown yet."""
     if context.settings.mode == "no-ltm":
         return SILENT
-    loaded = context.read_both(lambda txs: steps_action.load_edit(txs, ask.session, ask.files))
+    changed = freshness_steps.remember_changed(context)
+    loaded = context.read_both(
+        lambda txs: steps_action.load_edit(txs, ask.session, ask.files, changed), ahead=True
+    )
     if not loaded.memories and not loaded.lines:
         return SILENT
     instructions = read_instructions(context, ask)
-    found = [one for one in loaded.memories if not selection.why_never(one, instructions)]
-    ids = [memory.id for memory in found if memory.layer != "user"]
-    fresh = freshness_steps.check_freshness(context, ids) if ids else {}
+    fresh, checks = _check(context, loaded.checks)
     withhold = context.settings.stale == "withhold"
     items = []
     left_out = []
-    for memory in found:
+    for memory in loaded.memories:
         state = fresh[memory.id].state if memory.id in fresh else ""
+        if selection.why_never(memory, instructions):
+            continue
         if state in _CONTRADICTED and (withhold or state == "missing"):
             reason = f"what it says of the code is {state}"
             left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
@@ -219,28 +306,28 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
         else:
             why = f"applies to {', '.join(ask.files[:3])}"
             items.append(selection.item_of(memory, "", state)._replace(why=why))
-    return _spoken(context, ask.session, "edit", [*items, *loaded.lines], EDIT_BUDGET, left_out)
+    spoken = _spoken(context, [*items, *loaded.lines], EDIT_BUDGET, left_out)
+    return _first(context, ask, spoken, ShownMoment("edit", spoken.items, checks=checks))
 
 
 _CONTRADICTED = ("missing", "moved", "changed")
 
 
 def brief_failure(
-    context: Context, session: str, arguments: Mapping[str, Json], output: str
+    context: Context, ask: steps.Ask, arguments: Mapping[str, Json], output: str
 ) -> Spoken:
     """Return what resolved the same error before; mostly nothing."""
     if context.settings.mode == "no-ltm":
         return SILENT
     items = context.read_both(
-        lambda txs: steps_action.after_failure(txs, session, arguments, output)
+        lambda txs: steps_action.after_failure(txs, ask.session, arguments, output), ahead=True
     )
-    return _spoken(context, session, "failure", items, FAILURE_BUDGET)
+    spoken = _spoken(context, items, FAILURE_BUDGET)
+    return _first(context, ask, spoken, ShownMoment("failure", spoken.items))
 
 
 def _spoken(
     context: Context,
-    session: str,
-    moment: str,
     items: Sequence[rendering.Item],
     budget: int,
     left_out: Sequence[rendering.LeftOut] = (),
@@ -248,7 +335,6 @@ def _spoken(
     if not items:
         return SILENT._replace(left_out=tuple(left_out))
     plan = briefing_budget.fit_lines(items, min(budget, context.settings.briefing_budget))
-    _log(context, session, moment, plan.items)
     return Spoken(
         text=rendering.short_block(plan.items),
         items=plan.items,
@@ -257,13 +343,12 @@ def _spoken(
     )
 
 
-def _log(context: Context, session: str, moment: str, items: Sequence[rendering.Item]) -> None:
-    """Log what was shown; nothing is logged when the store is busy."""
-    spaces = context.present_spaces() if session else []
-    rows = [(new_id("i"), ref, item) for item in items for ref in steps_follow_up.refs_of(item)]
-    if spaces and rows:
-        now = context.clock()
-        spaces[0].try_write(lambda tx: steps_follow_up.log(tx, session, moment, rows, now))
+def _first(context: Context, ask: steps.Ask, spoken: Spoken, shown: ShownMoment) -> Spoken:
+    """Keep what an action was answered with; return nothing if it was answered before."""
+    if not spoken.text and not shown.checks:
+        return spoken
+    is_first, _ = keep(context, ask, [shown])
+    return spoken if is_first else SILENT
 
 
 def read_instructions(context: Context, ask: steps.Ask) -> matching.Instructions:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from ..fast_typing import NamedTuple
 from ..storage import sql as storage_sql
 from ..storage.database import Tx, batches
-from ..types.records import SafeText
 
 FOLLOWED, IGNORED = "followed", "ignored"
 USED = "used"
@@ -62,16 +61,17 @@ def judge(tx: Tx, outcomes: Iterable[tuple[str, str]]) -> None:
     )
 
 
-def outcomes(tx: Tx, refs: Sequence[str], moment: str) -> dict[str, list[str]]:
-    """Return the outcomes of showing these at a moment, newest first, without the undecided."""
+def outcomes(tx: Tx, refs: Sequence[str]) -> dict[str, list[str]]:
+    """Return the outcomes of showing these at session starts and before edits, newest first,
+    without the undecided."""
     found: dict[str, list[str]] = {}
     for names, params in batches("ref", refs):
         rows = tx.run(
             "SELECT ref, outcome FROM injections "
-            f"WHERE space = :space AND ref IN ({names}) AND moment IN (:moment, 'used') "
+            f"WHERE space = :space AND ref IN ({names}) AND moment IN ('start', 'edit', 'used') "
             "AND outcome <> '' "
             "ORDER BY at DESC, id",
-            {**params, "moment": moment},
+            params,
         )
         for ref, outcome in rows:
             found.setdefault(ref, []).append(outcome)
@@ -142,9 +142,3 @@ PART_COMMANDS = "part commands"
 def get_prepared(tx: Tx, name: str) -> str:
     """Return what the last session start prepared for later moments; empty without one."""
     return storage_sql.get_value(tx, name) or ""
-
-
-def put_prepared(tx: Tx, name: str, value: SafeText, now: int) -> None:
-    """Keep what later moments need, if it is other than before."""
-    if value != get_prepared(tx, name):
-        storage_sql.set_value(tx, name, value, now)

@@ -1,7 +1,7 @@
-"""Load what a start block may hold, and log what was shown.
+"""Load what a start block may hold.
 
-Loading and logging are transactions of their own; between them the claims are checked against
-the working tree.
+One transaction loads all that a moment needs, another one keeps what was shown; between them the
+claims are checked against the working tree.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from ..documents import sql as documents_sql
 from ..documents.memory_summary import NO_SUMMARY, InjectedSummary
 from ..episodes import sql as episodes_sql
 from ..fast_typing import NamedTuple, Protocol
+from ..freshness import steps as freshness_steps
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons.findings import KnownCommand
 from ..memory import lifecycle
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text.display import format_time, quote_data
 from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import matching, selection, sql, steps_follow_up, wording
+from . import matching, selection, sql, steps_action, steps_follow_up, wording
 from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain, wrapped
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
@@ -64,6 +66,7 @@ class Ask(NamedTuple):
         with the context it had
     host: the agent, whose instruction files are not repeated
     first: whether this is the first prompt of the session
+    mark: tells whether the event that asks was answered before
     """
 
     session: str = ""
@@ -73,6 +76,7 @@ class Ask(NamedTuple):
     host: str = ""
     cwd: str = ""
     first: bool = False
+    mark: storage_sql.EventMark | None = None
 
 
 class LoadedStart(NamedTuple):
@@ -84,6 +88,11 @@ class LoadedStart(NamedTuple):
     summary: InjectedSummary = NO_SUMMARY
     commands: tuple[KnownCommand, ...] = ()
     """All commands that may be shown, also those that are not in the block."""
+    checks: freshness_steps.LoadedChecks | None = None
+    watched: str = ""
+    """The programs that there is something to say about before they run."""
+    since: int = 0
+    """When the context was last thrown away."""
 
 
 class Briefing(NamedTuple):
@@ -126,6 +135,7 @@ def load_start(
     txs: Sequence[Tx],
     ask: Ask,
     instructions: matching.Instructions,
+    changed: freshness_steps.FindChanged,
     now: int,
     summary_limit: int = 0,
 ) -> LoadedStart:
@@ -133,6 +143,8 @@ def load_start(
     With a limit, the summary of autonomous memory comes with it, and says some of it."""
     known = bool(ask.session) and ask.context != "fresh"
     frozen = window_steps_contexts.load_block(txs, ask.session) if known else None
+    if known and ask.query and txs:
+        txs[0].settle()  # mostly the context has its block
     if frozen and ask.context != "kept":
         return LoadedStart(frozen=frozen)
     own = memory_steps_visible.find_memory_owners(txs, ask.session)
@@ -140,7 +152,7 @@ def load_start(
     skills: list[selection.Skill] = []
     for tx in txs:
         kinds = (*BASELINE_KINDS, *REST)
-        memories += memory_sql.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
+        memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
     lines, left_out, commands = _lines(txs, ask, instructions, now, added.refs)
@@ -156,7 +168,18 @@ def load_start(
         _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
     )
     shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
-    return LoadedStart(material, frozen, shown, added, tuple(commands))
+    ids = [one.memory.id for one in material.memories if one.memory.layer != "user"]
+    is_kept = bool(ask.session) and not frozen
+    return LoadedStart(
+        material=material,
+        frozen=frozen,
+        shown=shown,
+        summary=added,
+        commands=tuple(commands),
+        checks=freshness_steps.load_checks(txs[0], ids, changed) if ids else None,
+        watched=steps_action.watched_programs(txs, commands) if is_kept else "",
+        since=window_steps_contexts.began(txs, ask.session) if known else 0,
+    )
 
 
 def _summary(txs: Sequence[Tx], instructions: matching.Instructions, limit: int) -> InjectedSummary:
@@ -183,7 +206,7 @@ def _lines(
     commands: list[KnownCommand] = []
     known = lessons_steps_observed.known_commands(project, now=now)
     refs = [wording.command_ref(one.form) for one in known]
-    tried = sql.outcomes(project, refs, "start") if refs else {}
+    tried = sql.outcomes(project, refs) if refs else {}
     for one in known:
         ref = wording.command_ref(one.form)
         reason = one.retired or (memory_summary.REASON if ref in said else "")
@@ -191,8 +214,9 @@ def _lines(
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):
             reason = f"{place} says it already"
-        if not reason and steps_follow_up.is_idle(tried.get(ref, ())):
-            reason = f"shown {steps_follow_up.TRIES} times where it fitted, without effect"
+        tries = steps_follow_up.TRIES if one.sessions_succeeded > 1 else steps_follow_up.FEW_TRIES
+        if not reason and steps_follow_up.is_idle(tried.get(ref, ()), tries):
+            reason = f"shown {tries} times where it fitted, without effect"
         if reason:
             left_out.append(LeftOut(one.form, ref, reason))
         else:
@@ -247,7 +271,7 @@ def _judged(
     for tx in txs if unique else ():
         verdicts.update(memory_sql_upkeep.count_verdicts(tx, rated) if rated else {})
     for tx in txs[:1] if unique else ():
-        tried = sql.outcomes(tx, list(unique), "start")
+        tried = sql.outcomes(tx, list(unique))
     found = []
     for memory in unique.values():
         counts = verdicts.get(memory.id, {})

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
 from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..freshness import steps as freshness_steps
 from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps_visible as memory_steps_visible
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -43,7 +45,7 @@ def watched_programs(txs: Sequence[Tx], commands: Sequence[KnownCommand]) -> str
         for form in command.replaces:
             watched.setdefault(form.split()[0].casefold(), [])
     for tx in txs:
-        for memory in memory_sql.list_strongest(tx, BASELINE_KINDS, MOST_RULES, ()):
+        for memory in memory_sql_lists.list_strongest(tx, BASELINE_KINDS, MOST_RULES, ()):
             if memory.label == "user":
                 for program in command_rules.named_programs(memory.text):
                     watched.setdefault(program, []).append(memory.id)
@@ -104,9 +106,12 @@ class LoadedEdit(NamedTuple):
 
     memories: tuple[Memory, ...] = ()
     lines: tuple[Item, ...] = ()
+    checks: freshness_steps.LoadedChecks | None = None
 
 
-def load_edit(txs: Sequence[Tx], session: str, files: Sequence[str]) -> LoadedEdit:
+def load_edit(
+    txs: Sequence[Tx], session: str, files: Sequence[str], changed: freshness_steps.FindChanged
+) -> LoadedEdit:
     """Return the rules, pitfalls and decisions that apply to files, what was changed together with
     them, and the commands of their part of the project."""
     if not txs:
@@ -114,10 +119,8 @@ def load_edit(txs: Sequence[Tx], session: str, files: Sequence[str]) -> LoadedEd
     own = memory_steps_visible.find_memory_owners(txs, session)
     found: dict[str, Memory] = {}
     for tx in txs:
-        # That nothing applies is found out before anything is loaded.
-        for path in files if memory_steps_visible.any_applies(tx, files, own) else ():
-            for memory in memory_steps_visible.find_for_file(tx, path, MOST_SCOPED, own):
-                found.setdefault(memory.id, memory)
+        for memory in memory_steps_visible.find_for_files(tx, files, MOST_SCOPED, own):
+            found.setdefault(memory.id, memory)
     places = [
         item
         for path in files
@@ -136,7 +139,10 @@ def load_edit(txs: Sequence[Tx], session: str, files: Sequence[str]) -> LoadedEd
     kept = [memory for memory in found.values() if memory.id not in shown]
     kept.sort(key=lambda one: (one.label != "user", _EDIT_RANK.get(one.kind, 9), one.text))
     lines = [item for item in places if item.address not in shown]
-    return LoadedEdit(tuple(kept), (*lines, *wording.command_lines(new[:MOST_PART_COMMANDS])[:1]))
+    ids = [memory.id for memory in kept if memory.layer != "user"]
+    checks = freshness_steps.load_checks(txs[0], ids, changed) if ids else None
+    told_commands = wording.command_lines(new[:MOST_PART_COMMANDS])[:1]
+    return LoadedEdit(tuple(kept), (*lines, *told_commands), checks)
 
 
 def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:

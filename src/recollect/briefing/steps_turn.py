@@ -13,6 +13,7 @@ from functools import partial
 
 from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
+from ..freshness import steps as freshness_steps
 from ..index import sql as index_sql
 from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
@@ -46,13 +47,21 @@ class LoadedTurn(NamedTuple):
     lines: tuple[Item, ...] = ()
     skills: tuple[Item, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    checks: freshness_steps.LoadedChecks | None = None
 
 
 def load_turn(
-    txs: Sequence[Tx], ask: Ask, instructions: matching.Instructions, now: int
+    txs: Sequence[Tx],
+    ask: Ask,
+    words: matching.PromptWords,
+    instructions: matching.Instructions,
+    changed: freshness_steps.FindChanged,
+    now: int,
 ) -> LoadedTurn:
-    """Return what fits a prompt and was not shown in this context before."""
-    words = matching.words_of(ask.query)
+    """Return what fits a prompt and was not shown in this context before.
+
+    words: the words of the prompt, as `matching.words_of` returns them
+    """
     if words.is_empty or not txs:
         return LoadedTurn()
     shown = window_steps_contexts.shown_ids(txs, ask.session) if ask.session else set()
@@ -60,13 +69,16 @@ def load_turn(
     memories: list[tuple[Memory, matching.Passage]] = []
     lines: list[tuple[float, Item]] = []
     left_out: list[LeftOut] = []
+    refs: list[str] = []
     for tx in txs:
         looked_up = _looked_up(words)
         known = tx.frequencies(looked_up)
         rule = partial(matching.matched, words=words, holding=known.holding, passages=known.entries)
         rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
         if words.stems:
-            memories += _memories(tx, rare, words, ask, own, rule)
+            found = _find_memories(tx, rare, words, own)
+            refs += [match.ref for match in found if tx is txs[0]]
+            memories += _memories(tx, found, words, ask, rule)
         if rare:
             best = partial(
                 matching.best_passage, words=words, holding=known.holding, passages=known.entries
@@ -88,7 +100,15 @@ def load_turn(
     ]
     fresh = [one for one in fresh if not matching.is_alike(one.text, said)]
     kept.sort(key=lambda one: (_RANK[one[0].label], -one[1].score, one[0].text))
-    return LoadedTurn(tuple(kept), tuple(fresh), tuple(skilled[:1]), (*left_out, *tired))
+    used = {memory.id for memory, _ in kept}
+    return LoadedTurn(
+        memories=tuple(kept),
+        lines=tuple(fresh),
+        skills=tuple(skilled[:1]),
+        left_out=(*left_out, *tired),
+        # Asked for with the memories themselves: one round trip less.
+        checks=freshness_steps.load_checks(txs[0], refs, changed, used) if refs else None,
+    )
 
 
 def _texts(txs: Sequence[Tx], shown: set[str]) -> list[str]:
@@ -106,19 +126,24 @@ def _looked_up(words: matching.PromptWords) -> list[str]:
     return list(dict.fromkeys((*words.stems, *named)))
 
 
+def _find_memories(
+    tx: Tx, rare: Sequence[str], words: matching.PromptWords, own: Sequence[str]
+) -> list[IndexMatch]:
+    """Return the memories with words of the prompt, best first."""
+    filters = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": own}
+    stems = list(dict.fromkeys((*rare, *words.stems)))
+    return index_sql.find_candidates(tx, stems, MOST_MATCHES, filters)
+
+
 def _memories(
     tx: Tx,
-    rare: Sequence[str],
+    found: Sequence[IndexMatch],
     words: matching.PromptWords,
     ask: Ask,
-    own: Sequence[str],
     rule: partial[matching.Passage | None],
 ) -> Iterator[tuple[Memory, matching.Passage]]:
     """Return memories that share a name or two rare words with the prompt; with the first prompt of
     a session, also lessons that hold most of what it asks for."""
-    filters = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": own}
-    stems = list(dict.fromkeys((*rare, *words.stems)))
-    found = index_sql.find_candidates(tx, stems, MOST_MATCHES, filters)
     held = memory_sql.get_many(tx, [match.ref for match in found])
     stated = {
         memory.id: matching.content_stems(memory.text)

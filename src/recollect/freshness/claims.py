@@ -264,11 +264,13 @@ def _located(text: str) -> Claim:
 
 def _paths(sentence: str) -> list[Claim]:
     """Return the files, lines and folders in a sentence, in order."""
-    bare = _pattern("url").sub(" ", sentence)
+    # Most sentences hold none of these characters, and a pattern costs more than to look for them.
+    has_url = any(mark in sentence for mark in ("://", "www.", "@"))
+    bare = _pattern("url").sub(" ", sentence) if has_url else sentence
     found: dict[int, Claim] = {}
-    for match in _pattern("folder").finditer(bare):
+    for match in _pattern("folder").finditer(bare) if "/" in bare else ():
         found[match.start()] = Claim(match[1].rstrip("/"))
-    for match in _pattern("path").finditer(bare):
+    for match in _pattern("path").finditer(bare) if "." in bare or "file" in bare else ():
         stem, _, ending = match[1].rpartition(".")
         if ending != "js" or stem.lower() not in _PRODUCTS.split():
             line = int(match[2] or match[3] or 0)
@@ -278,18 +280,25 @@ def _paths(sentence: str) -> list[Claim]:
 
 def _symbols(sentence: str, home: str) -> Iterator[Claim]:
     """Yield the symbols, commands and keys in a sentence; `home` is the file it is about."""
-    kind = "declaration" if _pattern("declares").search(sentence) else "symbol"
-    for code in _pattern("code").finditer(sentence):
-        yield from _in_code(code[1].strip(), home, kind)
-    prose = _pattern("code").sub(" ", sentence)
-    for match in _pattern("call").finditer(prose):
-        yield Claim(home, match[1], 0, kind)
-    for match in _pattern("cue").finditer(prose):
-        if _is_spelled_like_code(match[1]):
-            yield Claim(home, match[1], 0, kind)
+    found: list[Claim] = []
+    prose = sentence
+    if "`" in sentence:
+        for code in _pattern("code").finditer(sentence):
+            found += _in_code(code[1].strip(), home)
+        prose = _pattern("code").sub(" ", sentence)
+    if "()" in prose:
+        found += [Claim(home, match[1], 0, "symbol") for match in _pattern("call").finditer(prose)]
+    found += [
+        Claim(home, match[1], 0, "symbol")
+        for match in _pattern("cue").finditer(prose)
+        if _is_spelled_like_code(match[1])
+    ]
+    declares = bool(found) and _pattern("declares").search(sentence)
+    for claim in found:
+        yield claim._replace(kind="declaration") if declares and claim.kind == "symbol" else claim
 
 
-def _in_code(code: str, home: str, kind: str) -> Iterator[Claim]:
+def _in_code(code: str, home: str) -> Iterator[Claim]:
     """Yield the claims of code in backticks."""
     name = code.removesuffix("()")
     if command := _pattern("command").fullmatch(code):
@@ -298,12 +307,12 @@ def _in_code(code: str, home: str, kind: str) -> Iterator[Claim]:
         file = _KEY_FILES.get(key[1].split(".")[0], "package.json")
         yield Claim(home if home.endswith(_PARSED) else file, key[1], 0, "key")
     elif (located := _pattern("located").fullmatch(code)) and _is_path(located[1]):
-        yield Claim(located[1], located[2], 0, kind)
+        yield Claim(located[1], located[2], 0, "symbol")
     elif not _pattern("name").fullmatch(name) or (_is_path(code) and home in ("", code)):
         return
     elif home or name != code or _is_spelled_like_code(name):
         # A plain word is a symbol only next to the file that might define it.
-        yield Claim(home, name, 0, kind)
+        yield Claim(home, name, 0, "symbol")
 
 
 def _commanded(command: re.Match[str]) -> Iterator[Claim]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..fast_typing import Any, NamedTuple
 from ..storage.database import Tx, batches
@@ -11,6 +11,9 @@ from .claims import PinnedClaim
 _COLUMNS = (
     "memory, position, path, symbol, line, kind, blob, sign, committed, state, moved_to, stamp"
 )
+
+_AT_ONCE = 100
+"""Claims in one statement."""
 
 
 class ClaimRow(NamedTuple):
@@ -44,6 +47,11 @@ def claim_of(row: ClaimRow) -> PinnedClaim:
 def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
     """Replace the claims of a memory."""
     tx.run("DELETE FROM claims WHERE space = :space AND memory = :memory", {"memory": memory})
+    add_claims(tx, rows, now)
+
+
+def add_claims(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
+    """Write claims of memories that have none."""
     tx.insert("claims", f"{_COLUMNS}, checked", ((*row, now) for row in rows))
 
 
@@ -77,22 +85,24 @@ def load_checks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, st
 
 
 def save_checks(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
-    """Save state, new path and stamp of checked claims."""
-    tx.many(
-        "UPDATE claims SET state = :state, moved_to = :moved_to, stamp = :stamp, checked = :now "
-        "WHERE space = :space AND memory = :memory AND position = :position",
-        ({**_seen(row), "now": now} for row in rows),
-    )
-
-
-def _seen(row: ClaimRow) -> Mapping[str, object]:
-    return {
-        "state": row.state,
-        "moved_to": row.moved_to,
-        "stamp": row.stamp,
-        "memory": row.memory,
-        "position": row.position,
-    }
+    """Save state, new path and stamp of checked claims, many in a statement."""
+    for start in range(0, len(rows), _AT_ONCE):
+        params: dict[str, object] = {"now": now}
+        values = []
+        for place, row in enumerate(rows[start : start + _AT_ONCE]):
+            for name in ("memory", "position", "state", "moved_to", "stamp"):
+                params[f"{name}{place}"] = getattr(row, name)
+            values.append(
+                f"SELECT :memory{place} AS memory, CAST(:position{place} AS BIGINT) AS position, "
+                f":state{place} AS state, :moved_to{place} AS moved_to, :stamp{place} AS stamp"
+            )
+        tx.run(
+            "UPDATE claims SET state = seen.state, moved_to = seen.moved_to, stamp = seen.stamp, "
+            f"checked = :now FROM ({' UNION ALL '.join(values)}) AS seen "
+            "WHERE claims.space = :space AND claims.memory = seen.memory "
+            "AND claims.position = seen.position",
+            params,
+        )
 
 
 def update_claims(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:

@@ -6,12 +6,12 @@ outside any transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from ..context import Context
-from ..fast_typing import Protocol
-from ..storage.database import Database
+from ..fast_typing import NamedTuple, Protocol
+from ..storage.database import Database, Tx
 from ..types.records import Json
 from . import claims as freshness_claims
 from . import sql
@@ -60,27 +60,62 @@ def check_memories(
     looks = loaded
     if looks is None:
         looks = space.read(lambda tx: sql.load_checks(tx, ids)) if ids else []
-    if not looks:
-        return {}
-    fresh = _worst((memory, state, moved_to) for _, _, memory, state, moved_to in looks)
-    gone = changed({(path, stamp) for path, stamp, _, state, _ in looks if state != "unverifiable"})
-    if gone:
-        again = {memory for path, stamp, memory, _, _ in looks if (path, stamp) in gone}
-        fresh |= _check_again(space, tree(), sorted(again), now)
+    fresh, again = _judge(looks, changed)
+    if again:
+        rows = space.read(lambda tx: _load_rows(tx, again))
+        found, news = check_loaded(LoadedChecks(fresh, rows), tree)
+        if news:
+            space.try_write(lambda tx: sql.save_checks(tx, news, now))
+        return {**found}
     return fresh
 
 
-def _check_again(
-    space: Database, tree: ClaimTree, ids: Sequence[str], now: int
-) -> dict[str, Freshness]:
-    """Check again the memories whose files changed since the last check."""
-    held = space.read(lambda tx: sql.load_claims(tx, ids))
-    rows = [row for one in held.values() for row in one]
-    seen = check_rows(tree, rows, thorough=False)
-    changed = [new for old, new in zip(rows, seen, strict=True) if new != old]
-    if changed:
-        space.try_write(lambda tx: sql.save_checks(tx, changed, now))
-    return _worst((row.memory, row.state, row.moved_to) for row in seen)
+def _judge(
+    looks: Sequence[tuple[str, str, str, str, str]], changed: FindChanged
+) -> tuple[dict[str, Freshness], list[str]]:
+    """Return the freshness at the last check, and the memories whose files changed since."""
+    if not looks:
+        return {}, []
+    fresh = _worst((memory, state, moved_to) for _, _, memory, state, moved_to in looks)
+    gone = changed({(path, stamp) for path, stamp, _, state, _ in looks if state != "unverifiable"})
+    return fresh, sorted({memory for path, stamp, memory, _, _ in looks if (path, stamp) in gone})
+
+
+def _load_rows(tx: Tx, ids: Sequence[str]) -> list[sql.ClaimRow]:
+    return [row for rows in sql.load_claims(tx, ids).values() for row in rows]
+
+
+class LoadedChecks(NamedTuple):
+    """The freshness of memories at their last check, and the claims to check again because their
+    files changed since."""
+
+    fresh: Mapping[str, Freshness] = {}
+    outdated: Sequence[sql.ClaimRow] = ()
+
+
+def load_checks(
+    tx: Tx, ids: Sequence[str], changed: FindChanged, used: Collection[str] | None = None
+) -> LoadedChecks:
+    """Return the last checks of memories, in the transaction that loads the memories. Files are
+    only asked for their stamps here; what a change means is found out after it.
+
+    used: the memories that are checked again if their files changed (default: all)
+    """
+    fresh, gone = _judge(sql.load_checks(tx, ids) if ids else [], changed)
+    again = [id for id in gone if used is None or id in used]
+    return LoadedChecks(fresh, _load_rows(tx, again) if again else ())
+
+
+def check_loaded(
+    loaded: LoadedChecks, tree: Callable[[], ClaimTree]
+) -> tuple[Mapping[str, Freshness], list[sql.ClaimRow]]:
+    """Return the current freshness, and the claims whose state has changed, to be saved."""
+    if not loaded.outdated:
+        return loaded.fresh, []
+    seen = check_rows(tree(), loaded.outdated, thorough=False)
+    news = [new for old, new in zip(loaded.outdated, seen, strict=True) if new != old]
+    again = _worst((row.memory, row.state, row.moved_to) for row in seen)
+    return {**loaded.fresh, **again}, news
 
 
 def _worst(judged: Iterable[tuple[str, str, str]]) -> dict[str, Freshness]:
@@ -132,6 +167,21 @@ def check_freshness(
         context.clock(),
         loaded,
     )
+
+
+def remember_changed(context: Context) -> FindChanged:
+    """Return a function that finds changed files, and looks at each once: a transaction that
+    reads ahead asks again."""
+    seen: dict[Look, bool] = {}
+
+    def find(looks: Iterable[Look]) -> set[Look]:
+        asked = set(looks)
+        new = asked - seen.keys()
+        gone = _changed_files(context, new) if new else set()
+        seen.update((look, look in gone) for look in new)
+        return {look for look in asked if seen[look]}
+
+    return find
 
 
 def _changed_files(context: Context, looks: Iterable[Look]) -> set[Look]:

@@ -26,9 +26,11 @@ from ..types.records import (
     Memory,
     SafeText,
 )
-from . import hygiene, sql, steps_neighbours, steps_reinforce, steps_revisions
+from . import hygiene, sql, steps_neighbours, steps_revisions
 
 LONGEST_TEXT = 20_000
+_EMPTY = redaction.redact("")
+_NO_LIST, _NO_OBJECT = redaction.redact_json([]).text, redaction.redact_json({}).text
 NEAR = ("create", "skip", "merge")
 
 
@@ -104,6 +106,7 @@ class PreparedMemory(NamedTuple):
     key: str
     near: str
     redacted: tuple[str, ...]
+    memory: Memory
 
 
 def prepare(
@@ -116,8 +119,11 @@ def prepare(
     check_draft(draft)
     status = "proposed" if propose else trust.admit_memory(draft.kind, label)
     row, redacted = _row(draft, origin, now, id, label, status)
-    words = index_steps.split_stems(steps_revisions.make_searchable_text(sql.load_memory(row)))
-    return PreparedMemory(row, words, draft.key, draft.near, redacted)
+    memory = sql.load_memory(row)
+    words = index_steps.split_stems(steps_revisions.make_searchable_text(memory))
+    return PreparedMemory(
+        row=row, words=words, key=draft.key, near=draft.near, redacted=redacted, memory=memory
+    )
 
 
 def learn(
@@ -152,29 +158,34 @@ def learn(
 def learn_all(
     tx: Tx, prepared: Sequence[PreparedMemory], now: int, known: Mapping[str, Sequence[PinnedClaim]]
 ) -> list[Learned]:
-    """Save many statements in one transaction; index the new ones together."""
-    found: list[Learned] = []
-    new: list[PreparedMemory] = []
-
-    def index_new() -> None:
-        index_sql.insert_entries(
-            tx, [(steps_revisions.make_entry(one.row), one.words) for one in new]
-        )
-        new.clear()
-
+    """Save many statements in one transaction: the new ones in few statements, and one by one what
+    has a key or says the same as another one."""
+    places = {item.row.id: _text_place(item.row) for item in prepared}
+    kept = sql.find_kept_texts(tx, (item.row for item in prepared))
+    new: dict[str, PreparedMemory] = {}
     for item in prepared:
-        plain = not item.key and not item.near
-        if plain and not steps_revisions.find_same_text(tx, item.row) and sql.insert(tx, item.row):
-            new.append(item)
-            learned = _created(tx, sql.load_memory(item.row), steps_neighbours.NONE, None, now)
-            if claims := known.get(item.row.id):
-                steps_neighbours.replace_claims(tx, item.row.id, claims, now)
-            found.append(learned._replace(redacted=item.redacted))
-            continue
-        index_new()  # what says the same may be among them
-        found.append(learn(tx, item, now, known=known.get(item.row.id, ())))
-    index_new()
-    return found
+        place = places[item.row.id]
+        if not item.key and not item.near and place not in kept:
+            new[item.row.id] = item
+            kept.add(place)
+    written = sql.insert_many(tx, [item.row for item in new.values()])
+    added = [item for id, item in new.items() if id in written]
+    index_sql.insert_entries(
+        tx, [(steps_revisions.make_entry(item.memory), item.words) for item in added]
+    )
+    steps_neighbours.add_claims(
+        tx, {item.row.id: known[item.row.id] for item in added if item.row.id in known}, now
+    )
+    return [
+        _created(tx, item.memory, steps_neighbours.NONE, None, now)._replace(redacted=item.redacted)
+        if item.row.id in written
+        else learn(tx, item, now, known=known.get(item.row.id, ()))
+        for item in prepared
+    ]
+
+
+def _text_place(row: sql.MemoryRow) -> tuple[str, str, str, str]:
+    return row.layer, row.owner, row.kind, row.digest
 
 
 def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:
@@ -202,7 +213,7 @@ def _kept(
                 f"not kept: {like.id} says almost the same for {globs.describe_scopes(like.scope)}"
             )
             return Learned(like.id, like.address, "skipped", like, (note,))
-        wide = steps_reinforce.unite_scope(like, row)
+        wide = steps_neighbours.unite_scope(like, row)
         theirs = steps_revisions.make_row(like)._replace(scope=wide)
         held = steps_revisions.find_same(tx, row._replace(scope=wide))
         held = held or steps_revisions.find_same(tx, theirs)
@@ -214,7 +225,7 @@ def _kept(
         return _created(tx, memory, around, old, now)
     # A writer that lost the race to insert finds the winner's row here.
     held = held or steps_revisions.find_same(tx, row)
-    return steps_reinforce.reinforce(tx, held, prepared.row, now) if held else None
+    return steps_neighbours.reinforce(tx, held, prepared.row, now) if held else None
 
 
 def _forgotten(row: sql.MemoryRow) -> Learned:
@@ -236,11 +247,15 @@ def _row(
     found = list(text.found)
 
     def clean(value: str) -> SafeText:
+        if not value:
+            return _EMPTY
         scrubbed = redaction.redact_and_report(value.strip())
         found.extend(scrubbed.found)
         return scrubbed.text
 
     def packed(value: Json) -> SafeText:
+        if not value:
+            return _NO_OBJECT if isinstance(value, dict) else _NO_LIST
         scrubbed = redaction.redact_json(value)
         found.extend(scrubbed.found)
         return scrubbed.text

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import globs
 from ..types.records import Memory
-from . import sql
+from . import sql_lists
 
 TASK = "task"
 """The type of the document that holds a task."""
@@ -24,23 +23,30 @@ COMPLETED = "completed"
 """The field of a task that says when it was completed."""
 
 _MOST_TASKS = 1_000
+_MOST_SCOPES = 50
 
 
-def find_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
+def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) -> tuple[str, ...]:
     """Return the session, if it is not ended, and the task that is worked on in it. The first
-    space is the project's, which has both."""
+    space is the project's, which has both. With `owned`, only where a memory is a session's or a
+    task's, which is quick."""
     if not txs:
         return ()
-    held = archive_sql.get(txs[0], session) if session else None
-    talks = bool(session) and (held is None or held.status != "ended")
-    task = running_task(txs[0], session)
-    own = (f"session/{session}" if talks else "", f"task/{task}" if task else "")
+    found = sql_lists.load_owners(txs[0], session, _key(session), _MOST_TASKS, owned=owned)
+    if not found:
+        return ()
+    has_ended = any(what == "session" and status == "ended" for what, _, status in found)
+    task = _pick_task(found, session)
+    own = (
+        f"session/{session}" if session and not has_ended else "",
+        f"task/{task}" if task else "",
+    )
     return tuple(filter(None, own))
 
 
 def find_memory_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
     """Return the same, quickly where no memory is a session's or a task's."""
-    return find_owners(txs, session) if txs and sql.has_owned(txs[0]) else ()
+    return find_owners(txs, session, owned=True)
 
 
 def work_on(tx: Tx, session: str, task: str, now: int) -> None:
@@ -59,11 +65,19 @@ def is_complete(tx: Tx, slug: str) -> bool:
 
 def running_task(tx: Tx, session: str) -> str:
     """Return the task that a session works on: the chosen one, or else the only one that runs."""
-    held = documents_sql.list_documents(tx, TASK, _MOST_TASKS)
-    running = [one.owner for one in held if not one.fields.get(COMPLETED)]
-    chosen = storage_sql.get_value(tx, _key(session)) if session and running else None
-    if chosen in running:
-        return str(chosen)
+    found = sql_lists.load_owners(tx, session, _key(session), _MOST_TASKS, owned=False)
+    return _pick_task(found, session)
+
+
+def _pick_task(found: Sequence[tuple[str, str, str]], session: str) -> str:
+    running = [
+        name
+        for what, name, fields in found
+        if what == TASK and not json.loads(fields).get(COMPLETED)
+    ]
+    chosen = [name for what, name, _ in found if what == "chosen" and session]
+    if chosen and chosen[0] in running:
+        return chosen[0]
     return running[0] if len(running) == 1 else ""
 
 
@@ -71,25 +85,14 @@ def _key(session: str) -> str:
     return f"task:{session}"
 
 
-def any_applies(tx: Tx, paths: Sequence[str], owners: Sequence[str]) -> bool:
-    """Check whether the scope of any memory that these owners see covers one of the paths."""
-    found = {scope for _, scope in sql.list_scoped(tx, owners)}
-    return any(
-        globs.matches(item, path) for scope in found for item in json.loads(scope) for path in paths
-    )
-
-
-def find_for_file(tx: Tx, path: str, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Return the memories that these owners see and whose scope covers a path, the most
-    specific first."""
-    found = []
-    closeness: dict[str, int] = {}  # many memories share a scope
-    for id, scope in sql.list_scoped(tx, owners):
-        if scope not in closeness:
-            fitting = [item for item in json.loads(scope) if globs.matches(item, path)]
-            closeness[scope] = max(map(globs.specificity, fitting)) if fitting else -1
-        if closeness[scope] >= 0:
-            found.append((closeness[scope], id))
-    chosen = [id for _, id in sorted(found, key=lambda item: (-item[0], item[1]))[:limit]]
-    held = sql.get_many(tx, chosen)
-    return [held[id] for id in chosen]
+def find_for_files(tx: Tx, paths: Sequence[str], limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Return the memories that these owners see and whose scope covers one of the paths, the most
+    specific first, then the newest."""
+    closeness: dict[str, int] = {}
+    for scope in sql_lists.list_scopes(tx):
+        patterns = json.loads(scope)
+        fitting = [one for one in patterns if any(globs.matches(one, path) for path in paths)]
+        if fitting:
+            closeness[scope] = max(map(globs.specificity, fitting))
+    nearest = sorted(closeness, key=lambda scope: (-closeness[scope], scope))[:_MOST_SCOPES]
+    return sql_lists.list_in_scopes(tx, nearest, limit, owners)[:limit]

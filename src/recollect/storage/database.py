@@ -16,6 +16,33 @@ _AT_ONCE = 100
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
 
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "state": ("key",),
+    "writes": ("key",),
+    "sessions": ("id",),
+    "windows": ("session",),
+    "messages": ("session", "seq"),
+    "attachments": ("sha256",),
+    "memories": ("id",),
+    "memory_revisions": ("id", "revision"),
+    "memory_aliases": ("alias",),
+    "claims": ("memory", "position"),
+    "documents": ("address", "revision"),
+    "episodes": ("id",),
+    "procedures": ("id",),
+    "links": ("source", "relation", "target"),
+    "jobs": ("id",),
+    "injections": ("id",),
+    "events": ("id",),
+    "spend": ("id",),
+    "cursors": ("source",),
+    "tombstones": ("digest",),
+    "undos": ("id",),
+    "observations": ("kind", "subject", "session"),
+    "findings": ("kind", "subject"),
+}
+"""Every table that is not derived, and its key inside a space."""
+
 if TYPE_CHECKING:
     from typing import TypeVar
 
@@ -97,12 +124,17 @@ class Tx(Protocol):
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         """Run one statement for each set of parameters."""
 
-    def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
-        """Insert rows into a table of this space, each in the order of the columns."""
+    def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
+        """Insert rows into a table of this space, each in the order of the columns; with `skip`,
+        not those that break a unique index."""
 
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run a query that the other spaces of this read run too: an engine may answer all of them
         at once."""
+
+    def settle(self) -> None:
+        """Let the last query be answered first: what follows depends on it. Only work that reads
+        ahead needs it, to ask for no more than it uses."""
 
     def add_entries(self, records: Sequence[IndexedRecord]) -> None:
         """Add entries to the search index, with words and facets, and queue the first part of each
@@ -208,6 +240,10 @@ class Database(Protocol):
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         """Run read-only work on one consistent state."""
+
+    def read_ahead(self, work: Callable[[Tx], Result]) -> Result:
+        """Run read-only work like `read`, with few round trips: an engine may repeat it, and in
+        all but the last run queries that are not answered yet return no rows."""
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
         """Run work and commit it durably; on any error everything is rolled back."""

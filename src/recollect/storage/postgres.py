@@ -68,6 +68,16 @@ class PostgresDatabase:
             return work(outer.tx(self.space))
         return self._attempt(work, read_only=True)
 
+    def read_ahead(self, work: Callable[[Tx], Result]) -> Result:
+        if self._pool.snapshot() is not None:
+            return self.read(work)
+
+        def in_rounds(tx: Tx) -> Result:
+            snapshot = cast(PostgresTx, tx).snapshot
+            return snapshot.read_in_rounds(lambda: work(snapshot.tx(self.space)))
+
+        return self._attempt(in_rounds, read_only=True)
+
     def write(self, work: Callable[[Tx], Result]) -> Result:
         outer = self._pool.snapshot()
         if outer is not None and self._registered and not outer.read_only:
@@ -312,37 +322,7 @@ class PostgresDatabase:
         return PostgresServer(self.url, self._wait)
 
     def health(self, deep: bool = False) -> EngineHealth:
-        def look(tx: Tx) -> EngineHealth:
-            problems = []
-            for name in ("fsync", "full_page_writes", "synchronous_commit"):
-                row = tx.one("SELECT current_setting(:name)", {"name": name})
-                if not row or row[0] not in ("on", "remote_apply", "remote_write"):
-                    problems.append(f"{name} is {row[0] if row else '?'}: a crash can lose writes")
-            pgvector = tx.one("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
-            if pgvector and not tx.finds_nearest:
-                problems.append(
-                    "pgvector came after the tables: the role that owns them should run "
-                    "`recollect rebuild --missing`"
-                )
-            role = tx.one(
-                "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-            )
-            if role and role[0]:
-                problems.append(
-                    "connected as a role that row-level security does not bind: use a plain role"
-                )
-            version = tx.one("SELECT current_setting('server_version')") or ("?",)
-            size = tx.one("SELECT pg_database_size(current_database())") or (0,)
-            return EngineHealth(
-                "postgres",
-                str(version[0]),
-                self._place(),
-                "write-ahead log, synchronous_commit=on",
-                int(size[0]),
-                tuple(problems),
-            )
-
-        return self.read(look)
+        return self.read(lambda tx: postgres_schema.read_health(tx, self._place()))
 
     def close(self) -> None:
         if os.getpid() == self._pid:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from . import migrate
-from .database import Row
+from .database import EngineHealth, Row, Tx
 
 if TYPE_CHECKING:
     import psycopg
@@ -189,3 +189,33 @@ def uses_pgvector(connection: psycopg.Connection[Row]) -> bool:
         "WHERE attrelid = 'recollect.vectors'::regclass AND attname = 'direction'"
     ).fetchone()
     return bool(row and row[0])
+
+
+def read_health(tx: Tx, place: str) -> EngineHealth:
+    """Return the state of a server, and what could lose writes or widen rights."""
+    problems = []
+    for name in ("fsync", "full_page_writes", "synchronous_commit"):
+        row = tx.one("SELECT current_setting(:name)", {"name": name})
+        if not row or row[0] not in ("on", "remote_apply", "remote_write"):
+            problems.append(f"{name} is {row[0] if row else '?'}: a crash can lose writes")
+    pgvector = tx.one("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
+    if pgvector and not tx.finds_nearest:
+        problems.append(
+            "pgvector came after the tables: the role that owns them should run "
+            "`recollect rebuild --missing`"
+        )
+    role = tx.one("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
+    if role and role[0]:
+        problems.append(
+            "connected as a role that row-level security does not bind: use a plain role"
+        )
+    version = tx.one("SELECT current_setting('server_version')") or ("?",)
+    size = tx.one("SELECT pg_database_size(current_database())") or (0,)
+    return EngineHealth(
+        engine="postgres",
+        version=str(version[0]),
+        place=place,
+        durability="write-ahead log, synchronous_commit=on",
+        size=int(size[0]),
+        problems=tuple(problems),
+    )

@@ -2,24 +2,31 @@
 nearest vectors with pgvector.
 
 Every statement is a round trip. Spaces that are read together share a `Snapshot`: what one of them
-asks is asked for all of them in one statement, and the answer is kept.
+asks is asked for all of them in one statement, and the answer is kept. Work that reads ahead is run
+in rounds: its queries are collected, and one statement answers all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from math import log
 from typing import TYPE_CHECKING, Any
 
 from . import sql_postgres
-from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Row, StemFrequencies
+from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
 from .postgres_schema import SCHEMA, to_driver
 
 if TYPE_CHECKING:
     import psycopg
 
 _ROWS_AT_ONCE = 500
+_MOST_ROUNDS = 9
+"""Work that still has new queries after so many rounds is run plainly."""
+
+
+class _Unanswered(Exception):
+    """The rest of the work depends on queries that are not answered yet."""
 
 
 class Snapshot:
@@ -41,6 +48,11 @@ class Snapshot:
         self.transaction = ""
         self._spaces: dict[str, PostgresTx] = {}
         self._answers: dict[tuple[object, ...], list[Row]] = {}
+        self._asked: dict[str, tuple[str, Params]] | None = None
+        """The queries of this round that have no answer yet; None outside of rounds."""
+        self._answered: dict[str, list[Row]] = {}
+        self._is_open = False
+        """Whether the last query has no answer yet."""
 
     def tx(self, space: str) -> PostgresTx:
         """Return the transaction as one space uses it."""
@@ -68,15 +80,60 @@ class Snapshot:
             self.transaction = row[0] or "" if row else ""
         return self.transaction
 
+    def read_in_rounds(self, work: Callable[[], Result]) -> Result:
+        """Run work that only reads until all its queries are answered. A query without an answer
+        returns no rows and is collected; after the round, one statement answers all of them."""
+        for _ in range(_MOST_ROUNDS):
+            self._asked = {}
+            self._spaces.clear()
+            try:
+                result = work()
+                if not self._asked:
+                    return result
+            except _Unanswered:
+                pass
+            except Exception:
+                if not self._asked:
+                    raise  # it saw nothing but real answers
+            self._answer(self._asked)
+        self._asked = None
+        self._spaces.clear()
+        return work()
+
+    def settle(self) -> None:
+        """End the round if its last query is not answered yet."""
+        if self._is_open:
+            raise _Unanswered
+
+    def _answer(self, asked: dict[str, tuple[str, Params]]) -> None:
+        """Answer queries of different shapes in one statement: an array of rows for each."""
+        self._asked, self._is_open = None, False
+        parts: list[str] = []
+        bound: dict[str, Any] = {}
+        for place, (sql, params) in enumerate(asked.values()):
+            text = to_driver(sql).replace("%(", f"%(q{place}_")
+            parts.append(f"ARRAY(SELECT row_{place} FROM ({text}) row_{place})")
+            bound |= {f"q{place}_{name}": value for name, value in params.items()}
+        cursor = self.cursor
+        # The binary format names the type of each column of a row.
+        cursor.execute(f"SELECT {', '.join(parts)}", bound, binary=True)
+        self._answered |= zip(asked, cursor.fetchone() or (), strict=True)
+
     def run(self, sql: str, params: Params) -> list[Row]:
-        """Run one statement and return its rows."""
+        """Run one statement and return its rows; in a round, those of an earlier one."""
+        if self._asked is not None:
+            key = f"{sql} {sorted(params.items())}"
+            self._is_open = key not in self._answered
+            if self._is_open:
+                self._asked[key] = (sql, params)
+            return self._answered.get(key, [])
         cursor = self.cursor
         cursor.execute(to_driver(sql), params)
         return cursor.fetchall() if cursor.description else []
 
     def run_shared(self, space: str, sql: str, params: Params) -> list[Row]:
         """Run a query for all spaces of a read at once; the others find their rows here."""
-        if not self.read_only:
+        if not self.read_only or self._asked is not None:
             return self.run(sql, {**params, "space": space})
         key = (sql, *(str(item) for item in sorted(params.items(), key=lambda one: one[0])))
         if (space, *key) not in self._answers:
@@ -103,7 +160,7 @@ class PostgresTx:
     texts_in_json = "SELECT json_array_elements_text(CAST(:{} AS json))"
 
     def __init__(self, snapshot: Snapshot, space: str) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self.space = space
         self.finds_nearest = snapshot.finds_nearest
         self._known: dict[str, int] = {}
@@ -113,30 +170,34 @@ class PostgresTx:
 
     def allow_loss(self) -> None:
         """Skip the check whether the commit was done if its answer is lost."""
-        self._snapshot.may_be_lost = True
+        self.snapshot.may_be_lost = True
+
+    def settle(self) -> None:
+        self.snapshot.settle()
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
-        return self._snapshot.run(sql, {"space": self.space, **(params or {})})
+        return self.snapshot.run(sql, {"space": self.space, **(params or {})})
 
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
-        return self._snapshot.run_shared(self.space, sql, params or {})
+        return self.snapshot.run_shared(self.space, sql, params or {})
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
         rows = self.run(sql, params)
         return rows[0] if rows else None
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
-        self._snapshot.cursor.executemany(
+        self.snapshot.cursor.executemany(
             to_driver(sql), [{"space": self.space, **row} for row in rows]
         )
 
-    def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
+    def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         row_form = f"({', '.join(['%s'] * (columns.count(',') + 2))})"
         left = iter(rows)
         while batch := [(self.space, *row) for row in islice(left, _ROWS_AT_ONCE)]:
-            self._snapshot.cursor.execute(
+            self.snapshot.cursor.execute(
                 f"INSERT INTO {SCHEMA}.{table} (space, {columns}) "
-                f"VALUES {', '.join([row_form] * len(batch))}",
+                f"VALUES {', '.join([row_form] * len(batch))}"
+                + (" ON CONFLICT DO NOTHING" if skip else ""),
                 [value for row in batch for value in row],
             )
 
@@ -153,7 +214,7 @@ class PostgresTx:
         for at, name in enumerate(("facet_places", "facet_names", "facet_values")):
             bound[name] = [facet[at] for facet in facets]
         row = self.one(sql_postgres.ADD_ENTRIES, bound)
-        self._snapshot.transaction = row[0] if row else ""
+        self.snapshot.transaction = row[0] if row else ""
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         entries, texts = [entry for entry, _ in stems], [text for _, text in stems]
@@ -178,7 +239,7 @@ class PostgresTx:
         known = self.frequencies(stems)
         if not vector and not any(known.holding.values()):
             return []
-        others = self._snapshot.siblings(self) if not params.get("scopes") else []
+        others = self.snapshot.siblings(self) if not params.get("scopes") else []
         parts = [known, *(other.frequencies(stems) for other in others)]
         entries = sum(part.entries for part in parts)
         sums = {stem: sum(part.holding[stem] for part in parts) for stem in stems}
@@ -241,6 +302,8 @@ class PostgresTx:
                 self._totals = (entries, length, embedder or "", outdated, waits, blocks)
                 if stem is not None:
                     self._known[stem] = held
+        if not self._totals:  # not answered in this round
+            return StemFrequencies(0, 0.0, dict.fromkeys(stems, 0))
         entries, length, embedder, outdated, waits, blocks = self._totals
         return StemFrequencies(
             entries=entries,

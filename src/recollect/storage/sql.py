@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import Conflict
+from ..fast_typing import NamedTuple
 from ..types.records import SafeText
 from .database import Tx, batches
 
@@ -35,6 +36,39 @@ def set_value(tx: Tx, key: str, value: SafeText, now: int) -> None:
         "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated",
         {"key": key, "value": value, "now": now},
     )
+
+
+class EventMark(NamedTuple):
+    """A value that tells whether an event came twice: the same one within so many microseconds."""
+
+    key: str
+    value: str
+    window: int
+
+
+def put_values(
+    tx: Tx, values: Mapping[str, SafeText], now: int, mark: EventMark | None = None
+) -> bool:
+    """Set values, and a mark; return False if the same mark was set within its window.
+
+    A stored time after `now` means that the clock was set back.
+    """
+    held: dict[str, str] = {**values, mark.key: mark.value} if mark else {**values}
+    if not held:
+        return True
+    rows = []
+    params: dict[str, str | int] = {"now": now, "window": mark.window if mark else 0}
+    for place, (key, value) in enumerate(held.items()):
+        rows.append(f"(:space, :key{place}, :value{place}, :now)")
+        params |= {f"key{place}": key, f"value{place}": value}
+    set_keys = tx.run(
+        f"INSERT INTO state (space, key, value, updated) VALUES {', '.join(rows)} "
+        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated "
+        "WHERE state.value <> excluded.value OR state.updated < :now - :window "
+        "OR state.updated > :now + :window RETURNING key",
+        params,
+    )
+    return mark is None or (mark.key,) in set_keys
 
 
 def lock_value(tx: Tx, key: str, first: SafeText, now: int) -> str:

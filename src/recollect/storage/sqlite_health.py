@@ -27,7 +27,7 @@ def install(connection: apsw.Connection) -> None:
         sets = f"UPDATE {table} SET seal = make_seal({new}) WHERE rowid = NEW.rowid"
         connection.execute(
             f"CREATE TEMP TRIGGER IF NOT EXISTS seal_new_{table} AFTER INSERT ON main.{table} "
-            f"BEGIN {sets}; END; "
+            f"WHEN NEW.seal = '' BEGIN {sets}; END; "
             f"CREATE TEMP TRIGGER IF NOT EXISTS seal_changed_{table} "
             f"AFTER UPDATE OF {', '.join(columns)} ON main.{table} "
             f"WHEN OLD.seal = '' OR OLD.seal = make_seal({old}) BEGIN {sets}; END"

@@ -13,6 +13,7 @@ from ..fast_typing import Any, NamedTuple
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
+from ..types.records import SafeText
 
 
 class StableBlock(NamedTuple):
@@ -46,29 +47,26 @@ def began(txs: Sequence[Tx], session: str) -> int:
     return max((int(_load(tx, session).get("since", 0)) for tx in txs), default=0)
 
 
-def save_block(tx: Tx, session: str, block: StableBlock, now: int, fresh: bool) -> None:
-    """Store the stable block; only a `fresh` context replaces an existing one."""
-    kept = _load(tx, session)
-    if fresh or "text" not in kept:
-        since = now if fresh else kept.get("since", 0)
-        _save(tx, session, {**block._asdict(), "since": since}, now)
+def write_block(session: str, block: StableBlock, since: int) -> tuple[str, SafeText]:
+    """Return the key and the value of state that keep the block of a context, which began at
+    `since`."""
+    from ..secrets import redaction  # not needed by hooks that only read
+
+    return _key(session), redaction.redact_json({**block._asdict(), "since": since}).text
 
 
 def forget_context(tx: Tx, session: str, now: int) -> None:
     """Record that the context was thrown away, with all records shown in it."""
-    _save(tx, session, {"since": now}, now)
+    from ..secrets import redaction
+
+    body = redaction.redact_json({"since": now}).text
+    storage_sql.set_value(tx, _key(session), body, now)
 
 
 def _load(tx: Tx, session: str) -> dict[str, Any]:
     text = storage_sql.get_value(tx, _key(session))
     kept: dict[str, Any] = json.loads(text) if text else {}
     return kept
-
-
-def _save(tx: Tx, session: str, body: dict[str, Any], now: int) -> None:
-    from ..secrets import redaction  # not needed by hooks that only read
-
-    storage_sql.set_value(tx, _key(session), redaction.redact_json(body).text, now)
 
 
 def _key(session: str) -> str:

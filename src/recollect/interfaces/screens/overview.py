@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...types.records import Check
 
 _LABEL = 11
+_PLURALS = {"policy": "policies", "architecture": "architecture"}
 
 
 def format_size(number: int) -> str:
@@ -52,11 +53,15 @@ def _render_status(status: Status) -> str:
         lines.append("There is no memory of this project yet.")
     lines += ["", *_render_agents(status)]
     total = sum(status.by_kind.values())
-    kinds = ", ".join(f"{number} {kind}" for kind, number in status.by_kind.items())
+    kinds = ", ".join(
+        display.format_count(number, kind, _PLURALS.get(kind, ""))
+        for kind, number in status.by_kind.items()
+    )
     known = display.format_count(total, "memory", "memories")
     lines += _field("memories", f"{known}: {kinds}" if total else "none yet")
     if status.waiting:
-        waits = f"{display.format_count(status.waiting, 'item')} for you to answer"
+        number = display.format_count(status.waiting, "item")
+        waits = f"{number} {'waits' if status.waiting == 1 else 'wait'} for your answer"
         lines += _field("review", waits, "warn")
     for place, memory in enumerate(status.captures):
         when = f" ({style.ago(memory.first_seen, status.at)})"
@@ -219,7 +224,7 @@ def _render_sizes(sizes: Sizes) -> str:
         lines += ["", f"your own memory, across projects: {format_size(_total(sizes.user))}"]
     if not sizes.project and not sizes.user:
         return "\n".join([*lines, "nothing is stored yet"])
-    lines += ["", style.paint("title", "to keep less")]
+    lines += ["", style.paint("title", "how to reduce it")]
     for part in [part for part in sizes.project if "`" in part.less][:4]:
         lines += style.fill(f"{part.name}: {part.less}", "    ", "  ")
     return "\n".join(lines)
