@@ -90,7 +90,7 @@ def _render_agents(status: Status) -> list[str]:
     agents = [check for check in status.agents if check.name.startswith("agent ")]
     if not agents:
         return _field("agents", "no agent found in your home", "warn")
-    lines = []
+    lines: list[str] = []
     for names, check in _group_by_state(agents):
         name = ", ".join(names)
         state, *more = display.escape_invisible(check.detail).splitlines() or [""]
