@@ -148,7 +148,7 @@ def test_sizes_add_up_to_the_store(mem: recollect.Recollect) -> None:
     assert [part.bytes for part in sizes.project] == sorted(
         (part.bytes for part in sizes.project), reverse=True
     )
-    assert "to keep less" in show("sizes", sizes)
+    assert "how to reduce it" in show("sizes", sizes)
 
 
 def test_settings_are_read_written_and_traced_to_their_source(

@@ -257,7 +257,7 @@ def test_an_agent_hides_what_it_proposed_and_keeps_nothing(
 ) -> None:
     id = json.loads(piped("--json").stdout)[0]["id"]
     refused = piped(id, "keep")
-    assert refused.returncode != 0 and "only a person answers keep" in refused.stderr
+    assert refused.returncode != 0 and "only a person can answer keep" in refused.stderr
     assert f"hidden {id} (hidden)" in piped(id, "hide").stdout
     assert held()[rules[0]] == "hidden"
     batch = json.loads(piped("all", "hide", "--json").stdout)

@@ -257,8 +257,9 @@ def play_sessions(sandbox: Sandbox, page: DemoPage) -> dict[str, object]:
     sessions = display.format_count(proof.sessions, "session")
     page.title(f"The archive is intact: {messages} in {sessions}.")
     page.note(
-        "The sessions are recordings. What Recollect saved, added and found is the output of this "
-        "run; its store is deleted now. Start in your own project: recollect init"
+        "The sessions are recordings made without memory: the agents do not react to it. What "
+        "Recollect saved, added and found is the output of this run; its store is deleted now. "
+        "Start in your own project: recollect init"
     )
     events = [item._replace(payload={}) for item in heard]
     return {"hooks": events, "captured": captured, **found, "proof": proof}

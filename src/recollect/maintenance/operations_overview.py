@@ -132,7 +132,7 @@ def _next_steps(status: Status) -> list[NextStep]:
         steps.append(NextStep("recollect init --agent NAME", f"connect {names}"))
     elif not connected:
         steps.append(NextStep("recollect init", "connect your agents to this memory"))
-    elif not all(one.ok for one in status.agents):
+    elif not all(one.ok or one.waits for one in status.agents):
         steps.append(NextStep("recollect doctor", "see what is wrong with a connection"))
     if connected and not status.messages:
         steps.append(NextStep("recollect import", "read the conversations you had before"))

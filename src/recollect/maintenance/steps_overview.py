@@ -76,17 +76,17 @@ _PARTS = {
     "conversations": _SizeGroup(
         ("messages", "sessions", "windows", "blocks", "cursors", "attachments"),
         "every message, as it was said",
-        "nothing is deleted; `recollect config set enabled false --scope project` keeps no more",
+        "kept for good. Stop recording: `recollect config set enabled false --scope project`",
     ),
     "search by words": _SizeGroup(
         ("entries", "facets", "words", "postings", "terms"),
         "the index of all texts",
-        "derived from the rest, and as large as it needs to be",
+        "derived from the texts",
     ),
     "search by meaning": _SizeGroup(
         ("vectors", "unembedded", "points"),
         "one vector for each text",
-        "`recollect config set embedder off` makes no more",
+        "stop making them: `recollect config set embedder off`",
     ),
     "memories": _SizeGroup(
         ("memories", "memory_revisions", "memory_aliases", "claims", "links", "undos"),
@@ -96,7 +96,7 @@ _PARTS = {
     "experience": _SizeGroup(
         ("episodes", "procedures", "observations", "findings", "jobs"),
         "episodes, lessons and skills",
-        "`recollect config set consolidate false` makes no more",
+        "stop making them: `recollect config set consolidate false`",
     ),
     "documents": _SizeGroup(
         ("documents", "events"),
@@ -106,7 +106,7 @@ _PARTS = {
     "log": _SizeGroup(
         ("injections", "spend", "writes", "state", "tombstones"),
         "what was shown to agents, and counters",
-        "small; it stays",
+        "small, kept for good",
     ),
 }
 _OTHER = _SizeGroup((), "the file's own pages", "")

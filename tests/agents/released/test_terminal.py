@@ -124,9 +124,8 @@ def test_the_other_agents_at_a_terminal(machine: Machine, agent: str) -> None:
     machine.learn("The staging port is 6380", "fact")
     with at_terminal(machine, agent) as terminal:
         get_ready(terminal, agent)
-        # Gemini CLI compacts only what becomes shorter by it.
-        read = " ".join(f"I read file {number}." for number in range(800))
-        machine.model.plan(Step(f"Done. {read} Done."))
+        # Gemini CLI compacts only what becomes shorter by it, in the tokens that the model reports.
+        machine.model.plan(Step("Done.", tokens=50_000))
         first = ask(machine, terminal, RULE)
         assert "staging port is 6380" in first, terminal.text[-3000:]
         if agent == "copilot":  # it shows a hook's words to the model alone

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from ...types.records import Memory
 
 _MOST_LISTED = 20
+_MOST_CAPTURES = 8
+"""So that the result of an import fits a screen."""
 
 
 def _render_import(done: Imported) -> str:
     read = [item for item in done.transcripts if not item.error]
     lines = [_render_results(done, len(read))]
-    lines += _render_counts("skipped", [item.skipped for item in read])
+    if not done.messages:  # else they are records about the program, as expected
+        lines += _render_counts("skipped", [item.skipped for item in read])
     lines += _render_counts("DAMAGED", [item.damaged for item in read])
     problems = {item.path: item.error for item in done.transcripts if item.error}
     problems.update(done.passed_over)
@@ -41,13 +44,13 @@ def _render_captured(done: Imported) -> list[str]:
     if not captured:
         return []
     lines = [f"stated in your messages ({len(captured)}):"]
-    for learned in captured[:_MOST_LISTED]:
+    for learned in captured[:_MOST_CAPTURES]:
         memory = learned.memory
         status = f"{memory.status} " if memory.status != "active" else ""
-        text = display.format_line(memory.text, 120)
-        lines.append(f"  {learned.id}  {status}{memory.kind}: {text}")
-    if len(captured) > _MOST_LISTED:
-        lines.append(f"  and {len(captured) - _MOST_LISTED} more: recollect capture list")
+        lead = f"  {style.short_id(learned.id)}  {status}{memory.kind}: "
+        lines.append(lead + display.format_line(memory.text, style.text_width() - len(lead)))
+    if len(captured) > _MOST_CAPTURES:
+        lines.append(f"  and {len(captured) - _MOST_CAPTURES} more: recollect capture list")
     return lines
 
 

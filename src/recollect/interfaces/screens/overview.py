@@ -24,8 +24,10 @@ if TYPE_CHECKING:
         Sizes,
         Status,
     )
+    from ...types.records import Check
 
 _LABEL = 11
+_PLURALS = {"policy": "policies", "architecture": "architecture"}
 
 
 def format_size(number: int) -> str:
@@ -51,11 +53,15 @@ def _render_status(status: Status) -> str:
         lines.append("There is no memory of this project yet.")
     lines += ["", *_render_agents(status)]
     total = sum(status.by_kind.values())
-    kinds = ", ".join(f"{number} {kind}" for kind, number in status.by_kind.items())
+    kinds = ", ".join(
+        display.format_count(number, kind, _PLURALS.get(kind, ""))
+        for kind, number in status.by_kind.items()
+    )
     known = display.format_count(total, "memory", "memories")
     lines += _field("memories", f"{known}: {kinds}" if total else "none yet")
     if status.waiting:
-        waits = f"{display.format_count(status.waiting, 'item')} for you to answer"
+        number = display.format_count(status.waiting, "item")
+        waits = f"{number} {'waits' if status.waiting == 1 else 'wait'} for your answer"
         lines += _field("review", waits, "warn")
     for place, memory in enumerate(status.captures):
         when = f" ({style.ago(memory.first_seen, status.at)})"
@@ -84,19 +90,27 @@ def _render_agents(status: Status) -> list[str]:
     agents = [check for check in status.agents if check.name.startswith("agent ")]
     if not agents:
         return _field("agents", "no agent found in your home", "warn")
-    lines = []
-    for place, check in enumerate(agents):
-        name = check.name.removeprefix("agent ")
+    lines: list[str] = []
+    for names, check in _group_by_state(agents):
+        name = ", ".join(names)
         state, *more = display.escape_invisible(check.detail).splitlines() or [""]
         # Seconds and durations are for `doctor`.
         state = re.sub(r"(\d)T(\d\d:\d\d):\d\d.*", r"\1 \2", state)
         if state.endswith("not used yet"):
-            state += ": start a new session in it"
+            state += ": start a new session"
         colour = "bad" if not check.ok else "good" if state.startswith("connected") else "warn"
-        label = "agents" if not place else ""
-        lines += _field(label, f"{name}: {state}", colour)
+        lines += _field("" if lines else "agents", f"{name}: {state}", colour)
         lines += [line for text in more[:2] if not check.ok for line in _field("", f"  {text}")]
     return lines
+
+
+def _group_by_state(agents: Sequence[Check]) -> list[tuple[list[str], Check]]:
+    """Return the agents with the same state together, each group with one of their checks."""
+    found: dict[tuple[bool, str], tuple[list[str], Check]] = {}
+    for check in agents:
+        names, _ = found.setdefault((check.ok, check.detail), ([], check))
+        names.append(check.name.removeprefix("agent "))
+    return list(found.values())
 
 
 def _field(label: str, text: str, colour: str = "") -> list[str]:
@@ -210,7 +224,7 @@ def _render_sizes(sizes: Sizes) -> str:
         lines += ["", f"your own memory, across projects: {format_size(_total(sizes.user))}"]
     if not sizes.project and not sizes.user:
         return "\n".join([*lines, "nothing is stored yet"])
-    lines += ["", style.paint("title", "to keep less")]
+    lines += ["", style.paint("title", "how to reduce it")]
     for part in [part for part in sizes.project if "`" in part.less][:4]:
         lines += style.fill(f"{part.name}: {part.less}", "    ", "  ")
     return "\n".join(lines)

@@ -90,7 +90,7 @@ def _render_short_hit(hit: Hit) -> str:
     role = "message" if hit.role else hit.kind
     name = hit.id if hit.id.startswith("m-") else hit.address.removeprefix("memory://")
     state = f"  {style.status(hit.status)}" if hit.status != "active" else ""
-    title = f"{style.paint('title', role)}  {style.paint('id', _shorten_place(name))}{state}"
+    title = f"{style.paint('title', role)}  {style.paint('id', style.shorten_place(name))}{state}"
     lines = [title, *style.clip(" ".join(hit.text.split()), "  ", 2)]
     lines += [
         f"    {one.role}: {display.format_line(one.text, style.text_width() - 20)}"
@@ -100,17 +100,6 @@ def _render_short_hit(hit: Hit) -> str:
     lines += [style.paint("faint", line) for line in style.fill(about, "  ")]
     lines += [f"  score: {hit.why}"] if " +" in hit.why else []
     return "\n".join(lines)
-
-
-def _shorten_place(place: str) -> str:
-    """Return the address of a message with the beginning of its session's id."""
-    if not place.startswith("session/"):
-        return place
-    session, _, rest = place.removeprefix("session/").partition("/messages/")
-    agent, dot, id = session.partition(".")
-    first, _, last = rest.partition("-")
-    number = f"/messages/{first if first == last else rest}" if rest else ""
-    return f"session/{agent}{dot}{id[:8]}{number}"
 
 
 _TRUST = {

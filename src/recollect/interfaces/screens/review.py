@@ -24,6 +24,8 @@ DONE = {
 def render_item(item: ReviewItem, width: int) -> list[str]:
     """Return the lines of one item: what it says, why it waits, where it comes from."""
     trust = f"from {item.trust}" if item.trust != "user" else "yours"
+    if item.trust != "user" and any(one.role == "user" for one in item.evidence):
+        trust = "from your message"
     about = f"{item.kind}, {', '.join(item.reasons)}, {trust}, {display.format_time(item.at)[:10]}"
     lines = [paint("faint", line) for line in wrap(f"{about}  {item.id}", width)] + [""]
     lines += ["  " + paint("title", line) for line in wrap(item.text, width - 2)]
@@ -49,9 +51,8 @@ def _field(name: str, texts: Sequence[str], width: int) -> list[str]:
 
 def _passage(passage: ReviewEvidence, width: int) -> list[str]:
     who = {"user": "you", "assistant": "the agent"}.get(passage.role, passage.role or "an episode")
-    lines = _field(
-        "from", [f"{who}, {display.format_time(passage.at)[:10]}, {passage.address}"], width
-    )
+    place = style.shorten_place(passage.address.removeprefix("memory://"))
+    lines = _field("from", [f"{who}, {display.format_time(passage.at)[:10]}, {place}"], width)
     for text, look in (
         (passage.before, "faint"),
         (passage.quote, "title"),

@@ -262,6 +262,17 @@ def clip(text: str, indent: str, most: int) -> list[str]:
     return [f"{indent}{highlight(line)}" for line in lines]
 
 
+def shorten_place(place: str) -> str:
+    """Return the address of a message with the beginning of its session's id."""
+    if not place.startswith("session/"):
+        return place
+    session, _, rest = place.removeprefix("session/").partition("/messages/")
+    agent, dot, id = session.partition(".")
+    first, _, last = rest.partition("-")
+    number = f"/messages/{first if first == last else rest}" if rest else ""
+    return f"session/{agent}{dot}{id[:8]}{number}"
+
+
 def shorten_home(path: str) -> str:
     """Return a path for a person: with ~ in place of their home."""
     home = os.environ.get("HOME", "").rstrip("/")
