@@ -192,10 +192,12 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
         "archive.sql.insert_messages",
         "archive.sql.lock_imports",
         "briefing.sql.add",
+        "freshness.sql.add_claims",
         "index.sql.find_candidates",
         "index.sql.find_nearest",
         "index.sql.insert_entries",
         "index.sql.insert_entry",
+        "memory.sql.insert_many",
     }
     assert len(names) > 150
     assert names - seen <= only_insert

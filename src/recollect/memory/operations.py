@@ -83,7 +83,10 @@ def learn(
     ready = steps.prepare(draft, context.origin, now, new_id("m"), label)
     cited = json.loads(ready.row.citations)
     known = (
-        [] if draft.layer == "user" else freshness_steps.pin_claims(context, ready.row.text, cited)
+        []
+        if draft.layer == "user"
+        # A process would cost more than all the rest: `steps_verify.pin_waiting` starts it later.
+        else freshness_steps.pin_claims(context, ready.row.text, cited, quick=True)
     )
     return space.read_and_write(
         lambda tx: steps_neighbours.find_neighbours(tx, ready.row),

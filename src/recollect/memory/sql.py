@@ -346,6 +346,17 @@ def list_open_ids(tx: Tx) -> list[str]:
     return [row[0] for row in tx.run(sql)]
 
 
+def list_reinforced_after(tx: Tx, at: int, id: str, limit: int) -> list[Memory]:
+    """Return the open memories learned or reinforced after one, given by its time and id, in this
+    order."""
+    rows = tx.run(
+        f"{_SELECT} AND valid_to = {FOREVER} AND (last_reinforced, id) > (:at, :id) "
+        "ORDER BY last_reinforced, id LIMIT :limit",
+        {"at": at, "id": id, "limit": limit},
+    )
+    return load_all(rows)
+
+
 def load_owners(
     tx: Tx, session: str, chosen: str, limit: int, owned: bool
 ) -> list[tuple[str, str, str]]:
