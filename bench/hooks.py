@@ -1,7 +1,8 @@
-"""`python -m bench.hooks`: what a hook costs, in processor time, against a bare interpreter.
+"""`python -m bench.hooks [FOLDER]`: CPU time of a hook as a multiple of a bare interpreter's.
 
-A store of 10,000 memories; each event is a whole process, as an agent starts it. Turns are taken
-with the bare interpreter, and medians compared, so that a slow spell hits both.
+Stores of 10,000 and of 100,000 memories, made of sentences like those that engineers write, or of
+the text files in FOLDER. Each event is a whole process, as an agent starts it. It takes turns with
+the bare interpreter, and medians are compared.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import recollect
-from recollect.memory import hygiene
-from recollect.memory import steps as memory_steps
-from recollect.storage.database import Tx
 
-from .yardstick import Notes, Ratio, line, paired, processor_milliseconds, report
+from .texts import Sentences
+from .yardstick import Ratio, line, paired, processor_milliseconds, report
 
-MEMORIES = 10_000
+SIZES = (10_000, 100_000)
+BATCH = 2_000
 COMMAND = """\
 import re
 import sys
@@ -34,55 +34,54 @@ if __name__ == '__main__':
 PAIRS = 15
 
 
-def measures() -> list[Ratio]:
-    with tempfile.TemporaryDirectory(
-        prefix="recollect-bench-", ignore_cleanup_errors=True
-    ) as folder:  # a process that catches up may still be writing
-        project = os.path.join(folder, "project")
-        os.mkdir(project)
-        environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": folder,
-            "RECOLLECT_HOME": os.path.join(folder, "home"),
-        }
-        notes = Notes()
-        with recollect.open(project, environment=environment, origin="user") as memory:
-            fill(memory, notes)
-        events = {
-            "user prompt": ("UserPromptSubmit", 5.0),
-            "stop": ("Stop", 4.0),
-            "before a command": ("PreToolUse command", 3.0),
-            "before an edit": ("PreToolUse docs", 5.0),
-            "before an edit, with rules": ("PreToolUse src", 5.0),
-            "before a compaction": ("PreCompact", 4.0),
-            "session start": ("SessionStart", 6.0),
-        }
-        found = []
-        for name, (event, bound) in events.items():
-            fire = _firing(project, environment, event, notes)
-            fire()
-            ours, bare = paired(fire, lambda: _bare(environment), PAIRS)
-            found.append(line(f"hook: {name}", ours, bare, "ms", ("at most", bound)))
-        return found
+EVENTS = {
+    "user prompt": ("UserPromptSubmit", 5.0),
+    "stop": ("Stop", 4.0),
+    "before a command": ("PreToolUse command", 3.0),
+    "before an edit": ("PreToolUse docs", 5.0),
+    "before an edit, with rules": ("PreToolUse src", 5.0),
+    "before a compaction": ("PreCompact", 4.0),
+    "session start": ("SessionStart", 6.0),
+}
+"""Each event with the agent's name for it, and its bound."""
 
 
-def fill(memory: recollect.Recollect, notes: Notes) -> None:
-    """Ten thousand references, in few transactions: how they got there is not measured here."""
-    ready = []
-    for number in range(MEMORIES):
-        scope = (f"src/part{number % 7}/**",) if number % 100 == 7 else ()
-        kind = "preference" if number % 50 == 0 else "fact"
-        draft = memory_steps.Draft(notes.note(), kind=kind, scope=scope)
-        if not hygiene.find_refusal(draft.text, draft.kind, draft.layer):
-            ready.append(memory_steps.prepare(draft, "user", 1_790_000_000_000_000, f"m-{number}"))
-    for start in range(0, len(ready), 1_000):
-        part = ready[start : start + 1_000]
-        memory.context.project_space.write(lambda tx, part=part: _write(tx, part))  # type: ignore[misc]
+def measures(sizes: Sequence[int] = SIZES, texts: str = "") -> Iterator[Ratio]:
+    for size in sizes:
+        with tempfile.TemporaryDirectory(
+            prefix="recollect-bench-", ignore_cleanup_errors=True
+        ) as folder:  # a background process may still be writing
+            project = os.path.join(folder, "project")
+            os.mkdir(project)
+            environment = {
+                "PATH": os.environ["PATH"],
+                "HOME": folder,
+                "RECOLLECT_HOME": os.path.join(folder, "home"),
+            }
+            sentences = Sentences(texts)
+            with recollect.open(project, environment=environment, origin="user") as memory:
+                fill(memory, sentences, size)
+            for name, (event, bound) in EVENTS.items():
+                fire = _firing(project, environment, event, sentences)
+                fire()
+                ours, bare = paired(fire, lambda: _bare(environment), PAIRS)  # noqa: B023
+                title = f"hook: {name}, {size:,} memories"
+                yield line(title, ours, bare, "ms", ("at most", bound))
 
 
-def _write(tx: Tx, ready: Sequence[memory_steps.PreparedMemory]) -> None:
-    for item in ready:
-        memory_steps.learn(tx, item, 1_790_000_000_000_000)
+def fill(memory: recollect.Recollect, sentences: Sentences, size: int) -> None:
+    """Learn facts, some preferences and some rules of a part of the source."""
+    for start in range(0, size, BATCH):
+        memory.learn_many(
+            [
+                {
+                    "text": sentences.next(),
+                    "kind": "preference" if number % 50 == 0 else "fact",
+                    "scope": [f"src/part{number % 7}/**"] if number % 100 == 7 else [],
+                }
+                for number in range(start, min(start + BATCH, size))
+            ]
+        )
 
 
 def _bare(environment: dict[str, str]) -> float:
@@ -90,9 +89,9 @@ def _bare(environment: dict[str, str]) -> float:
 
 
 def _firing(
-    project: str, environment: dict[str, str], event: str, notes: Notes
+    project: str, environment: dict[str, str], event: str, sentences: Sentences
 ) -> Callable[[], float]:
-    """One hook process; the reader that it leaves behind is not waited for, and not counted."""
+    """Return a function that runs one hook process; its background process is not counted."""
     path = os.path.join(project, "payload.json")
     command = os.path.join(project, "recollect")
     with open(command, "w", encoding="utf-8") as file:
@@ -113,7 +112,7 @@ def _firing(
             "hook_event_name": name,
             "prompt_id": uuid.uuid4().hex,
             "source": uuid.uuid4().hex,
-            "prompt": f"how do we {notes.question()}",
+            "prompt": sentences.question(),
         }
         with open(path, "w", encoding="utf-8") as file:
             json.dump(payload, file)
@@ -123,7 +122,7 @@ def _firing(
 
 
 def main() -> int:
-    return report(measures())
+    return report(measures(texts=sys.argv[1] if len(sys.argv) > 1 else ""))
 
 
 if __name__ == "__main__":

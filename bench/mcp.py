@@ -17,9 +17,11 @@ from collections.abc import Callable, Mapping
 import recollect
 
 from .hooks import COMMAND, fill
-from .yardstick import Notes, Ratio, line, paired, processor_milliseconds, report
+from .texts import Sentences
+from .yardstick import Ratio, line, paired, processor_milliseconds, report
 
 PAIRS = 15
+MEMORIES = 10_000
 Requests = list[tuple[str, Mapping[str, object]]]
 _HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench"}}
 
@@ -33,9 +35,9 @@ def measures() -> list[Ratio]:
             "HOME": folder,
             "RECOLLECT_HOME": os.path.join(folder, "home"),
         }
-        notes = Notes()
+        sentences = Sentences()
         with recollect.open(project, environment=environment, origin="user") as memory:
-            fill(memory, notes)
+            fill(memory, sentences, MEMORIES)
         command = os.path.join(project, "recollect")
         with open(command, "w", encoding="utf-8") as file:
             file.write(COMMAND)
@@ -51,7 +53,7 @@ def measures() -> list[Ratio]:
             return processor_milliseconds(call, environment, path)
 
         def recall() -> float:
-            given = {"name": "memory_recall", "arguments": {"query": notes.question()}}
+            given = {"name": "memory_recall", "arguments": {"query": sentences.question()}}
             return serve([*start, ("tools/call", given)])
 
         def check(measure: Callable[[], float]) -> None:

@@ -65,7 +65,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         ("memories.prune", "prune", "memory.operations.prune"),
         ("memories.clear", "clear", "memory.operations.clear_memories"),
         ("memories.undo_clear", "clear undo", "memory.operations.undo_clear"),
-        ("store.undo", "undo", "maintenance.operations_overview.undo_last"),
+        ("store.undo", "undo", "maintenance.operations_undo.undo_last"),
     ),
     _group(
         "Context for the model",

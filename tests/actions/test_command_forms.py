@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.actions.command_forms import CommandForm, forms_of, outline, runs_of
+from recollect.actions.command_forms import (
+    ELSEWHERE,
+    CommandForm,
+    folder_after,
+    forms_of,
+    outline,
+    runs_of,
+)
 from recollect.actions.shell import simple_commands
 
 
@@ -133,9 +140,48 @@ def test_each_command_of_a_line_is_told_how_it_ended() -> None:
     assert {state for _, state in states(chain, "failed")} == {"unknown"}
     assert states("cd x && make test | tail", "failed") == [("make test", "failed")]
     assert states("make lint || true", "ok") == [("make lint", "unknown")]
-    assert states("npm run dev &", "ok") == states("npm run dev", "running")
-    assert states("npm run dev", "running") == [("npm run dev", "ok")]
+    assert states("npm run dev &", "ok") == [("npm run dev", "unknown")]
+    assert states("npm run dev", "running") == [("npm run dev", "unknown")]
     assert states("make test", "running") == [("make test", "unknown")]
+
+
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("cd /p/apps/web && make x", "apps/web"),
+        ("cd apps/web && cd .. && make x", "apps"),
+        ("cd /p && make x", ""),
+        ("(cd apps/web && npm i); make x", "lib"),
+        ("cd apps/web && npm run dev &\nmake x", "lib"),
+        ("cd /tmp/y && make x", ELSEWHERE),
+        ("cd ../.. && make x", ELSEWHERE),
+        ("cd $HOME && make x", ELSEWHERE),
+    ],
+)
+def test_the_folder_of_a_command_is_known_or_said_to_be_unknown(line: str, folder: str) -> None:
+    run = runs_of(line, "ok", "/p", "lib" if line[0] == "(" or "&\n" in line else "")[-1]
+    assert (run.form.key, run.form.folder) == ("make x", folder)
+    assert run.state == ("unknown" if folder == ELSEWHERE else "ok")
+
+
+def test_a_command_in_another_folder_says_nothing_about_this_project() -> None:
+    assert folder_after("cd apps && ls", "/p") == "apps"
+    assert folder_after("(cd apps && ls)", "/p") == ""
+    assert folder_after("cd /somewhere/else", "/p") == ELSEWHERE
+
+
+def test_what_a_command_was_given_and_how_it_was_written_are_kept() -> None:
+    (form,) = forms_of("CI=true pnpm install --no-frozen-lockfile")
+    assert (form.wording, form.exact) == (
+        "pnpm install",
+        "CI=true pnpm install --no-frozen-lockfile",
+    )
+    (form,) = forms_of("KEY=some.long-value-of-a-key make test")
+    assert form.exact == ""
+    (form,) = forms_of("go test ./cmd/cli/... -run TestX")
+    assert (form.wording, form.target) == ("go test", "./cmd/cli/...")
+    (form,) = forms_of("cargo test test_of_one_thing")
+    assert (form.wording, form.target) == ("cargo test", "test_of_one_thing")
 
 
 def test_words_are_cut_as_a_shell_cuts_them() -> None:

@@ -16,7 +16,12 @@ from recollect.agents.cursor import hooks as cursor_hooks
 from recollect.agents.gemini import hooks as gemini_hooks
 from recollect.agents.opencode import hooks as opencode_hooks
 from recollect.agents.settings import json_edit
-from recollect.agents.settings.entries import SettingsEditor, is_own_command, render_hook_command
+from recollect.agents.settings.entries import (
+    SettingsEditor,
+    add_status_line,
+    is_own_command,
+    render_hook_command,
+)
 from recollect.errors import InvalidInput, Refused
 from recollect.types.records import Json
 
@@ -26,6 +31,7 @@ CLAUDE_HOOKS = hooks.make_hook_editor()
 CODEX_SERVER = codex_hooks.make_server_editor()
 JSON_SETTINGS = {
     "claude hooks": CLAUDE_HOOKS,
+    "claude hooks and status line": add_status_line(CLAUDE_HOOKS),
     "claude mcp": hooks.make_server_editor(),
     "codex hooks": codex_hooks.make_hook_editor(),
     "gemini": gemini_hooks.make_editor(),
@@ -57,6 +63,7 @@ foreign = st.fixed_dictionaries(
         "mcpServers": st.dictionaries(st.sampled_from(["s", "t"]), values, max_size=2),
         "mcp": st.dictionaries(st.sampled_from(["s", "t"]), values, max_size=2),
         "version": st.just(1),
+        "statusLine": st.just({"type": "command", "command": "my-line"}),
     },
 )
 
@@ -153,6 +160,26 @@ def test_no_emptied_object_or_list_of_ours_is_left_behind(
     left = editor.remove(rewritten)
     assert json.loads(left) == before
     assert "{}" not in left and "[]" not in left
+
+
+def test_a_status_line_is_added_where_there_is_none_and_never_replaced() -> None:
+    editor = add_status_line(CLAUDE_HOOKS)
+    added = editor.install('{"theme": "dark"}', COMMAND)
+    line = "'/opt/my tools/recollect' hook --status-line"
+    assert json.loads(added)["statusLine"] == {"type": "command", "command": line}
+    assert editor.status(added, MODULE) == "stale"
+    theirs = json.dumps({"statusLine": {"type": "command", "command": "my-line"}})
+    connected = editor.install(theirs, COMMAND)
+    assert json.loads(connected)["statusLine"]["command"] == "my-line"
+    assert editor.status(connected, COMMAND) == "current"
+    assert editor.remove(connected) == theirs
+
+
+def test_a_removed_status_line_is_not_called_stale_and_comes_back_with_init() -> None:
+    editor = add_status_line(CLAUDE_HOOKS)
+    without = hooks.make_hook_editor().install('{"theme": "dark"}', COMMAND)
+    assert editor.status(without, COMMAND) == "current"
+    assert "statusLine" in json.loads(editor.install(without, COMMAND))
 
 
 def test_an_empty_object_that_was_there_before_stays() -> None:

@@ -20,8 +20,8 @@ def shell(line: str, output: str = "ok", failed: bool = False) -> Call:
     return "Bash", {"command": line}, output, failed
 
 
-def edit(path: str) -> Call:
-    given = {"file_path": path, "old_string": "a", "new_string": "b"}
+def edit(path: str, old: str = "a", new: str = "b") -> Call:
+    given = {"file_path": path, "old_string": old, "new_string": new}
     return "Edit", given, "The file has been updated.", False
 
 
@@ -139,6 +139,40 @@ def test_a_rerun_a_read_a_poll_and_a_temporary_file_are_no_remedies(
     assert subjects("error", (shell("pytest", FAILED, True), *between, shell("pytest"))) == []
 
 
+NOCTX = "src/a.go:7:2: os/exec.Command must not be called. use os/exec.CommandContext (noctx)"
+
+
+def test_an_error_that_names_its_file_is_resolved_by_an_edit_of_that_file() -> None:
+    other = edit("/p/src/b.go", "logging.Init()", "err := logging.Init()")
+    own = edit("/p/src/a.go", 'exec.Command("git")', 'exec.CommandContext(ctx, "git") // why')
+    (one,) = found(
+        "error", session(shell("make lint", NOCTX, True), other, own, shell("make lint"))
+    )
+    remedy = one.body["remedy"]
+    assert (remedy["files"], remedy["added"]) == (("src/a.go",), ("exec.CommandContext",))
+    assert subjects("error", (shell("make lint", NOCTX, True), other, shell("make lint"))) == []
+
+
+def test_of_several_edits_that_the_output_does_not_name_none_is_the_remedy() -> None:
+    edits = edit("/p/src/a.py"), edit("/p/src/b.py")
+    assert subjects("error", (shell("pytest", FAILED, True), *edits, shell("pytest"))) == []
+
+
+def test_the_log_of_passing_tests_is_no_error() -> None:
+    output = (
+        "Error: context deadline exceeded\n--- FAIL: TestSave (0.01s)\n    a_test.go:9: no root"
+    )
+    calls = shell("go test ./...", output, True), edit("/p/a_test.go"), shell("go test ./...")
+    assert all("deadline" not in name for name in subjects("error", calls))
+
+
+def test_an_interpreter_is_named_with_its_script() -> None:
+    missing = "error: the option --target is missing and must be given"
+    calls = shell("sh codegen.sh", missing, True), shell("sh codegen.sh --target web")
+    (one,) = found("error", session(*calls))
+    assert one.body["commands"] == ["sh codegen.sh"]
+
+
 def test_what_did_not_keep_the_error_away_is_no_remedy() -> None:
     calls = [shell("pytest", FAILED, True), edit("/p/a.py"), shell("pytest")]
     assert subjects("error", [*calls, shell("pytest", FAILED, True)]) == []
@@ -160,13 +194,22 @@ def test_a_signature_leaves_out_what_changes_and_what_any_failure_says() -> None
 
 
 def test_files_changed_in_one_session_are_changed_together() -> None:
-    places = found(
-        "place", session(edit("/p/src/a.py"), edit("/p/tests/test_a.py"), edit("/tmp/x/y"))
+    calls = (
+        edit("/p/src/a.py"),
+        edit("/p/docs/b.md"),
+        edit("/p/tests/test_a.py"),
+        edit("/tmp/x/y"),
     )
-    assert {one.subject: one.body["files"] for one in places} == {
-        "src/a.py": ["tests/test_a.py"],
-        "tests/test_a.py": ["src/a.py"],
+    assert {one.subject: one.body["files"] for one in found("place", session(*calls))} == {
+        "src/a.py": ["docs/b.md"],
+        "docs/b.md": ["src/a.py", "tests/test_a.py"],
+        "tests/test_a.py": ["docs/b.md"],
     }
+
+
+def test_many_files_are_not_changed_for_one_thing_but_count_as_changed() -> None:
+    places = found("place", session(*(edit(f"/p/src/{number}.py") for number in range(9))))
+    assert [one.body["files"] for one in places] == [[]] * 9
 
 
 def test_commands_between_an_edit_and_a_commit_are_a_workflow() -> None:
@@ -206,6 +249,31 @@ def test_a_conclusion_needs_evidence_a_cause_and_no_foreign_words() -> None:
 )
 def test_a_command_whose_failure_a_pipe_hid_did_not_work(script: str, output: str) -> None:
     assert not [one for one in found("command", session(shell(script, output))) if one.body["ok"]]
+
+
+def test_a_command_that_failed_as_it_stands_is_told_as_it_worked() -> None:
+    broken = shell("pnpm install", "ERR_PNPM_OUTDATED_LOCKFILE Cannot install", True)
+    worked = shell("CI=true pnpm install --no-frozen-lockfile")
+    (one,) = found("command", session(broken, worked))
+    assert one.body["wording"] == "CI=true pnpm install --no-frozen-lockfile"
+    (again,) = found("command", session(broken, edit("/p/package.json"), shell("pnpm install")))
+    assert again.body["wording"] == "pnpm install"
+    hidden = shell("TOKEN=$(cat x) pnpm install")
+    (never,) = found("command", session(broken, hidden))
+    assert never.body["ok"] == 0
+
+
+def test_a_script_of_this_session_is_no_command_of_the_project() -> None:
+    made = edit("/p/try/test.sh")
+    assert found("command", session(made, shell("cd /p/try && ./test.sh"))) == []
+
+
+def test_the_folder_of_what_a_command_was_given_is_kept() -> None:
+    calls = shell("go test ./cmd/cli/a/... -v"), shell("go test ./cmd/cli/b -run X")
+    (one,) = found("command", session(*calls))
+    assert (one.body["below"], one.body["aimed"]) == ("cmd/cli", True)
+    (bare,) = found("command", session(shell("go test ./...")))
+    assert "aimed" not in bare.body
 
 
 def test_a_shell_stays_in_the_folder_it_went_to() -> None:

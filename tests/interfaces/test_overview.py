@@ -252,6 +252,108 @@ def test_undo_takes_back_the_last_change_whatever_it_was(
     assert mem.scratch.retrieve("todo").text == "one"
 
 
+def test_undo_takes_back_links_procedures_tasks_notes_and_settings(
+    mem: recollect.Recollect, project: Path
+) -> None:
+    one, other = mem.learn("Use uv").id, mem.learn("Use ruff").id
+    mem.links.add(one, "related_to", other, reason="tools")
+    mem.links.add(one, "related_to", other, remove=True)
+    assert mem.store.undo().what == f"removed the link {one} related_to {other}"
+    assert [hit.id for hit in mem.links.list(one).reached] == [other]
+    assert mem.store.undo().what == f"linked {one} related_to {other}"
+    assert not mem.links.list(one).reached
+
+    mem.procedures.learn("add-endpoint", "Add an API endpoint", steps=["Read the spec"])
+    mem.procedures.revise("add-endpoint", steps=["Read the spec", "Write it"])
+    mem.procedures.use("add-endpoint", "failure")
+    assert mem.store.undo().what == "recorded a failure of the procedure add-endpoint"
+    assert mem.procedures.show("add-endpoint").failures == 0
+    assert mem.store.undo().what == "revised the procedure add-endpoint"
+    assert mem.procedures.show("add-endpoint").procedure.steps == ("Read the spec",)
+    assert any(hit.kind == "procedure" for hit in mem.recall("API endpoint"))
+    assert mem.store.undo().what == "saved the procedure add-endpoint"
+    assert not mem.procedures.list()
+    assert not any(hit.kind == "procedure" for hit in mem.recall("API endpoint"))
+    mem.procedures.learn("add-endpoint", "Add an endpoint", steps=["Write it"])
+    assert mem.procedures.show("add-endpoint").description == "Add an endpoint"
+    mem.store.undo()
+
+    mem.notes.set("Add login", phase="design")
+    mem.notes.set(phase="build")
+    assert mem.store.undo().what == "changed the notes"
+    assert mem.notes.show().notes.phase == "design"
+    assert "design" in (project / ".recollect" / "NOTES.md").read_text()
+    mem.store.undo()
+    assert not (project / ".recollect" / "NOTES.md").exists()
+    assert not mem.notes.show().notes.objective
+
+    mem.tasks.start("Feature X", phases=["design", "build"])
+    mem.tasks.phase("feature-x", "design")
+    mem.tasks.phase("feature-x", "design", report="One table")
+    mem.tasks.decide("feature-x", "Use one table")
+    assert mem.store.undo().text == "Use one table"
+    assert not mem.tasks.show("feature-x").task.get("decisions")
+    assert mem.store.undo().what == "ended the phase design of the task feature-x"
+    assert mem.tasks.show("feature-x").phase == "design"
+    mem.store.undo()
+    assert mem.store.undo().what == "started the task feature-x"
+    assert not mem.tasks.list()
+
+    given = mem.handoffs.give("qa-001", done="Login form")
+    mem.handoffs.accept(given.id, agent="qa-001")
+    assert mem.store.undo().what == f"accepted the handoff {given.id}"
+    assert not mem.handoffs.list()[0].accepted
+    mem.store.undo()
+    assert not mem.handoffs.list()
+
+    mem.config.set("briefing_budget", "400")
+    mem.config.set("briefing_budget", "300")
+    assert mem.store.undo().what == "set briefing_budget"
+    assert mem.config.get("briefing_budget").value == "400"
+    mem.config.unset("briefing_budget")
+    assert mem.store.undo().what == "removed the setting briefing_budget"
+    assert mem.config.get("briefing_budget").value == "400"
+    mem.store.undo()
+    assert mem.config.get("briefing_budget").source == "default"
+    assert mem.store.undo().what == "saved fact"
+
+
+def test_undo_takes_back_what_one_call_saved_together(mem: recollect.Recollect) -> None:
+    mem.learn("Use uv")
+    mem.learn_many([{"text": "Use ruff"}, {"text": "Use mypy"}])
+    assert mem.store.undo().what == "saved 2 memories"
+    assert [one.text for one in mem.list()] == ["Use uv"]
+
+
+def test_an_undo_that_would_lose_a_later_change_is_refused(mem: recollect.Recollect) -> None:
+    mem.scratch.store("todo", "one")
+    mem.context.project_space.write(
+        lambda tx: tx.run("UPDATE documents SET valid_to = 5 WHERE space = :space")
+    )
+    with pytest.raises(recollect.Conflict, match="changed since"):
+        mem.store.undo()
+
+
+def test_an_agent_cannot_undo_a_task_of_the_user(mem: recollect.Recollect) -> None:
+    mem.tasks.start("Feature X")
+    mem.context.origin = "agent"
+    with pytest.raises(recollect.Refused):
+        mem.store.undo()
+
+
+def test_a_secret_setting_is_not_kept_for_an_undo(
+    mem: recollect.Recollect, variables: dict[str, str]
+) -> None:
+    key = "sk-ant-api03-" + "a1B2c3D4" * 8
+    mem.config.set("embedder_key", key)
+    mem.config.set("embedder_key", "")
+    with pytest.raises(recollect.Conflict, match="secret"):
+        mem.store.undo()
+    assert key.encode() not in b"".join(
+        path.read_bytes() for path in Path(variables["RECOLLECT_HOME"]).glob("*.db*")
+    )
+
+
 def test_an_agent_cannot_undo_what_the_user_stated(mem: recollect.Recollect) -> None:
     mem.learn("Never push to main", kind="policy")
     mem.context.origin = "agent"

@@ -121,8 +121,8 @@ def test_a_slip_that_an_older_episode_made_too_is_a_lesson(mem: Mem, clock: Cloc
 
 
 def break_it(mem: Mem, broken: bool = True) -> None:
-    """Take away the table that every consolidation writes to at its end, or put it back."""
-    names = ("undos", "undos_gone") if broken else ("undos_gone", "undos")
+    """Take away a table that every consolidation reads, or put it back."""
+    names = ("links", "links_gone") if broken else ("links_gone", "links")
     schema = "recollect." if mem.context.settings.database else ""
     statement = f"ALTER TABLE {schema}{names[0]} RENAME TO {names[1]}"
     mem.context.project_space.write(lambda tx: tx.run(statement))
@@ -152,15 +152,15 @@ def test_a_failure_changes_nothing_and_is_reported(mem: Mem) -> None:
     assert checked(mem).ok
     work_on_login(mem)
     break_it(mem)
-    with pytest.raises(recollect.RecollectError, match="undos"):
+    with pytest.raises(recollect.RecollectError, match="links"):
         mem.lessons.consolidate()
     assert mem.list() == ()
     assert job_of(mem).status == "failed"
     check = checked(mem)
     assert not check.ok
-    assert "undos" in check.detail
+    assert "links" in check.detail
     assert "2026-09-21" in check.detail
-    assert "undos" in mem.store.stats().consolidation
+    assert "links" in mem.store.stats().consolidation
     break_it(mem, broken=False)
     assert mem.lessons.consolidate().applied
     assert checked(mem).ok

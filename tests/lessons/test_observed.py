@@ -121,12 +121,12 @@ def test_an_error_is_answered_with_what_resolved_it_confirmed_first(
 def test_files_changed_together_in_two_sessions_are_known(
     mem: Mem, clock: Clock, project: Path
 ) -> None:
-    files = [good(f"file:{project}/{name}") for name in ("src/a.py", "tests/test_a.py")]
+    files = [good(f"file:{project}/{name}") for name in ("src/a.py", "docs/a.md")]
     work(mem, clock, "s-1", *files)
     assert ask(mem, lessons_steps_observed.places_for_file, "src/a.py") == []
     work(mem, clock, "s-2", *files)
     (place,) = ask(mem, lessons_steps_observed.places_for_file, "src/a.py")
-    assert (place.files, place.sessions) == (("tests/test_a.py",), 2)
+    assert (place.files, place.sessions) == (("docs/a.md",), 2)
 
 
 def test_commands_that_three_sessions_ran_before_a_commit_are_proposed(
@@ -222,7 +222,7 @@ def test_a_script_that_is_gone_from_its_manifest_retires_its_command(
 def test_clearing_hides_what_was_learned_from_work_and_undo_brings_it_back(
     mem: Mem, clock: Clock, project: Path
 ) -> None:
-    files = [good(f"file:{project}/{name}") for name in ("src/a.py", "tests/test_a.py")]
+    files = [good(f"file:{project}/{name}") for name in ("src/a.py", "docs/a.md")]
     fixed = ("pytest", FAILED, True), good(f"file:{project}/src/a.py"), good("pytest")
     given = {"command": "pytest -x"}, FAILED
 

@@ -36,6 +36,9 @@ _SELECTS = (
 _INSTALLS = "install i add get remove uninstall rm update upgrade ci"
 _ASKS = "--help -h --version -V -v?"
 _MOST_WORDS = 8
+_LONGEST_EXACT = 80
+ELSEWHERE = "?"
+"""A folder outside of the project, or one that a line does not tell."""
 
 
 class CommandForm(NamedTuple):
@@ -47,6 +50,11 @@ class CommandForm(NamedTuple):
     purpose: str
     is_dangerous: bool
     folder: str = ""
+    """The folder below the project's root that it was run in; ELSEWHERE when that is not known."""
+    target: str = ""
+    """What it was given to work on, which the wording leaves out: a path, the name of a test."""
+    exact: str = ""
+    """The wording with all options and plain assignments in front, where it is short."""
 
 
 class CommandRun(NamedTuple):
@@ -58,7 +66,10 @@ class CommandRun(NamedTuple):
 
 def forms_of(line: str, cwd: str = "") -> list[CommandForm]:
     """Return the canonical forms in a shell line, each once; looking and moving have none."""
-    return list(dict.fromkeys(run.form for run in runs_of(line, "ok", cwd)))
+    found: dict[tuple[str, str, str], CommandForm] = {}
+    for run in runs_of(line, "ok", cwd):
+        found.setdefault((run.form.key, run.form.wording, run.form.folder), run.form)
+    return list(found.values())
 
 
 def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[CommandRun]:
@@ -67,21 +78,19 @@ def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Comma
 
     Where a chain failed it is not known which part did, unless there is only one.
     """
-    commands = simple_commands(below(line, cwd))
+    placed, _ = _walk(line, cwd, start)
     found: list[tuple[SimpleCommand, CommandForm]] = []
-    folder, others, piped = start, 0, False
-    for command in commands:
-        words = [word.text for word in command.words]
-        if words[0] == "cd":
-            folder = _folder(words, folder, line, cwd)
-        elif not piped:
+    others, piped = 0, False
+    for command, folder in placed:
+        name = command.words[0].text
+        if not piped and name != "cd":
             form = form_of(command.words)
             if form:
                 found.append((command, form._replace(folder=folder)))
             else:
-                others += not (is_noise(words[0]) or words[0] == "mkdir")
+                others += not (is_noise(name) or name == "mkdir")
         piped = command.after in ("|", "|&")
-    last = commands[-1] if commands else None
+    last = placed[-1][0] if placed else None
     alone = len(found) == 1 and not others
     return [
         CommandRun(form, _state(one, form, state, _Blame(alone, one is last)))
@@ -90,13 +99,25 @@ def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Comma
 
 
 def folder_after(line: str, cwd: str, start: str = "") -> str:
-    """Return the folder below `cwd` that a shell is in after a line; empty for any other."""
-    folder = start
+    """Return the folder below `cwd` that a shell is in after a line, or ELSEWHERE."""
+    return _walk(line, cwd, start)[1]
+
+
+def _walk(line: str, cwd: str, start: str) -> tuple[list[tuple[SimpleCommand, str]], str]:
+    """Return the commands of a line with the folder that each is run in, and the folder at the end.
+    What goes on in the background or in parentheses does not move the shell."""
+    placed: list[tuple[SimpleCommand, str]] = []
+    folder = outer = start
     for command in simple_commands(below(line, cwd)):
         words = [word.text for word in command.words]
         if words[0] == "cd":
             folder = _folder(words, folder, line, cwd)
-    return folder
+        placed.append((command, folder))
+        if command.after in ("&", ")"):
+            folder = outer
+        elif command.after in (";", "\n"):
+            outer = folder
+    return placed, folder
 
 
 def below(text: str, cwd: str) -> str:
@@ -113,10 +134,8 @@ class _Blame(NamedTuple):
 
 
 def _state(command: SimpleCommand, form: CommandForm, state: str, blame: _Blame) -> str:
-    in_background = state == "running" or (state == "ok" and command.after == "&")
-    if in_background:
-        # A server that goes on was started.
-        return "ok" if form.purpose == "run" else "unknown"
+    if form.folder == ELSEWHERE or command.after == "&":
+        return "unknown"  # of what goes on in the background only the start was seen
     if state == "ok":
         return "unknown" if command.after == "||" else "ok"
     blamed = blame.alone or (blame.is_last and command.after == ";")
@@ -124,12 +143,24 @@ def _state(command: SimpleCommand, form: CommandForm, state: str, blame: _Blame)
 
 
 def _folder(words: Sequence[str], before: str, line: str, cwd: str) -> str:
-    """Return the folder that a `cd` leads to; empty when it is not below where we were."""
-    target = words[1].removeprefix("./").rstrip("/") if len(words) > 1 else ""
-    if not target or target[0] in "/~$-." or "$" in target:
-        return ""
+    """Return the folder below the root that a `cd` leads to; ELSEWHERE outside of it."""
+    target = words[1].removeprefix("./").rstrip("/") if len(words) > 1 else "~"
+    if target == cwd.rstrip("/") or target in ("", "."):
+        return before if target == "." else ""
+    if target[0] in "/~$-" or "$" in target:
+        return ELSEWHERE
     from_root = bool(cwd) and f"{cwd.rstrip('/')}/{target}" in line
-    return f"{before}/{target}" if before and not from_root else target
+    if before == ELSEWHERE and not from_root:
+        return ELSEWHERE
+    parts = [] if from_root or not before else before.split("/")
+    for part in target.split("/"):
+        if part != "..":
+            parts.append(part)
+        elif parts:
+            parts.pop()
+        else:
+            return ELSEWHERE
+    return "/".join(parts)
 
 
 # ---------------------------------------------------------------- one command
@@ -159,8 +190,25 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
     words_said = [word for word in taken.key if word not in taken.values]
     telling = [w for w in words_said[:-1] if w not in word_set(_NESTS)] + words_said[-1:]
     dangerous = forced or any(map(is_dangerous_word, (*words_said, *taken.wording)))
-    key = " ".join(taken.key)
-    return CommandForm(key, " ".join(taken.wording), purpose_of(telling), dangerous)
+    return CommandForm(
+        key=" ".join(taken.key),
+        wording=" ".join(taken.wording),
+        purpose=purpose_of(telling),
+        is_dangerous=dangerous,
+        target=taken.target,
+        exact=_exact(words[: len(words) - len(left)], left),
+    )
+
+
+def _exact(before: Sequence[Word], left: Sequence[Word]) -> str:
+    """Return a short command as it was written, with plain assignments such as `CI=true`; empty
+    when a part of it would not mean the same next time."""
+    given = [word.text for word in before if re.match(r"[A-Za-z_]\w*=", word.text)]
+    words = [word.text for word in left]
+    plain = all(re.fullmatch(r"\w+=[\w.-]{1,12}", one) for one in given)
+    lasting = all(word.literal and is_lasting(word.text) for word in left)
+    text = " ".join((*given, *words))
+    return text if plain and lasting and len(text) <= _LONGEST_EXACT else ""
 
 
 class _Taken:
@@ -170,6 +218,7 @@ class _Taken:
         self.key: list[str] = []
         self.wording: list[str] = []
         self.values: set[str] = set()
+        self.target = ""
 
     def take(self, words: Sequence[Word]) -> bool:
         """Take a program and its arguments; false when they are about this one time."""
@@ -185,6 +234,10 @@ class _Taken:
     def _add(self, *words: str) -> None:
         self.key += words
         self.wording += words
+
+    def _aim(self, target: str) -> None:
+        if target not in (".", "./..."):
+            self.target = self.target or target
 
     def _take_script(self, rest: Sequence[Word]) -> bool:
         """Take what an interpreter runs: a module or a file, never a program on the line."""
@@ -223,14 +276,17 @@ class _Taken:
             following = rest[at + 1] if at + 1 < len(rest) else None
             at += 1
             if text == "--" or not text:
+                self._aim(next((one.text for one in rest[at:] if one.text[:1] != "-"), ""))
                 break
             if text.startswith("-"):
                 at += self._take_option(text, following, closed)
             elif not word.literal or not is_lasting(text):
                 if self.key[-1] in word_set(_NESTS):
                     return False  # what it ran is about this one time
+                self._aim(text)
                 break
             elif not is_name(text):
+                self._aim(text)
                 if text in (".", "./...") or (self.key[-1] == "run" and plain):
                     self.wording.append(text)
                     if text not in (".", "./..."):
@@ -242,6 +298,8 @@ class _Taken:
                     self._add(text)
                 elif text.islower() and "_" not in text:
                     self.wording.append(text)
+                else:
+                    self._aim(text)
             elif self.key[-1] in word_set(_NESTS) and self.key[-1] != "workspace":
                 return self.take([word, *rest[at:]])
             else:
@@ -295,3 +353,13 @@ def outline(words: Sequence[Word]) -> str:
             break
         kept.append(text)
     return " ".join(kept)
+
+
+def script_name(words: Sequence[Word]) -> str:
+    """Return an interpreter with the script that it runs, `sh codegen.sh`; empty for any other
+    command."""
+    left = [word for word in unwrap(words) if word.text[:1] != "-"][:2]
+    name = left[0].text.rpartition("/")[2] if left else ""
+    if name not in word_set(_INTERPRETERS) or len(left) < 2 or not left[1].literal:
+        return ""
+    return f"{name} {left[1].text.removeprefix('./')}" if is_lasting(left[1].text) else ""

@@ -52,19 +52,59 @@ def find_error(output: str, words: Sequence[str]) -> ErrorSignature:
     return ErrorSignature(_type_of(message, "\n".join(lines[:20]), words), message)
 
 
-def signatures(output: str) -> tuple[str, ...]:
-    """Return the lines by which an error is recognised when it comes up again, best first.
+class ErrorLine(NamedTuple):
+    """A line by which an error is recognised when it comes up again, the first line as it was
+    printed, and the files that lines of this form report it in."""
 
-    Paths, numbers, addresses and ids are replaced; lines that any failure has are left out.
+    signature: str
+    text: str = ""
+    files: tuple[str, ...] = ()
+
+
+def signatures(output: str) -> tuple[str, ...]:
+    """Return the lines by which an error is recognised when it comes up again, best first."""
+    return tuple(one.signature for one in error_lines(output))
+
+
+def error_lines(output: str) -> list[ErrorLine]:
+    """Return the lines by which an error is recognised, best first, with the files they name.
+
+    Paths, numbers, addresses and ids are replaced; lines that any failure has are left out. Where a
+    test runner marks its failures, lines that are not part of one are the log of passing tests.
     """
-    weighed: dict[str, int] = {}
-    for line in output_lines(output):
-        bare = _pattern("task").sub("", line)
-        weight = 0 if _pattern("beside").match(bare) else _weight(bare)
+    lines = [_pattern("task").sub("", line) for line in output_lines(output)]
+    marked = any(map(_pattern("mark").match, lines))
+    weighed: dict[str, tuple[int, str]] = {}
+    files: dict[str, dict[str, None]] = {}
+    for at, line in enumerate(lines):
+        weight = 0 if _pattern("beside").match(line) else _weight(line)
+        if marked and not (_pattern("place").match(line) or _pattern("verdict").match(line)):
+            weight = 0
         if weight > 1:
-            weighed.setdefault(normalised(line), weight)
-    kept = filter(_is_telling, weighed)
-    return tuple(sorted(kept, key=lambda line: -weighed[line])[:MOST_SIGNATURES])
+            name = normalised(line)
+            weighed.setdefault(name, (-weight, line))
+            if file := _reported_in(lines, at):
+                files.setdefault(name, {})[file] = None
+    kept = sorted(filter(_is_telling, weighed), key=lambda name: weighed[name][0])
+    return [
+        ErrorLine(name, weighed[name][1], tuple(files.get(name, ())))
+        for name in kept[:MOST_SIGNATURES]
+    ]
+
+
+def _reported_in(lines: Sequence[str], at: int) -> str:
+    """Return the file that a line reports an error in: on the line, on the next (`--> a.rs:1:2`),
+    or above an indented line."""
+    if found := _pattern("place").match(lines[at]):
+        return found["file"]
+    for line in lines[at + 1 : at + 3]:
+        if found := _pattern("arrow").match(line):
+            return found["file"]
+    if lines[at][:1].isspace():
+        above = next((line for line in reversed(lines[:at]) if not line[:1].isspace()), "")
+        found = _pattern("place").match(above) or _pattern("only a path").fullmatch(above)
+        return found["file"] if found else ""
+    return ""
 
 
 def _is_telling(line: str) -> bool:
@@ -194,7 +234,10 @@ _WORDS = {
     r"|unable|denied|undefined|invalid|unexpected|unknown|unrecognized|missing|refused|×|✗|✖|✘"
     r"|does not|isn't|must|expected|timed out|issues? found|would have|unsupported|conflict",
     "exception": r"\b((?:[A-Z]\w*)?(?:Error|Exception))\b(?: \[\w+\])?(?:: |\(|$)",
-    "place": r"\s*(?:[│|] *)?[\w/.@-]*\w\.\w{1,5}(?::\d+(?::\d+)?:? |\(\d+,\d+\):)",
+    "place": r"\s*(?:[│|] *)?(?P<file>[\w/.@-]*\w\.\w{1,5})(?::\d+(?::\d+)?:? |\(\d+,\d+\):)",
+    "arrow": r"\s*--> (?P<file>[\w/.@-]*\w\.\w{1,5}):\d+",
+    "only a path": r"(?P<file>[\w/.@-]*/[\w.@-]*\w\.\w{1,5}):?\s*",
+    "mark": r"\s*--- FAIL\b",
     "beside": r"\s*(?:=== |--- (?:PASS|SKIP)|PASS\b|ok\s|hint:|warning:|func |(?:\d+\s*)?\||return "
     r"|throw |.*[;{]$|[\w.]+\(.*\)[;,]?$)",
     "word": r"[A-Za-z][\w-]{2,}",

@@ -65,6 +65,9 @@ _EDITOR_COMMANDS = frozenset(
     ["view", "create", "str_replace", "insert", "write", "delete", "rename", "undo_edit"]
 )
 _PATCH_KEYS = ("input", "patch", "patchText", "patch_text", "diff")
+_BEFORE_AFTER = (
+    ("old_string", "new_string"), ("old_str", "new_str"), ("oldString", "newString"), ("old", "new")
+)  # fmt: skip
 _OUTPUT_KEYS = ("output", "stdout", "content", "result", "text", "llmContent")
 
 _TODO_LISTS = ("todos", "todoList", "todo_list", "plan", "tasks", "items")
@@ -257,6 +260,24 @@ def _patched(patch: str) -> tuple[str, ...]:
     """Return the files in the headers of a patch."""
     found = (match[1] or match[2] for match in _patch_headers().finditer(patch))
     return tuple(dict.fromkeys(path.strip() for path in found if is_path(path.strip())))
+
+
+def read_edit(call: ToolCall) -> tuple[str, str]:
+    """Return the text that an edit took out, and the text that it put in."""
+    arguments: Mapping[str, Json] | None = parse_arguments(call.arguments)
+    if arguments is None:
+        arguments = {"input": call.arguments}
+    for before, after in _BEFORE_AFTER:
+        if isinstance(arguments.get(before), str) and isinstance(arguments.get(after), str):
+            return str(arguments[before]), str(arguments[after])
+    edits = arguments.get("edits")
+    if isinstance(edits, list) and edits and isinstance(edits[0], Mapping):
+        return read_edit(call._replace(arguments=json.dumps(edits[0])))
+    patch = next((arguments[key] for key in _PATCH_KEYS if key in arguments), "")
+    lines = str(patch).splitlines()
+    taken = [line[1:] for line in lines if line.startswith("-") and line[:3] != "---"]
+    put = [line[1:] for line in lines if line.startswith("+") and line[:3] != "+++"]
+    return "\n".join(taken), "\n".join(put) or str(arguments.get("content", ""))
 
 
 # ---------------------------------------------------------------- todos and questions

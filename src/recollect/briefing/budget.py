@@ -8,6 +8,7 @@ knows prices and not what the items say (`briefing.selection` ordered them).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms
@@ -54,6 +55,7 @@ def fit_start(
     wanted: Sequence[Wanted], limits: BlockLimits, count: TokenCounter = count_tokens
 ) -> BriefingPlan:
     """Return as many items as fit into a start block, in their order."""
+    count = cache(count)
     chosen, reasons = _chosen(wanted, limits, count)
     if len(chosen) < len(wanted):
         # Room for the footer is kept only when there will be one.
@@ -112,6 +114,8 @@ def _with_more(
 
 
 _NO_ROOM = "no room for it in the budget"
+_SHORTEST = 6
+"""Tokens: no line costs less. In a full block the others are not counted."""
 
 
 def _chosen(
@@ -124,6 +128,9 @@ def _chosen(
     used = sum(_cost(text, count) for text in (OPEN, RULES + QUOTES, CLOSE))
     for one in wanted:
         section = one.item.section
+        if used + _SHORTEST > limits.budget:
+            reasons[one.item.address] = _NO_ROOM
+            continue
         own = _cost(line(one.item), count)
         cost = own + (0 if section in number else _cost(heading(section), count))
         full = number.get(section, 0) >= limits.items.get(section, len(wanted))

@@ -19,6 +19,7 @@ why an item is here, `briefing.budget` what fits.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..fast_typing import NamedTuple
@@ -187,7 +188,11 @@ def _speaker(item: Item) -> str:
 
 def code(text: str) -> str:
     """Return a command or path in code marks, on one line."""
-    return f"`{plain(text).replace('`', chr(39))}`"
+    shown = plain(text)
+    if "`" not in shown:
+        return f"`{shown}`"
+    # A fence that is longer than any inside: what is quoted cannot end it.
+    return f"```` {re.sub('`{4,}', chr(39), shown)} ````"
 
 
 def plain(text: str) -> str:

@@ -73,6 +73,9 @@ _SECTIONS = {
     "pitfall": PITFALLS,
     "workflow": SKILLS,
 }
+_REACH = 6
+"""Characters for each token of the budget: lines cost a token for four, and more for their ids."""
+
 _ALIKE = 0.8
 """Two lines that share so many of their words are one."""
 
@@ -147,7 +150,7 @@ def plan_start(
             left_out.append(LeftOut(skill.id, skill.address, reason))
         else:
             wanted.append(_of_skill(skill))
-    distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place))
+    distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place), _REACH * budget)
     share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
     plan = fit_start(distinct, BlockLimits(budget, MOST_ITEMS, share), count)
     return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
@@ -221,12 +224,18 @@ def _why_no_skill(skill: Skill) -> str:
     return "" if skill.successes else "not proven yet"
 
 
-def _distinct(wanted: Sequence[Wanted]) -> tuple[list[Wanted], list[LeftOut]]:
-    """Keep the first of each group of lines that say nearly the same."""
+def _distinct(wanted: Sequence[Wanted], reach: int) -> tuple[list[Wanted], list[LeftOut]]:
+    """Keep the first of each group of lines that say nearly the same. Only the first `reach`
+    characters are compared: for what comes after them there is no room."""
     kept: list[Wanted] = []
     seen: list[tuple[str, set[str]]] = []
     alike: list[LeftOut] = []
+    length = 0
     for one in wanted:
+        length += len(one.item.text)
+        if length > reach:
+            kept.append(one)
+            continue
         words = set(split_terms(one.item.text))
         twin = "" if one.item.line else next((id for id, had in seen if _similar(words, had)), "")
         if twin:

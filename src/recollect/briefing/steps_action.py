@@ -55,7 +55,15 @@ def part_commands(commands: Sequence[KnownCommand]) -> list[Json]:
     """Return the commands that are about a part of the project, as JSON: they are shown when a file
     of that part is changed."""
     return [
-        [list(one.parts), one.form, one.purpose, one.sessions_succeeded, one.last_success]
+        [
+            list(one.parts),
+            one.form,
+            one.purpose,
+            one.sessions_succeeded,
+            one.last_success,
+            one.folder,
+            one.below,
+        ]
         for one in commands
         if one.parts
     ][:MOST_PARTS]
@@ -146,8 +154,17 @@ def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
         return []
     folders = {part for path in files for part in path.split("/")[:-1]}
     found = [
-        findings.KnownCommand(form, purpose, sessions, 0, 0, last)
-        for parts, form, purpose, sessions, last in json.loads(prepared)
+        findings.KnownCommand(
+            form=form,
+            purpose=purpose,
+            sessions_succeeded=sessions,
+            sessions_failed=0,
+            failed_in_a_row=0,
+            last_success=last,
+            folder="".join(where[:1]),
+            below="".join(where[1:]),
+        )
+        for parts, form, purpose, sessions, last, *where in json.loads(prepared)
         if any(
             part in folders or any(f"{path}/".startswith(f"{part}/") for path in files)
             for part in parts

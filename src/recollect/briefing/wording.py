@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
 
 LONGEST_LINE = 158
-MOST_FILES = 3
+MOST_FILES, MOST_ADDED = 3, 2
 LEAST_TOGETHER, MOST_TOGETHER = 3, 2
 """From how many sessions files changed together are named, and how many of them: with two
 sessions and three files half of those named were not touched."""
@@ -102,10 +102,16 @@ def _command_line(group: Sequence[KnownCommand], before: KnownCommand | None) ->
         unit = "" if before or is_once else " sessions"
         often = "once" if is_once else f"in {one.sessions_succeeded}{unit}"
         instead = f", in place of {_listed(one.replaces[:2])}" if one.replaces else ""
-        folder = f" in {code(one.folder)}" if one.folder else ""
-        parts.append(f"{named}{code(one.form)}{folder} {verb}{often}{when}{instead}")
+        parts.append(f"{named}{code(one.form)}{_where(one)} {verb}{often}{when}{instead}")
         before = one
     return "; ".join(parts)
+
+
+def _where(command: KnownCommand) -> str:
+    """Say in which folder a command was run, or below which one it was used."""
+    if command.folder:
+        return f" in {code(command.folder)}"
+    return f" below {code(command.below)}" if command.below else ""
 
 
 def _times(sessions: int, last: int, verb: str) -> str:
@@ -136,26 +142,11 @@ def advice_line(advice: CommandAdvice) -> Item:
 
 
 def resolution_lines(known: Sequence[KnownResolution]) -> list[Item]:
-    """Return what resolved an error before, a line for each way; where every session edited other
-    files, one line for all of them."""
-    scattered = [one for one in known if not one.confirmed and _only_edits(one.remedy)]
-    if len(scattered) < 2:
-        return [resolution_line(one) for one in known]
-    rest = [resolution_line(one) for one in known if one not in scattered]
-    files = tuple(dict.fromkeys(path for one in scattered for path in one.remedy.files[:1]))
-    told = _listed(files[:MOST_FILES])
-    newest = max(scattered, key=lambda one: one.last)
-    merged = resolution_line(newest)._replace(
-        line=f"Came up in {len(scattered)} sessions, last on {_date(newest.last)}; it went away "
-        f"after other edits each time: {told}",
-        files=files[:MOST_FILES],
-    )
-    return [*rest, merged]
-
-
-def _only_edits(remedy: Remedy) -> bool:
-    changed = (remedy.gained, remedy.lost, remedy.step_before, remedy.other_form)
-    return bool(remedy.files) and not any(changed)
+    """Return what resolved an error before, a line for each way; of single sightings in which files
+    were edited only the newest."""
+    single = [one for one in known if not one.confirmed and one.remedy.files]
+    newest = max(single, key=lambda one: one.last, default=None)
+    return [resolution_line(one) for one in known if one not in single or one is newest]
 
 
 def resolution_line(known: KnownResolution) -> Item:
@@ -194,9 +185,12 @@ def _after(remedy: Remedy, command: str) -> str:
         parts.append(f"{code(command)} was run with {_listed(remedy.gained)}")
     if remedy.lost and not remedy.other_form:
         parts.append(f"{code(command)} was run without {_listed(remedy.lost)}")
-    if remedy.files:
-        symbol = f" ({code(remedy.symbol)})" if remedy.symbol else ""
-        parts.append(f"{_listed(remedy.files[:MOST_FILES])}{symbol} was edited")
+    if remedy.added:
+        added, last = _listed(remedy.added[:MOST_ADDED]), _listed(remedy.files[-1:])
+        parts.append(f"edits added {added}, last in {last}")
+    elif remedy.files:
+        verb = "was" if len(remedy.files) == 1 else "were"
+        parts.append(f"{_listed(remedy.files[:MOST_FILES])} {verb} edited")
     return "after " + " and ".join(parts)
 
 

@@ -59,6 +59,14 @@ def index_document(tx: Tx, kept: Document) -> None:
         index_sql.remove_entry(tx, "document", kept.address)
 
 
+def follow_undo(tx: Tx, address: str) -> None:
+    """Let the index follow an undo of a document."""
+    if kept := sql.get_document(tx, address):
+        index_document(tx, kept)
+    else:
+        index_sql.remove_entry(tx, "document", address)
+
+
 # ---------------------------------------------------------------- scratch
 
 SCRATCH = "scratch"

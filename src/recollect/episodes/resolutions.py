@@ -9,15 +9,15 @@ decides from the calls alone and knows no episodes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from ..actions.call_results import CallAttempt, Words, are_mostly_alike, given_words, share_a_file
 from ..actions.command_output import TRANSIENT, ErrorSignature
 from ..actions.command_words import is_check, makes_changes
+from ..actions.tool_calls import read_edit
 from ..text.messages import parse_arguments
-from ..types.records import Json
 
 FARTHEST = 60
 """How many calls later something may work and still be taken for the end of the error."""
@@ -37,10 +37,6 @@ _ABOUT_THE_CALL = frozenset(
      "tool parameters", "timeout")
 )  # fmt: skip
 """Types of errors that another way of calling can resolve."""
-
-_BEFORE_AFTER = (
-    ("old_string", "new_string"), ("old_str", "new_str"), ("oldString", "newString"), ("old", "new")
-)  # fmt: skip
 
 
 class Fix(NamedTuple):
@@ -237,7 +233,7 @@ def _bearing(
     if broken.writes and share_a_file(attempt.writes, broken.writes):
         return 5
     files = sum(_name(path) in words for path in attempt.writes)
-    before, after = _sides(attempt)
+    before, after = read_edit(attempt.call)
     changed = _names_in(before) ^ _names_in(after) if attempt.writes else _names_in(attempt.script)
     return 3 * files + min(len(changed & words), 5)
 
@@ -263,7 +259,7 @@ def _described(attempt: CallAttempt, words: frozenset[str]) -> str:
     files = ", ".join(attempt.writes[:MOST_CHANGES])
     if attempt.script:
         return f"changed {files} with `{short(attempt.script)}`"
-    before, after = _sides(attempt)
+    before, after = read_edit(attempt.call)
     olds, news = ([line.strip() for line in side.splitlines()] for side in (before, after))
     gone = _most_telling((line for line in olds if line not in news), words)
     come = _most_telling((line for line in news if line not in olds), words)
@@ -299,7 +295,7 @@ def _differently(
         return ""
     if worked.writes and trouble.type != "edit mismatch":
         return ""
-    if worked.writes and not _sides(worked)[0]:
+    if worked.writes and not read_edit(worked.call)[0]:
         return "wrote the whole file anew"
     if worked.writes:
         again = any(not set(attempt.reads).isdisjoint(worked.writes) for attempt in between)
@@ -334,33 +330,6 @@ def _sentence(words: str) -> str:
     line = " ".join(words.split())[:LONGEST_REASON]
     end = max(line.rfind(mark) for mark in (". ", "! ", ": "))
     return line[: end + 1] if end > 0 and len(line) == LONGEST_REASON else line
-
-
-def _sides(attempt: CallAttempt) -> tuple[str, str]:
-    """Return the text that an edit took out, and the text that it put in."""
-    arguments: Mapping[str, Json] | None = parse_arguments(attempt.call.arguments)
-    if arguments is None:
-        arguments = {"input": attempt.call.arguments}
-    for before, after in _BEFORE_AFTER:
-        if isinstance(arguments.get(before), str) and isinstance(arguments.get(after), str):
-            return str(arguments[before]), str(arguments[after])
-    edits = arguments.get("edits")
-    if isinstance(edits, list) and edits and isinstance(edits[0], Mapping):
-        inner = attempt.call._replace(arguments=_dumped(edits[0]))
-        return _sides(attempt._replace(call=inner))
-    patch = next(
-        (arguments[key] for key in ("input", "patch", "patchText") if key in arguments), ""
-    )
-    lines = str(patch).splitlines()
-    taken = [line[1:] for line in lines if line.startswith("-") and line[:3] != "---"]
-    put = [line[1:] for line in lines if line.startswith("+") and line[:3] != "+++"]
-    return "\n".join(taken), "\n".join(put) or str(arguments.get("content", ""))
-
-
-def _dumped(value: Mapping[str, Json]) -> str:
-    import json
-
-    return json.dumps(value)
 
 
 def short(text: str) -> str:

@@ -3,24 +3,37 @@ that made the same call pass.
 
 Only shell results have signatures. Of each, the last occurrence in the session counts: whatever was
 done before did not keep the error away. A re-run, reading, polling and failed commands are no
-remedies, nor is anything in a temporary folder.
+remedies, nor is anything in a temporary folder. An edit is the remedy only if it is certain that it
+was made for this error: where the error's own line names a file, an edit of that file; else an edit
+of a file that the output names, or the only edit that there was.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
-from ..actions.call_results import CallAttempt
-from ..actions.command_forms import below, form_of, outline
-from ..actions.command_output import TOOL_MISUSE, TRANSIENT, signatures
-from ..actions.command_words import is_dangerous, is_lasting, is_noise, is_quiet
+from ..actions.call_results import CallAttempt, share_a_file
+from ..actions.command_forms import below, form_of, outline, script_name
+from ..actions.command_output import TOOL_MISUSE, TRANSIENT, ErrorLine, error_lines
+from ..actions.command_words import (
+    is_dangerous,
+    is_lasting,
+    is_noise,
+    is_quiet,
+    only_looks,
+    suggests_danger,
+)
 from ..actions.shell import SimpleCommand, simple_commands
+from ..actions.tool_calls import read_edit
 from ..fast_typing import NamedTuple
 from ..types.records import Json
 
 AHEAD = 60
 MOST_WORDS, MOST_LOST = 8, 3
 MOST_FILES = 3
+MOST_ADDED, LONGEST_ADDED = 8, 40
 _ABOUT_THE_CALL = frozenset(
     ("usage", "command not found", "permission denied", "unsupported version")
 )
@@ -58,39 +71,49 @@ class Remedy(NamedTuple):
     other_form: str = ""
     """The command that was run in place of the failed one."""
     files: tuple[str, ...] = ()
-    """Files that were edited in between, as paths from the project."""
-    symbol: str = ""
+    """Files that were edited for it, as paths from the project."""
+    added: tuple[str, ...] = ()
+    """Names in the error's own line that edits added to the file which that line names."""
+    also: tuple[str, ...] = ()
+    """Other names that these edits added: another session confirms them, or they say nothing."""
 
 
 def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return an observation for each signature whose last occurrence was resolved."""
-    last: dict[str, int] = {}
+    last: dict[str, tuple[int, int, ErrorLine]] = {}
     for place, attempt in enumerate(tried):
-        for line in _signatures(attempt):
-            last[line] = place
+        for rank, line in enumerate(_error_lines(attempt)):
+            last[line.signature] = place, rank, line
     found = []
-    remedies: dict[int, tuple[int, Remedy] | None] = {}
-    for line, place in last.items():
-        if place not in remedies:
-            remedies[place] = _resolved(tried, place, cwd)
-        if resolved := remedies[place]:
-            at, remedy = resolved
+    passed: dict[int, int] = {}
+    for name, (place, rank, line) in last.items():
+        if place not in passed:
+            passed[place] = _passed(tried, place)
+        if not passed[place]:
+            continue
+        worked = tried[passed[place]]
+        between = [
+            one
+            for one in tried[place + 1 : passed[place]]
+            if one.state == "ok" and one.asked > tried[place].answered
+        ]
+        if remedy := _remedy(line, tried[place], worked, between, cwd):
             body = {
-                "line": line,
+                "line": name,
                 "commands": programs_of(tried[place].script),
                 "remedy": remedy._asdict(),
-                "rank": _signatures(tried[place]).index(line),
+                "rank": rank,
             }
-            found.append(SessionObservation("error", line.lower(), at, body))
+            found.append(SessionObservation("error", name.lower(), worked.at, body))
     return found
 
 
-def _signatures(attempt: CallAttempt) -> tuple[str, ...]:
+def _error_lines(attempt: CallAttempt) -> list[ErrorLine]:
     if attempt.state != "failed" or not attempt.script or attempt.trouble is None:
-        return ()
+        return []
     if attempt.trouble.type in _NO_LESSON or _REMOTE.intersection(attempt.script.split()):
-        return ()
-    return signatures(attempt.output)
+        return []
+    return error_lines(attempt.output)
 
 
 def programs_of(script: str) -> list[str]:
@@ -105,21 +128,20 @@ def programs_of(script: str) -> list[str]:
     return list(found)
 
 
-def _resolved(tried: Sequence[CallAttempt], place: int, cwd: str) -> tuple[int, Remedy] | None:
-    """Return when the same call passed and what was done for it."""
+def _passed(tried: Sequence[CallAttempt], place: int) -> int:
+    """Return the place of the call in which the same command passed; 0 without one, and when it
+    passed without the changes."""
     broken = tried[place]
     goal = _goal(broken.script)
-    between: list[CallAttempt] = []
-    for later in tried[place + 1 : place + 1 + AHEAD]:
-        if later.state != "ok" or later.asked <= broken.answered:
+    stashed = False
+    for later in range(place + 1, min(place + 1 + AHEAD, len(tried))):
+        one = tried[later]
+        if one.state != "ok" or one.asked <= broken.answered:
             continue
-        if goal and any(_is_same(goal, _name(one)) for one in simple_commands(later.script)):
-            if any(one.script and one.script.startswith(_STASHES) for one in between):
-                return None  # it passed without the changes
-            remedy = _remedy(broken, later, between, cwd)
-            return (later.at, remedy) if remedy else None
-        between.append(later)
-    return None
+        if goal and any(_is_same(goal, _name(each)) for each in simple_commands(one.script)):
+            return 0 if stashed else later
+        stashed = stashed or one.script.startswith(_STASHES)
+    return 0
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -129,8 +151,12 @@ def _is_same(one: str, other: str) -> bool:
 
 def _goal(script: str) -> str:
     """Return the command that a line leads up to: the last one that does more than look."""
-    named = [_name(one) for one in simple_commands(script)]
-    telling = [name for name in named if name and not is_noise(name.split()[0])]
+    named = filter(None, (_name(one) for one in simple_commands(script)))
+    telling = [
+        name
+        for name in named
+        if not only_looks(program := name.split()[0]) and not is_noise(program)
+    ]
     forms = [_name(one) for one in simple_commands(script) if form_of(one.words)]
     return forms[-1] if forms else telling[0] if telling else ""
 
@@ -142,20 +168,26 @@ def _name(command: SimpleCommand) -> str:
 
 
 def _program(command: SimpleCommand) -> str:
-    """Return program and subcommand of any command."""
-    words = (word for word in outline(command.words).split() if word[0] != "-")
-    return " ".join(list(words)[:2])
+    """Return program and subcommand of any command; of an interpreter, the script that it runs."""
+    if name := script_name(command.words):
+        return name
+    words = [word for word in outline(command.words).split() if word[0] != "-"]
+    return " ".join(words[: 3 if words[:1] == ["gh"] else 2])
 
 
 def _remedy(
-    broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttempt], cwd: str
+    line: ErrorLine,
+    broken: CallAttempt,
+    worked: CallAttempt,
+    between: Sequence[CallAttempt],
+    cwd: str,
 ) -> Remedy | None:
     kind = broken.trouble.type if broken.trouble else ""
-    files = _edited(between, broken.output, cwd)
     if kind in _WRONG_PLACE and (place := _other_place(broken.script, worked.script, cwd)):
         return Remedy(step_before=place)
-    if files and (broken.checks or kind not in _ABOUT_THE_CALL):
-        return Remedy(files=files)
+    edits = [one for one in between if _edited(one, cwd)]
+    if edits and (broken.checks or kind not in _ABOUT_THE_CALL):
+        return _edit_remedy(line, broken.output, edits, cwd)
     if step := _step(broken, worked, between):
         return None if is_dangerous(step.split()) else Remedy(step_before=step)
     gained, lost = _words(broken.script, worked.script, cwd)
@@ -163,7 +195,88 @@ def _remedy(
         return None
     if gained or 0 < len(lost) <= MOST_LOST:
         return Remedy(gained=gained, lost=lost if len(lost) <= MOST_LOST else ())
-    return Remedy(files=files) if files else None
+    return None
+
+
+# ---------------------------------------------------------------- edits
+
+
+def _edit_remedy(
+    line: ErrorLine, output: str, edits: Sequence[CallAttempt], cwd: str
+) -> Remedy | None:
+    """Return the edits that were made for an error; None when that is not certain."""
+    if line.files:
+        names = [below(name, cwd) for name in line.files]
+        own = [one for one in edits if share_a_file(_edited(one, cwd), names)]
+        if not own:
+            return None
+        added, also = _added(own, line.text)
+        return Remedy(files=_files(own, cwd), added=added, also=also)
+    files = _files(edits, cwd)
+    told = set(_file_names().findall(output))
+    named = [path for path in files if path.rpartition("/")[2] in told]
+    if not named and len(files) > 1:
+        return None
+    return Remedy(files=tuple(named or files)[-MOST_FILES:])
+
+
+def _edited(attempt: CallAttempt, cwd: str) -> list[str]:
+    """Return the files of the project that a call of an editing tool changed."""
+    paths = [] if attempt.script else [below(path, cwd) for path in attempt.writes]
+    return [path for path in paths if is_lasting(path)]
+
+
+def _files(edits: Sequence[CallAttempt], cwd: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for one in edits for path in _edited(one, cwd)))
+
+
+def _added(edits: Sequence[CallAttempt], line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of code that edits added and none of them removed: those that have a part
+    in common with the error's line, and the others, if they are few."""
+    old: set[str] = set()
+    new: dict[str, None] = {}
+    for one in edits:
+        before, after = read_edit(one.call)
+        if not before:
+            return (), ()  # a whole file says nothing about the error
+        old.update(_code_names().findall(_comments().sub("", before)))
+        new.update(dict.fromkeys(_code_names().findall(_comments().sub("", after))))
+    names = [
+        name
+        for name in new
+        if name not in old and len(name) <= LONGEST_ADDED and not suggests_danger(f"`{name}`")
+    ]
+    parts = set(map(str.lower, _parts().findall(line)))
+    told = [one for one in names if not parts.isdisjoint(map(str.lower, _parts().findall(one)))]
+    also = [one for one in names if one not in told]
+    return tuple(told[:MOST_ADDED]), tuple(also if len(also) <= MOST_ADDED else ())
+
+
+@cache
+def _file_names() -> re.Pattern[str]:
+    return re.compile(r"[\w@.-]*\w\.\w{1,5}\b")
+
+
+@cache
+def _code_names() -> re.Pattern[str]:
+    """Match words that only code has: `a.b`, `a_b`, `aB`, `//nolint:x`, a fence with `text`."""
+    return re.compile(
+        r"(?://|#|@|```|--)[A-Za-z][\w.:-]*\w"
+        r"|\b[A-Za-z_]+(?:[._:][A-Za-z_]\w*)+|\b[a-z]+(?:[A-Z]\w*)+|\b(?:[A-Z][a-z]\w*){2,}"
+    )
+
+
+@cache
+def _comments() -> re.Pattern[str]:
+    return re.compile(r"(?m)(?://|#|--) .*$|/\*.*?\*/|<!--.*?-->")
+
+
+@cache
+def _parts() -> re.Pattern[str]:
+    return re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}")
+
+
+# ---------------------------------------------------------------- commands
 
 
 def _other_place(before: str, after: str, cwd: str) -> str:
@@ -183,14 +296,6 @@ def _place(script: str, cwd: str) -> str:
         return "."
     target = below(target, cwd)
     return target if is_lasting(target) and not target.startswith("..") else ""
-
-
-def _edited(between: Sequence[CallAttempt], output: str, cwd: str) -> tuple[str, ...]:
-    """Return the files that were edited, those that the output names first."""
-    paths = (below(path, cwd) for one in between for path in one.writes if not one.script)
-    files = list(dict.fromkeys(path for path in paths if is_lasting(path)))
-    named = [path for path in files if path.rpartition("/")[2] in output]
-    return tuple((named or files)[-MOST_FILES:])
 
 
 def _words(before: str, after: str, cwd: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -68,21 +68,35 @@ def observe(
 
 
 def _places(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
-    """Return for each edited file which others were edited in the same session."""
+    """Return for each edited file which others were edited in the same session; none of them where
+    there are too many to have been changed for one thing."""
     edited: dict[str, int] = {}
     for one in tried:
         if one.state == "ok" and not one.script:
             for path in one.writes:
                 edited[below(path, cwd)] = one.at
     files = [path for path in edited if is_lasting(path) and "/" in path]
-    if not 1 < len(files) <= MOST_TOGETHER:
-        return []
+    together = files if len(files) <= MOST_TOGETHER else []
     return [
         SessionObservation(
-            "place", path, edited[path], {"files": [one for one in files if one != path]}
+            "place",
+            path,
+            edited[path],
+            {"files": [one for one in together if one != path and not _are_twins(path, one)]},
         )
         for path in files
     ]
+
+
+def _are_twins(one: str, other: str) -> bool:
+    """Check whether a file is the test of another: everybody knows that they go together."""
+    first, second = (_tests().sub("", path.rpartition("/")[2]) for path in (one, other))
+    return first == second and one.rpartition("/")[2] != other.rpartition("/")[2]
+
+
+@cache
+def _tests() -> re.Pattern[str]:
+    return re.compile(r"(?i)^tests?[._-]|[._-](?:tests?|spec)(?=\.)|tests?(?=\.\w+$)")
 
 
 def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
@@ -116,15 +130,16 @@ def _commands(
     project's manifests name, with what they run."""
     tallies: dict[str, _Tally] = {}
     ran = _runs(tried, cwd)
+    made = {below(path, cwd) for one in tried for path in one.writes}
     for place, (attempt, runs) in enumerate(ran):
         for run in runs:
-            if run.form.is_dangerous:
+            if run.form.is_dangerous or _runs_any(run.form, made):
                 continue
             tally = tallies.setdefault(run.form.key, _Tally(run.form))
             if run.state == "ok":
                 tally.worked(run.form, attempt.at)
             elif run.state == "failed" and _is_wrong_call(attempt, run.form):
-                tally.failed(attempt.at)
+                tally.failed(run.form, attempt.at)
                 later = (one for _, after in ran[place + 1 : place + 1 + NEAR] for one in after)
                 if better := next((one for one in later if _replaces(one, run.form)), None):
                     tally.replaced_by = better.form.key
@@ -139,9 +154,20 @@ def _runs(tried: Sequence[CallAttempt], cwd: str) -> list[tuple[CallAttempt, lis
         keeps = one.call.name in SHELLS_THAT_STAY
         start = folder if keeps else ""
         found.append((one, runs_of(one.script, one.state, cwd, start) if one.script else []))
-        if keeps and one.script:
-            folder = folder_after(one.script, cwd, start)
+        if keeps and one.script and one.state != "running":
+            reset = _RESET in one.output
+            folder = "" if reset else folder_after(one.script, cwd, start)
     return found
+
+
+_RESET = "Shell cwd was reset to"
+"""Claude Code says so after a command that left the project."""
+
+
+def _runs_any(form: CommandForm, made: set[str]) -> bool:
+    """Check whether a command runs a script that was written in this session: it may not stay."""
+    names = (word.removeprefix("./") for word in form.key.split()[:2])
+    return any(name in made or f"{form.folder}/{name}" in made for name in names)
 
 
 class _Tally:
@@ -153,17 +179,28 @@ class _Tally:
         self.last: dict[str, int] = {}
         self.wordings: Counter[str] = Counter()
         self.folders: set[str] = set()
+        self.targets: dict[str, None] = {}
+        self.broken: set[str] = set()
         self.replaced_by = ""
 
     def worked(self, form: CommandForm, at: int) -> None:
+        same = form.exact in self.broken
+        if self.broken and not same and form.purpose not in CHECKS:
+            # Another way of calling it failed: only what was written exactly is known to work.
+            if not form.exact:
+                return
+            form = form._replace(wording=form.exact)
+            self.wordings.clear()
         self.counts["ok"] += 1
         self.last["ok"] = max(at, self.last.get("ok", 0))
         self.wordings[form.wording] += 1
         self.folders.add(form.folder)
+        self.targets[form.target] = None
 
-    def failed(self, at: int) -> None:
+    def failed(self, form: CommandForm, at: int) -> None:
         self.counts["failed"] += 1
         self.last["failed"] = max(at, self.last.get("failed", 0))
+        self.broken.add(form.exact or "?")
 
     def observation(self, scripts: Mapping[str, str]) -> SessionObservation:
         script = script_in(self.form.key, scripts)
@@ -178,11 +215,33 @@ class _Tally:
             body["wording"] = self.wordings.most_common(1)[0][0]
         if len(self.folders) == 1 and (folder := next(iter(self.folders))):
             body["folder"] = folder
+        if given := [target for target in self.targets if target]:
+            body["below"] = common_folder(given)
+        if "" not in self.targets:
+            body["aimed"] = True
         if self.replaced_by:
             body["replaced_by"] = self.replaced_by
         if script:
             body["script"] = script
         return SessionObservation("command", self.form.key, max(self.last.values()), body)
+
+
+def common_folder(paths: Iterable[str]) -> str:
+    """Return the folder that all paths are in; empty when there is none."""
+    split = [_folders(path) for path in paths]
+    common = []
+    for parts in zip(*split, strict=False):
+        if len(set(parts)) > 1:
+            break
+        common.append(parts[0])
+    return "/".join(common)
+
+
+def _folders(path: str) -> list[str]:
+    """Return the folders of a path: those of `./cmd/cli/...` and `cmd/cli/a.go` are `cmd/cli`."""
+    parts = path.removeprefix("./").rstrip("/").split("/")
+    is_folder = path.endswith("/") or (len(parts) > 1 and not any(c in parts[-1] for c in ".*:"))
+    return [part for part in (parts if is_folder else parts[:-1]) if part]
 
 
 def script_in(key: str, scripts: Mapping[str, str]) -> str:

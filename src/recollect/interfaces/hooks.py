@@ -179,16 +179,10 @@ def _print_status_line() -> int:
         payload = json.loads(sys.stdin.read() or "{}") if not sys.stdin.isatty() else {}
         place = payload.get("workspace", {}).get("project_dir") or payload.get("cwd") or "."
         from .. import open as open_memory
-        from ..review import operations as review_operations
-        from ..text import display
+        from ..maintenance import operations_overview
 
         with open_memory(place, environment=dict(os.environ), origin="agent") as memory:
-            kept = memory.store.stats().by_status.get("active", 0)
-            count = display.format_count(kept, "memory", "memories")
-            used, budget = memory.briefing().tokens, memory.context.settings.briefing_budget
-            waiting = review_operations.count_review(memory.context)
-            parts = [count, f"{used}/{budget} tokens", f"{waiting} to review" if waiting else ""]
-            print("recollect: " + " · ".join(filter(None, parts)))
+            print(f"recollect: {operations_overview.make_status_line(memory.context)}")
     except Exception as error:  # noqa: BLE001 - the line says it, nothing else may
         print(f"recollect: {_name(error)}")
     return 0

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
-from ..episodes import session_errors
+from ..episodes import session_errors, session_observations
 from ..fast_typing import NamedTuple
 from ..types.records import Json
 
@@ -27,6 +27,15 @@ MOST_REMEDIES = 3
 MOST_TOGETHER = 4
 CONFIRMED = 2
 """So many sessions make a lesson of what one session saw."""
+
+COMMON = ("install", "format")
+"""Purposes of commands that are the same everywhere: one success says nothing of this project."""
+
+MOSTLY = 4
+"""All but one of so many sessions is most of them."""
+
+PASSED_OVER = 8
+"""A command that worked once and was not used in so many later sessions is out."""
 
 PROPOSED = 3
 """So many sessions with the same commands before a commit make a proposed procedure."""
@@ -59,6 +68,8 @@ class KnownCommand(NamedTuple):
     """Why it is not to be shown at the start of a session; None when it may be shown."""
     folder: str = ""
     """The folder below the project's root that it was always run in."""
+    below: str = ""
+    """The folder that the paths were in which it was given in most sessions."""
     script: str = ""
     """The script of a manifest that it runs."""
     parts: tuple[str, ...] = ()
@@ -158,6 +169,11 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     }
     if len(folders) == 1:
         body["folder"] = next(iter(folders))
+    given = [str(one["below"]) for one in good if one.get("below")]
+    if MOSTLY * len(given) >= (MOSTLY - 1) * len(good):
+        body["below"] = session_observations.common_folder(f"{path}/" for path in given)
+    if good and all(one.get("aimed") for one in good):
+        body["aimed"] = True
     better = [str(one["replaced_by"]) for one in bodies if one.get("replaced_by")]
     if better:
         body["replaced_by"] = _most_common(better)
@@ -187,9 +203,17 @@ def score(body: Mapping[str, Json], now: int) -> float:
 
 
 def known_command(
-    form: str, body: Mapping[str, Json], now: int, scripts: Sequence[str] | None
+    form: str,
+    body: Mapping[str, Json],
+    now: int,
+    scripts: Sequence[str] | None,
+    others: Sequence[int] = (),
 ) -> KnownCommand:
-    """Return a command as the briefing shows it; `scripts` are those of the manifests now."""
+    """Return a command as the briefing shows it.
+
+    scripts: those of the manifests now
+    others: when another command worked, in each session that it worked in
+    """
     good: Sequence[int] = body["ok"]
     last = max(good, default=0)
     script = str(body.get("script", ""))
@@ -202,8 +226,8 @@ def known_command(
         retired = f"the script {script} is gone"
     elif now - last > UNUSED:
         retired = f"not used for {(now - last) // DAY} days"
-    elif len(good) < CONFIRMED and not (body["purpose"] or script):
-        retired = "seen once, and nothing says what it is for"
+    elif len(good) < CONFIRMED:
+        retired = _why_not_once(body, script, sum(at > last for at in others))
     return KnownCommand(
         form=str(body["wording"]) or form,
         purpose=str(body["purpose"]),
@@ -213,9 +237,23 @@ def known_command(
         last_success=last,
         retired=retired,
         folder=str(body.get("folder", "")),
+        below=str(body.get("below", "")),
         script=script,
         parts=parts_of(form, str(body.get("folder", ""))),
     )
+
+
+def _why_not_once(body: Mapping[str, Json], script: str, passed_over: int) -> str | None:
+    """Say why a command that worked in one session is not shown; None when it is."""
+    if not (body["purpose"] or script):
+        return "seen once, and nothing says what it is for"
+    if body["purpose"] in COMMON and not script:
+        return "seen once, and every project has one"
+    if body.get("aimed") and not body.get("below"):
+        return "seen once, with something of that one time"
+    if passed_over >= PASSED_OVER:
+        return f"seen once, and not in {passed_over} sessions since"
+    return None
 
 
 def parts_of(form: str, folder: str) -> tuple[str, ...]:
@@ -280,16 +318,21 @@ def _remedy(given: Mapping[str, Json]) -> session_errors.Remedy:
         step_before=given["step_before"],
         other_form=given["other_form"],
         files=tuple(given["files"]),
-        symbol=given["symbol"],
+        added=tuple(given.get("added", ())),
+        also=tuple(given.get("also", ())),
     )
 
 
 def _common_remedy(
     one: session_errors.Remedy, other: session_errors.Remedy
 ) -> session_errors.Remedy | None:
-    """Return what two sessions did alike; None when they have no word, step or file in common."""
+    """Return what two sessions did alike, `one` being the newer; None when they have no word, step
+    or file in common. Edits that added the same names are alike, whatever file they are in."""
     if one == other:
         return one
+    names = {*other.added, *other.also}
+    if added := tuple(name for name in (*one.added, *one.also) if name in names):
+        return session_errors.Remedy(files=one.files, added=added)
     shared = {
         name: tuple(word for word in getattr(one, name) if word in getattr(other, name))
         for name in ("gained", "lost", "files")
@@ -333,7 +376,11 @@ def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
         for name in one["files"]:
             seen.setdefault(str(name), []).append(at)
     ordered = sorted(seen.items(), key=lambda found: -len(found[1]))
-    often = [(name, len(at), at) for name, at in ordered if len(at) >= CONFIRMED]
+    often = [
+        (name, len(at), at)
+        for name, at in ordered
+        if len(at) >= CONFIRMED and MOSTLY * len(at) >= (MOSTLY - 1) * len(bodies)
+    ]
     body = {"files": often[:MOST_TOGETHER]}
     return MergedFinding(len(bodies), times[0], body) if often else None
 

@@ -16,6 +16,7 @@ from ..recall import steps_records as recall_steps_records
 from ..storage.database import Database, Tx
 from ..text import dates
 from ..types.records import Json, Link, Session, Stored
+from ..undo import steps as undo_steps
 from . import manifests_io, steps, steps_observed, steps_schedule
 
 
@@ -216,18 +217,21 @@ def link_records(
 
     Example: recollect link m-4k9w2c elaborates m-8x1b7d
     """
-    now = context.clock()
     found, (one, other) = _space_with(context, source, target)
-    space = context.writable(found)
-    if not remove:
-        return space.write(
-            lambda tx: recall_steps_records.add_link(
+
+    def work(tx: Tx, now: int) -> Link:
+        if not remove:
+            return recall_steps_records.add_link(
                 tx, (one, other), relation, reason, context.origin, now
             )
-        )
-    if not space.write(lambda tx: recall_steps_records.end_link(tx, (one, other), relation, now)):
-        raise NotFound("there is no such link", where=f"{source} {relation} {target}")
-    return Link(one, relation, other, reason, context.origin, now)
+        if not recall_steps_records.end_link(tx, (one, other), relation, now):
+            raise NotFound("there is no such link", where=f"{source} {relation} {target}")
+        return Link(one, relation, other, reason, context.origin, now)
+
+    done = "removed the link" if remove else "linked"
+    what, watched = f"{done} {one} {relation} {other}", undo_steps.Watched("links", "source", one)
+    space = context.writable(found)
+    return undo_steps.write_undoable(context, what, watched, work, reason, space)
 
 
 def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]:

@@ -118,8 +118,9 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
         if "replaced_by" in body and body["in_a_row"]:
             replaced.setdefault(str(body["replaced_by"]), []).append(form)
     found.sort(key=lambda one: (-findings.score(one[1], now), one[0]))
+    others = found[0][1]["ok"] if found else ()
     known = [
-        findings.known_command(form, body, now, scripts)._replace(
+        findings.known_command(form, body, now, scripts, others)._replace(
             replaces=tuple(replaced.get(form, ()))
         )
         for form, body in found

@@ -34,6 +34,14 @@ def write_setting(path: str, name: str, value: Value | None, is_private: bool) -
         file.write(text)
 
 
+def read_setting(path: str, name: str) -> Value | None:
+    """Return the value of a key at the top level of a file; None without one."""
+    import tomllib
+
+    value = tomllib.loads("\n".join(_read_lines(path))).get(name)
+    return value if isinstance(value, Value) else None
+
+
 def _read_lines(path: str) -> list[str]:
     try:
         with open(path, encoding="utf-8") as file:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from .. import config
-from ..context import Context
+from ..context import Context, new_id
 from ..errors import InvalidInput, Refused
 from ..project import user_directory
+from ..secrets import redaction
 from ..types.overview import ConfigPaths, SettingChanged, SettingValue
+from ..undo import sql as undo_sql
+from ..undo import steps as undo_steps
 from . import files_io
 
 
@@ -73,10 +77,42 @@ def _write(
         raise InvalidInput(f"unknown scope {scope!r}", where="scope", hint="user or project")
     paths = find_paths(context)
     path = paths.user if scope == "user" else paths.project
+    before = files_io.read_setting(path, setting.name)
     files_io.write_setting(path, setting.name, value, is_private=scope == "user")
+    if before != value:
+        _record(context, setting.name, path, before, value)
     now = _value(context, setting)
     shown = "" if value is None else _show(setting, value)
     return SettingChanged(setting.name, shown, path, now.value, now.source)
+
+
+def _record(
+    context: Context,
+    name: str,
+    path: str,
+    before: files_io.Value | None,
+    value: files_io.Value | None,
+) -> None:
+    """Record how to undo a change: one of the user's own file in the user's space."""
+    is_private = path == find_paths(context).user
+    is_here = context.project_space.present() and not is_private
+    space = context.writable(context.project_space if is_here else context.user_space)
+    body = {
+        "what": f"removed the setting {name}" if value is None else f"set {name}",
+        "text": "",
+        "origin": context.origin,
+        "path": path,
+        "name": name,
+        "before": before,
+        "after": value,
+        "is_private": is_private,
+    }
+    is_secret = json.loads(redaction.redact_json(body).text) != body
+    if is_secret:
+        body |= {"before": None, "after": None}
+    safe = redaction.redact_json({**body, "is_secret": is_secret}).text
+    now, id = context.clock(), new_id("u")
+    space.write(lambda tx: undo_sql.insert(tx, id, undo_steps.SETTING, safe, now))
 
 
 def find_paths(context: Context) -> ConfigPaths:

@@ -1,4 +1,4 @@
-"""Operations for an overview: status, what agents were shown, sizes, plots, pause, undo."""
+"""Operations for an overview: status, what agents were shown, sizes, plots, pause."""
 
 from __future__ import annotations
 
@@ -13,19 +13,15 @@ from ..briefing import operations as briefing_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..capture import operations as capture_operations
 from ..context import Context
-from ..errors import InvalidInput, NotFound, Refused
-from ..lessons import operations as lessons_operations
+from ..errors import NotFound, Refused
 from ..lessons import steps_schedule as lessons_steps_schedule
-from ..memory import operations as memory_operations
 from ..memory import sql_upkeep as memory_sql_upkeep
-from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
-from ..storage.database import Database, Tx
+from ..storage.database import Tx
 from ..text import display
-from ..types.overview import NextStep, Paused, Plotted, Reverted, Seen, Sizes, Status
+from ..types.overview import NextStep, Paused, Plotted, Seen, Sizes, Status
 from ..types.records import STATUSES_IN_USE
-from ..work import operations as work_operations
 from . import sql, steps_overview
 
 _MOST_CAPTURES = 3
@@ -66,6 +62,20 @@ def show_status(context: Context) -> Status:
         at=context.clock(),
     )
     return status._replace(next=tuple(_next_steps(status)))
+
+
+def make_status_line(context: Context) -> str:
+    """Return memories in use, tokens of the start block and items to review; no operation."""
+    if hook_files_io.find_pause(context.environment, context.project.root):
+        return "paused"
+    if not context.present_spaces():
+        return "nothing saved yet"
+    number = display.format_count(sum(_count(context)[0].values()), "memory", "memories")
+    used = briefing_operations.make_briefing(context).tokens
+    parts = [number, f"start block {used}/{context.settings.briefing_budget} tokens"]
+    if waiting := review_operations.count_review(context):
+        parts.append(f"{waiting} to review")
+    return " · ".join(parts)
 
 
 def _count(context: Context) -> tuple[dict[str, int], int, int]:
@@ -275,115 +285,3 @@ def _check_person(context: Context, what: str) -> None:
             where=what,
             hint=f"run `recollect {what}` at a terminal",
         )
-
-
-# ---------------------------------------------------------------- undo
-
-
-def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
-    """Undo the last change, whatever it was.
-
-    A memory that was saved, changed, confirmed, hidden or restored; `prune`, `clear` and
-    `consolidate`; a scratch note. At a terminal it shows the change and asks.
-
-    id: undo the last change of this memory instead
-    print: change nothing, show what would be undone
-
-    Example: recollect undo --print
-    Example: recollect undo
-    Example: recollect undo m-4k9w2c
-    """
-    if id:
-        return _undo_memory(context, id, print)
-    memory_operations.write_recalls(context)
-    found = [
-        (change.at, place, change, space)
-        for place, space in enumerate(context.present_spaces())
-        if (change := space.read(steps_overview.find_last_change))
-    ]
-    if not found:
-        raise NotFound(
-            "there is nothing to undo",
-            where=context.project.root,
-            hint="nothing was saved or changed here yet",
-        )
-    _, _, change, space = max(found)
-    if change.memory:
-        if change.memory.change == "learn":
-            return _undo_learning(context, change.memory, print)
-        return _undo_memory(context, change.memory.id, print)
-    if change.note:
-        return _undo_note(context, change.note, print)
-    return _undo_record(context, space, change, print)
-
-
-def _undo_learning(context: Context, changed: sql.ChangedMemory, print: bool) -> Reverted:
-    (memory,) = memory_operations.memory_history(context, changed.id)[-1:]
-    if not print:
-        context.writable(context.space_of(memory.layer)).write(
-            lambda tx: memory_steps_lifecycle.hide_quietly(tx, changed.id, context.origin)
-        )
-    redo = f"recollect restore {memory.id}"
-    return Reverted(f"saved {memory.kind}", memory.text, changed.at, not print, redo)
-
-
-def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
-    history = memory_operations.memory_history(context, id)
-    memory = history[-1]
-    if memory.revision == 1:
-        return _undo_learning(
-            context, sql.ChangedMemory(memory.id, memory.change, memory.valid_from), print
-        )
-    if not print:
-        memory_operations.undo(context, memory.id)
-    what = {"correct": "changed the text", "confirm": "confirmed", "scope": "changed the files"}
-    redo = f"recollect history undo {memory.id}"
-    done = what.get(memory.change, memory.change)
-    return Reverted(f"{done} of {memory.id}", memory.text, memory.valid_from, not print, redo)
-
-
-def _undo_note(context: Context, note: sql.ChangedDocument, print: bool) -> Reverted:
-    what = f"deleted the note {note.title}" if note.is_deleted else f"stored the note {note.title}"
-    if not print:
-        if note.before or note.is_deleted:
-            work_operations.store_scratch(context, note.title, note.before)
-        else:
-            work_operations.delete_scratch(context, note.title)
-    return Reverted(what, note.text, note.at, not print, "recollect undo")
-
-
-def _undo_record(
-    context: Context, space: Database, change: steps_overview.LastChange, print: bool
-) -> Reverted:
-    record = change.record
-    if record is None:
-        raise InvalidInput("the last change cannot be undone", where="undo")
-    if record.operation == memory_steps_lifecycle.CLEAR:
-        if not print:
-            memory_operations.undo_clear(context)
-        return Reverted("clear", "", record.at, not print, "recollect clear --apply")
-    if record.operation == memory_steps_lifecycle.STATUS:
-        return _undo_statuses(context, space, change, print)
-    if not print:
-        lessons_operations.undo_consolidation(context)
-    return Reverted("consolidation", "", record.at, not print, "recollect consolidate")
-
-
-def _undo_statuses(
-    context: Context, space: Database, change: steps_overview.LastChange, print: bool
-) -> Reverted:
-    import json
-
-    record = change.record
-    assert record is not None
-    held = json.loads(record.body)
-    ids = list(held["before"])
-    memory = memory_operations.memory_history(context, ids[0])[-1]
-    done = "hid" if held["set"] == "hidden" else "restored"
-    what = f"{done} {ids[0]}" if len(ids) == 1 else f"{done} {len(ids)} memories"
-    if not print:
-        writable = context.writable(space)
-        writable.write(lambda tx: steps_overview.undo_statuses(tx, record, context.origin))
-    again = "hide" if done == "hid" else "restore"
-    redo = f"recollect {again} {ids[0]}" if len(ids) == 1 else ""
-    return Reverted(what, memory.text if len(ids) == 1 else "", record.at, not print, redo)

@@ -109,34 +109,14 @@ def last_changed_memory(tx: Tx) -> ChangedMemory | None:
     return ChangedMemory._make(row) if row else None
 
 
-class ChangedDocument(NamedTuple):
-    """The note that was stored or deleted last, and its text before that."""
-
-    title: str
-    text: str
-    before: str
-    is_deleted: bool
-    at: int
-
-
-def last_changed_note(tx: Tx) -> ChangedDocument | None:
-    """Return the scratch note that was stored or deleted last."""
-    changed = f"CASE WHEN valid_to = {FOREVER} THEN valid_from ELSE valid_to END"
-    row = tx.one(
-        f"SELECT address, revision, title, text, valid_from, valid_to, {changed} FROM documents "
-        f"WHERE space = :space AND type = 'scratch' ORDER BY {changed} DESC, revision DESC LIMIT 1"
+def list_learned_at(tx: Tx, at: int) -> list[str]:
+    """Return the memories in use that one call saved: their first revision began at this time."""
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_from = :at "
+        f"AND valid_to = {FOREVER} AND status <> 'hidden' AND change = 'learn' ORDER BY id",
+        {"at": at},
     )
-    if row is None:
-        return None
-    address, revision, title, text, since, until, at = row
-    earlier = tx.one(
-        "SELECT text FROM documents WHERE space = :space AND address = :address "
-        "AND revision = :revision AND valid_to >= :since",
-        {"address": address, "revision": revision - 1, "since": since},
-    )
-    is_deleted = until != FOREVER
-    before = text if is_deleted else str(earlier[0]) if earlier else ""
-    return ChangedDocument(title, text, before, is_deleted, at)
+    return [row[0] for row in rows]
 
 
 def measure_tables(tx: Tx) -> list[Row]:

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..fast_typing import NamedTuple
 from ..memory import sql as memory_sql
-from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..recall import steps_evaluation as recall_steps_evaluation
 from ..storage.database import Row, Tx
 from ..text import charts, display
 from ..types.overview import SeenItem, SizePart
 from ..types.records import Memory
-from ..undo import sql as undo_sql
 from . import sql
 
 _MOMENTS = {
@@ -131,30 +129,6 @@ def _part_of(table: str) -> str:
         if table.startswith(part.tables):
             return name
     return "other"
-
-
-class LastChange(NamedTuple):
-    """The last change of a space; one of the records is set."""
-
-    at: int
-    memory: sql.ChangedMemory | None = None
-    record: undo_sql.UndoRecord | None = None
-    note: sql.ChangedDocument | None = None
-
-
-def find_last_change(tx: Tx) -> LastChange | None:
-    """Return the change of this space that was made last."""
-    memory, record = sql.last_changed_memory(tx), undo_sql.find_last(tx)
-    note = sql.last_changed_note(tx)
-    found = [LastChange(memory.at, memory=memory)] if memory else []
-    found += [LastChange(record.at, record=record)] if record else []
-    found += [LastChange(note.at, note=note)] if note else []
-    return max(found, key=lambda one: one.at, default=None)
-
-
-def undo_statuses(tx: Tx, record: undo_sql.UndoRecord, origin: str) -> list[Memory]:
-    """Put back the statuses that a hide, restore or prune changed."""
-    return memory_steps_lifecycle.undo_status(tx, record, origin)
 
 
 SHORTEST = 4

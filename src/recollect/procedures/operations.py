@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..context import Context, new_id
 from ..documents.input_files_io import read_json_objects, read_text
 from ..errors import Refused
 from ..fast_typing import TypedDict, Unpack
 from ..project import write_private
+from ..storage.database import Tx
 from ..types.records import Json, Learned
+from ..undo import steps as undo_steps
 from . import patterns, skills
 from . import steps as procedures_steps
 
@@ -46,7 +48,9 @@ def learn_procedure(
     row = procedures_steps.prepare_row(
         procedure, context.origin, context.origin, context.clock(), new_id("p")
     )
-    return context.project_space.write(lambda tx: procedures_steps.learn_procedure(tx, row))
+    return _write(
+        context, "saved", row.name, lambda tx, _: procedures_steps.learn_procedure(tx, row)
+    )
 
 
 def list_procedures(
@@ -85,8 +89,12 @@ def use_procedure(
 
     Example: recollect procedure use add-endpoint --result failure
     """
-    now = context.clock()
-    return context.project_space.write(lambda tx: procedures_steps.count_use(tx, name, result, now))
+    return _write(
+        context,
+        f"recorded a {result} of",
+        show_procedure(context, name).name,
+        lambda tx, now: procedures_steps.count_use(tx, name, result, now),
+    )
 
 
 def revise_procedure(
@@ -103,8 +111,11 @@ def revise_procedure(
     held = show_procedure(context, name).procedure
     new = procedures_steps.replace_parts(held, description, _given_parts(parts))
     row = procedures_steps.prepare_row(new, context.origin, context.origin, now, id)
-    return context.project_space.write(
-        lambda tx: procedures_steps.revise_procedure(tx, name, row, now)
+    return _write(
+        context,
+        "revised",
+        held.name,
+        lambda tx, now: procedures_steps.revise_procedure(tx, name, row, now),
     )
 
 
@@ -115,9 +126,12 @@ def accept_procedure(context: Context, name: str) -> procedures_steps.ShownProce
 
     Example: recollect procedure accept add-endpoint
     """
-    now, id = context.clock(), new_id("p")
-    return context.project_space.write(
-        lambda tx: procedures_steps.accept_procedure(tx, name, context.origin, now, id)
+    id = new_id("p")
+    return _write(
+        context,
+        "accepted",
+        show_procedure(context, name).name,
+        lambda tx, now: procedures_steps.accept_procedure(tx, name, context.origin, now, id),
     )
 
 
@@ -160,7 +174,9 @@ def load_procedure(context: Context, path: str) -> procedures_steps.ShownProcedu
     label = "user" if context.origin == "user" else "import"
     now = context.clock()
     row = procedures_steps.prepare_row(procedure, context.origin, label, now, new_id("p"))
-    return context.project_space.write(lambda tx: procedures_steps.learn_procedure(tx, row))
+    return _write(
+        context, "loaded", row.name, lambda tx, _: procedures_steps.learn_procedure(tx, row)
+    )
 
 
 def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
@@ -188,6 +204,17 @@ def show_pattern(context: Context, id: str) -> dict[str, Json]:
     Example: recollect pattern show sem-001
     """
     return context.project_space.read(lambda tx: procedures_steps.show_pattern(tx, id))
+
+
+def _write(
+    context: Context,
+    done: str,
+    name: str,
+    work: Callable[[Tx, int], procedures_steps.ShownProcedure],
+) -> procedures_steps.ShownProcedure:
+    """Change the procedure of this name, and record how to undo it."""
+    watched = undo_steps.Watched("procedures", "name", name)
+    return undo_steps.write_undoable(context, f"{done} the procedure {name}", watched, work)
 
 
 def _given_parts(given: ProcedureParts) -> dict[str, Sequence[str]]:

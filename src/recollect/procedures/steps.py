@@ -260,6 +260,15 @@ def _index_row(tx: Tx, row: sql.ProcedureRow) -> None:
     index_steps.reindex_text(tx, entry_of(row), searchable(row))
 
 
+def follow_undo(tx: Tx, id: str) -> None:
+    """Let the index follow an undo of a procedure's version."""
+    row = sql.get(tx, id)
+    if row and row.valid_to == FOREVER:
+        _index_row(tx, row)
+    else:
+        index_sql.remove_entry(tx, "procedure", id)
+
+
 def entry_of(row: sql.ProcedureRow) -> index_sql.IndexEntry:
     """Return the index entry of a procedure."""
     return index_sql.IndexEntry(

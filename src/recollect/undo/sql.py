@@ -6,15 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..storage.database import Tx, placeholders
-from ..types.records import Json, SafeText
+from ..types.records import FOREVER, Json, SafeText
 
 KEYS: Mapping[str, tuple[str, ...]] = {
     "memories": ("id",),
     "episodes": ("id",),
     "procedures": ("id",),
     "links": ("source", "relation", "target"),
+    "documents": ("address", "revision"),
 }
-"""The tables whose rows can be taken back, and what their rows are named by."""
+"""The tables whose rows an undo restores, and the columns that identify a row."""
+
+_VARIABLE: Mapping[str, tuple[str, ...]] = {
+    "procedures": ("successes", "failures", "last_used", "status", "valid_to"),
+    "links": ("reason", "valid_to"),
+    "documents": ("valid_to",),
+}
+"""The columns that a change of an open row may alter."""
 
 
 class UndoRecord(NamedTuple):
@@ -65,7 +73,7 @@ def mark_undone(tx: Tx, id: str) -> None:
 
 
 def read_columns(
-    tx: Tx, table: str, key: Sequence[str], names: Sequence[str]
+    tx: Tx, table: str, key: Sequence[Json], names: Sequence[str]
 ) -> dict[str, Json] | None:
     """Return the values of these columns of a row; None without the row."""
     chosen = ", ".join(names)
@@ -73,7 +81,23 @@ def read_columns(
     return dict(zip(names, row, strict=True)) if row else None
 
 
-def set_columns(tx: Tx, table: str, key: Sequence[str], held: Mapping[str, Json]) -> None:
+def read_open(
+    tx: Tx, table: str, column: str, value: str
+) -> list[tuple[tuple[Json, ...], dict[str, Json]]]:
+    """Return key and variable columns of the open rows with this value in a column."""
+    key, names = KEYS[table], _VARIABLE[table]
+    rows = tx.run(
+        f"SELECT {', '.join((*key, *names))} FROM {table} WHERE space = :space "
+        f"AND {column} = :value AND valid_to = {FOREVER}",
+        {"value": value},
+    )
+    found = [dict(zip((*key, *names), row, strict=True)) for row in rows]
+    return [
+        (tuple(row[name] for name in key), {name: row[name] for name in names}) for row in found
+    ]
+
+
+def set_columns(tx: Tx, table: str, key: Sequence[Json], held: Mapping[str, Json]) -> None:
     """Set these columns of a row."""
     sets = ", ".join(f"{name} = :{name}" for name in held)
     tx.run(f"UPDATE {table} SET {sets} WHERE {_where(table)}", {**held, **_named(table, key)})
@@ -98,7 +122,7 @@ def find_with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, s
     return {row[0]: row[1] for row in rows}
 
 
-def remove(tx: Tx, table: str, key: Sequence[str]) -> None:
+def remove(tx: Tx, table: str, key: Sequence[Json]) -> None:
     """Delete a row that was not there before."""
     tx.run(f"DELETE FROM {table} WHERE {_where(table)}", _named(table, key))
 
@@ -107,5 +131,5 @@ def _where(table: str) -> str:
     return "space = :space" + "".join(f" AND {name} = :key_{name}" for name in KEYS[table])
 
 
-def _named(table: str, key: Sequence[str]) -> dict[str, str]:
+def _named(table: str, key: Sequence[Json]) -> dict[str, Json]:
     return {f"key_{name}": value for name, value in zip(KEYS[table], key, strict=True)}

@@ -20,6 +20,7 @@ from ..recall import operations as recall_operations
 from ..storage.database import Tx
 from ..types import trust
 from ..types.records import Document, Hit
+from ..undo import steps as undo_steps
 from . import notes as work_notes
 from . import operations_tasks, steps, steps_tasks
 
@@ -95,11 +96,25 @@ def set_notes(
 
 
 def _write_notes(context: Context, text: str) -> steps.ShownNotes:
-    now = context.clock()
-    held = context.project_space.write(lambda tx: steps.write_notes(tx, text, context.origin, now))
+    held = undo_steps.write_undoable(
+        context,
+        "changed the notes",
+        undo_steps.Watched("documents", "address", steps.NOTES),
+        lambda tx, now: steps.write_notes(tx, text, context.origin, now),
+    )
     path = _file_path(context, "NOTES.md")
     _write_file(context, path, held.text)
     return steps.show_notes(held.text, path, False)
+
+
+def render_notes(context: Context) -> None:
+    """Write the file of the notes again after an undo; without notes, remove it."""
+    path = _file_path(context, "NOTES.md")
+    text, _ = context.project_space.read(lambda tx: steps.read_notes(tx, None))
+    if text:
+        _write_file(context, path, text)
+    elif path and os.path.lexists(path):
+        os.unlink(path)
 
 
 def lint_notes(context: Context, path: str = "") -> steps.ShownNotes:
@@ -341,9 +356,11 @@ def store_scratch(context: Context, name: str, content: str, key: str = "") -> D
 
     Example: recollect store auth_bug "token refresh returns inside the eval"
     """
-    now = context.clock()
-    return context.project_space.write(
-        lambda tx: documents_steps.store_scratch(tx, name, content, context.origin, now, key)
+    return undo_steps.write_undoable(
+        context,
+        f"stored the note {name}",
+        undo_steps.Watched("documents", "address", documents_steps.scratch_address(name)),
+        lambda tx, now: documents_steps.store_scratch(tx, name, content, context.origin, now, key),
     )
 
 
@@ -387,5 +404,9 @@ def delete_scratch(context: Context, name: str) -> Document:
 
     Example: recollect delete auth_bug
     """
-    now = context.clock()
-    return context.project_space.write(lambda tx: documents_steps.delete_scratch(tx, name, now))
+    return undo_steps.write_undoable(
+        context,
+        f"deleted the note {name}",
+        undo_steps.Watched("documents", "address", documents_steps.scratch_address(name)),
+        lambda tx, now: documents_steps.delete_scratch(tx, name, now),
+    )

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ..context import Context, new_id
 from ..errors import InvalidInput
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_schedule as lessons_steps_schedule
+from ..storage.database import Tx
+from ..text import addresses
 from ..types.records import Json
+from ..undo import steps as undo_steps
 from . import ledgers, steps, steps_tasks
 
 if TYPE_CHECKING:
     from .ledgers import TreeState
+
+
+def _write_task(
+    context: Context,
+    what: str,
+    slug: str,
+    work: Callable[[Tx, int], steps_tasks.ShownTask],
+    text: str = "",
+) -> steps_tasks.ShownTask:
+    watched = undo_steps.Watched("documents", "owner", slug)
+    return undo_steps.write_undoable(context, f"{what} {slug}", watched, work, text)
 
 
 class HandoffParts(TypedDict, total=False):
@@ -41,9 +55,11 @@ def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> step
 
     Example: recollect task start "Feature X" --phase design --phase build
     """
-    now = context.clock()
-    return context.project_space.write(
-        lambda tx: steps_tasks.start_task(tx, title, phases, context.origin, now)
+    return _write_task(
+        context,
+        "started the task",
+        addresses.slugify(title),
+        lambda tx, now: steps_tasks.start_task(tx, title, phases, context.origin, now),
     )
 
 
@@ -74,13 +90,17 @@ def enter_phase(
 
     if report and blocked:
         raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
-    now = context.clock()
     if report:
-        return context.project_space.write(
-            lambda tx: steps_tasks.finish_phase(tx, slug, name, report, context.origin, now)
+        return _write_task(
+            context,
+            f"ended the phase {name} of the task",
+            slug,
+            lambda tx, now: steps_tasks.finish_phase(tx, slug, name, report, context.origin, now),
+            report,
         )
     return _change_task(
         context,
+        f"{'blocked' if blocked else 'entered'} the phase {name} of the task",
         slug,
         lambda task: (
             tasks.block_phase(task, name, blocked) if blocked else tasks.enter_phase(task, name)
@@ -102,7 +122,13 @@ def record_decision(
     from . import tasks
 
     now = context.clock()
-    return _change_task(context, slug, lambda task: tasks.add_decision(task, text, reason, now))
+    return _change_task(
+        context,
+        "recorded a decision of the task",
+        slug,
+        lambda task: tasks.add_decision(task, text, reason, now),
+        text,
+    )
 
 
 def verify_task_items(
@@ -116,7 +142,8 @@ def verify_task_items(
 
     Example: recollect task verify feature-x --item "login works"
     """
-    return _change_task(context, slug, steps_tasks.verify_change(revise, items, context.clock()))
+    step = steps_tasks.verify_change(revise, items, context.clock())
+    return _change_task(context, "verified items of the task", slug, step, ", ".join(items))
 
 
 def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
@@ -126,9 +153,11 @@ def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
 
     Example: recollect task complete feature-x
     """
-    now = context.clock()
-    shown = context.project_space.write(
-        lambda tx: steps_tasks.complete_task(tx, slug, context.origin, now)
+    shown = _write_task(
+        context,
+        "completed the task",
+        slug,
+        lambda tx, now: steps_tasks.complete_task(tx, slug, context.origin, now),
     )
     settled = lessons_operations.learn_from_finished_work(context, task_done=True)
     return shown._replace(lessons=lessons_steps_schedule.told(settled))
@@ -157,11 +186,14 @@ def task_log(context: Context, slug: str, limit: int = 1000) -> str:
 
 
 def _change_task(
-    context: Context, slug: str, step: steps_tasks.TaskChange
+    context: Context, what: str, slug: str, step: steps_tasks.TaskChange, text: str = ""
 ) -> steps_tasks.ShownTask:
-    now = context.clock()
-    return context.project_space.write(
-        lambda tx: steps_tasks.change_task(tx, slug, step, context.origin, now)
+    return _write_task(
+        context,
+        what,
+        slug,
+        lambda tx, now: steps_tasks.change_task(tx, slug, step, context.origin, now),
+        text,
     )
 
 
@@ -176,11 +208,13 @@ def write_ledger(
     Example: recollect ledger eng-001
     Example: recollect ledger eng-001 --ledger '{"tasks_completed": 12}'
     """
-    now = context.clock()
     if ledger is None:
         return context.project_space.read(lambda tx: steps.read_ledger(tx, agent))
-    return context.project_space.write(
-        lambda tx: steps.write_ledger(tx, agent, ledger, context.origin, now)
+    return undo_steps.write_undoable(
+        context,
+        f"wrote the ledger of {agent}",
+        undo_steps.Watched("documents", "owner", agent),
+        lambda tx, now: steps.write_ledger(tx, agent, ledger, context.origin, now),
     )
 
 
@@ -218,8 +252,12 @@ def give_handoff(
         given = ledgers.handoff_to_json(made)
     checked = steps.check_handoff(given)
     tree = _read_tree_state(context, checked.artifacts)
-    return context.project_space.write(
-        lambda tx: steps.give_handoff(tx, checked, tree, id, context.origin, now)
+    return undo_steps.write_undoable(
+        context,
+        f"gave a handoff to {checked.to_agent}",
+        undo_steps.Watched("documents", "owner", checked.to_agent),
+        lambda tx, now: steps.give_handoff(tx, checked, tree, id, context.origin, now),
+        checked.what_was_done,
     )
 
 
@@ -231,11 +269,13 @@ def accept_handoff(context: Context, id: str, agent: str = "") -> steps.ShownHan
 
     Example: recollect handoff accept h-5eydz64j0aqr --agent qa-001
     """
-    now = context.clock()
     files = context.project_space.read(lambda tx: steps.get_artifacts(tx, id))
     tree = _read_tree_state(context, files)
-    return context.project_space.write(
-        lambda tx: steps.accept_handoff(tx, id, agent, tree, context.origin, now)
+    return undo_steps.write_undoable(
+        context,
+        f"accepted the handoff {id}",
+        undo_steps.Watched("documents", "address", f"memory://handoff/{id}"),
+        lambda tx, now: steps.accept_handoff(tx, id, agent, tree, context.origin, now),
     )
 
 

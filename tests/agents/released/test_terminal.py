@@ -55,6 +55,7 @@ def test_claude_code_at_a_terminal(machine: Machine) -> None:
         first = ask(machine, terminal, RULE)
         assert "staging port is 6380" in first
         assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
+        assert terminal.wait_for("recollect: 2 memories", seconds=LONG), terminal.text[-2000:]
         machine.model.take()
         terminal.submit("/compact")
         assert terminal.wait_for("Compacted", "compacted", seconds=LONG), terminal.text[-2000:]

@@ -119,14 +119,15 @@ def list_settings_files(
     """Return the settings files of the user and of the project.
 
     Claude Code itself rewrites `.claude.json`: where its command line is available,
-    `claude mcp add` is the safer way to add the server.
+    `claude mcp add` is the safer way to add the server. Only the user's own file gets a status
+    line: one in a repository would take the place of everyone's own.
     """
     moved = env.get("CLAUDE_CONFIG_DIR")
     folder = moved or os.path.join(home, ".claude")
     hooks, server = make_hook_editor(), make_server_editor()
     own, shared = os.path.join(folder, "settings.json"), (project, ".claude", "settings.json")
     return (
-        entries.SettingsFile(own, "hooks", "user", hooks),
+        entries.SettingsFile(own, "hooks", "user", entries.add_status_line(hooks)),
         entries.SettingsFile(os.path.join(*shared), "hooks", "project", hooks),
         entries.SettingsFile(os.path.join(moved or home, ".claude.json"), "mcp", "user", server),
         entries.SettingsFile(os.path.join(project, ".mcp.json"), "mcp", "project", server),

@@ -67,7 +67,7 @@ def render_hook_command(command: Command) -> str:
     return shlex.join([*command, "hook"])
 
 
-def is_own_command(line: Json) -> bool:
+def is_own_command(line: Json, last: Sequence[str] = ("hook",)) -> bool:
     """Check whether a shell string starts our hook, from any installation path."""
     import shlex
 
@@ -77,9 +77,9 @@ def is_own_command(line: Json) -> bool:
         words = shlex.split(line)
     except ValueError:
         return False
-    if len(words) < 2 or words[-1] != "hook":
+    if len(words) <= len(last) or words[-len(last) :] != list(last):
         return False
-    program = os.path.basename(words[-2]).lower()
+    program = os.path.basename(words[-len(last) - 1]).lower()
     return program in ("recollect", "recollect.exe")
 
 
@@ -133,6 +133,48 @@ def make_json_editor(
         return "current" if _is_same(wanted, have) else "stale"
 
     return SettingsEditor(install, remove, status)
+
+
+_STATUS_LINE = "statusLine"
+_STATUS_LINE_WORDS = ("hook", "--status-line")
+
+
+def add_status_line(editor: SettingsEditor) -> SettingsEditor:
+    """Return an editor that also adds our status line to a file that has none."""
+
+    def install(text: str, command: Command) -> str:
+        if status(text, command) != "current":
+            text = editor.install(remove(text), command)
+        if _find_status_line(text) is not None:
+            return text
+        return json_edit.add_member(text, (_STATUS_LINE,), json_edit.render_value(line(command)))
+
+    def remove(text: str) -> str:
+        # Added last, removed first: the file becomes what it was.
+        if _is_own_status_line(_find_status_line(text)):
+            text = json_edit.remove_path(text, (_STATUS_LINE,))
+        return editor.remove(text)
+
+    def status(text: str, command: Command) -> str:
+        # A status line that the user removed, or one of their own, is not missing.
+        state, found = editor.status(text, command), _find_status_line(text)
+        is_stale = _is_own_status_line(found) and found != line(command)
+        return "stale" if state == "current" and is_stale else state
+
+    def line(command: Command) -> dict[str, Json]:
+        import shlex
+
+        return {"type": "command", "command": shlex.join([*command, *_STATUS_LINE_WORDS])}
+
+    return SettingsEditor(install, remove, status)
+
+
+def _find_status_line(text: str) -> Json:
+    return _as_dict(json_edit.parse(text, ()).value).get(_STATUS_LINE) if text.strip() else None
+
+
+def _is_own_status_line(value: Json) -> bool:
+    return is_own_command(_as_dict(value).get("command"), _STATUS_LINE_WORDS)
 
 
 def _add_hooks(text: str, hooks: HookFormat, line: str) -> str:

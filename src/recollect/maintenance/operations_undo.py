@@ -1,0 +1,211 @@
+"""Undo the last change, whatever it was: one command over all records of changes.
+
+Memories keep their own history; everything else that can be undone has an undo record.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import NamedTuple
+
+from ..context import Context
+from ..documents import steps as documents_steps
+from ..errors import Conflict, NotFound
+from ..lessons import operations as lessons_operations
+from ..memory import operations as memory_operations
+from ..memory import steps_lifecycle as memory_steps_lifecycle
+from ..procedures import steps as procedures_steps
+from ..storage.database import Database, Tx
+from ..text import display
+from ..types.overview import Reverted
+from ..types.records import Json
+from ..undo import sql as undo_sql
+from ..undo import steps as undo_steps
+from ..work import operations as work_operations
+from ..work import steps as work_steps
+from . import files_io, sql
+
+
+class LastChange(NamedTuple):
+    """The last change of a space: of a memory, or of an undo record."""
+
+    at: int
+    space: Database
+    memory: sql.ChangedMemory | None = None
+    record: undo_sql.UndoRecord | None = None
+
+
+def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
+    """Undo the last change, whatever it was.
+
+    A memory that was saved, changed, confirmed, hidden or restored; `prune`, `clear` and
+    `consolidate`; a link, a procedure, a task, notes, a ledger, a handoff, a scratch note; a
+    setting. At a terminal it shows the change and asks.
+
+    id: undo the last change of this memory instead
+    print: change nothing, show what would be undone
+
+    Example: recollect undo --print
+    Example: recollect undo
+    Example: recollect undo m-4k9w2c
+    """
+    if id:
+        return _undo_memory(context, id, print)
+    memory_operations.write_recalls(context)
+    found = [
+        change
+        for space in context.present_spaces()
+        for change in space.read(partial(_find_changes, space=space))
+    ]
+    last = max(found, key=lambda one: one.at, default=None)
+    if last is None:
+        raise NotFound(
+            "there is nothing to undo",
+            where=context.project.root,
+            hint="nothing was saved or changed here yet",
+        )
+    if last.record:
+        return _undo_record(context, last.space, last.record, print)
+    assert last.memory is not None
+    if last.memory.change == "learn":
+        return _undo_learning(context, last.memory, last.space, print)
+    return _undo_memory(context, last.memory.id, print)
+
+
+def _find_changes(tx: Tx, space: Database) -> list[LastChange]:
+    memory, record = sql.last_changed_memory(tx), undo_sql.find_last(tx)
+    found = [LastChange(memory.at, space, memory=memory)] if memory else []
+    return [*found, LastChange(record.at, space, record=record)] if record else found
+
+
+# ---------------------------------------------------------------- memories
+
+
+def _undo_learning(
+    context: Context, changed: sql.ChangedMemory, space: Database, print: bool
+) -> Reverted:
+    """Hide what one call saved: `learn-many` and a message with several rules save several."""
+    ids = space.read(lambda tx: sql.list_learned_at(tx, changed.at)) or [changed.id]
+    memory = memory_operations.memory_history(context, changed.id)[-1]
+    if not print:
+
+        def work(tx: Tx) -> None:
+            for one in ids:
+                memory_steps_lifecycle.hide_quietly(tx, one, context.origin)
+
+        context.writable(space).write(work)
+    if len(ids) == 1:
+        redo = f"recollect restore {memory.id}"
+        return Reverted(f"saved {memory.kind}", memory.text, changed.at, not print, redo)
+    what = f"saved {len(ids)} memories"
+    return Reverted(what, f"{memory.text} …", changed.at, not print)
+
+
+def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
+    memory = memory_operations.memory_history(context, id)[-1]
+    if memory.revision == 1:
+        space = context.space_of(memory.layer)
+        if not print:
+            context.writable(space).write(
+                lambda tx: memory_steps_lifecycle.hide_quietly(tx, memory.id, context.origin)
+            )
+        redo = f"recollect restore {memory.id}"
+        return Reverted(f"saved {memory.kind}", memory.text, memory.valid_from, not print, redo)
+    if not print:
+        memory_operations.undo(context, memory.id)
+    what = {"correct": "changed the text", "confirm": "confirmed", "scope": "changed the files"}
+    redo = f"recollect history undo {memory.id}"
+    done = what.get(memory.change, memory.change)
+    return Reverted(f"{done} of {memory.id}", memory.text, memory.valid_from, not print, redo)
+
+
+# ---------------------------------------------------------------- undo records
+
+
+def _undo_record(
+    context: Context, space: Database, record: undo_sql.UndoRecord, print: bool
+) -> Reverted:
+    if record.operation == memory_steps_lifecycle.CLEAR:
+        if not print:
+            memory_operations.undo_clear(context)
+        return Reverted("clear", "", record.at, not print, "recollect clear --apply")
+    undo = {
+        memory_steps_lifecycle.STATUS: _undo_statuses,
+        undo_steps.ROWS: _undo_rows,
+        undo_steps.SETTING: _undo_setting,
+    }.get(record.operation)
+    if undo:
+        return undo(context, space, record, print)
+    if not print:
+        lessons_operations.undo_consolidation(context)
+    return Reverted("consolidation", "", record.at, not print, "recollect consolidate")
+
+
+def _undo_statuses(
+    context: Context, space: Database, record: undo_sql.UndoRecord, print: bool
+) -> Reverted:
+    held = json.loads(record.body)
+    ids = list(held["before"])
+    memory = memory_operations.memory_history(context, ids[0])[-1]
+    done = "hid" if held["set"] == "hidden" else "restored"
+    what = f"{done} {ids[0]}" if len(ids) == 1 else f"{done} {len(ids)} memories"
+    if not print:
+        context.writable(space).write(
+            lambda tx: memory_steps_lifecycle.undo_status(tx, record, context.origin)
+        )
+    again = "hide" if done == "hid" else "restore"
+    redo = f"recollect {again} {ids[0]}" if len(ids) == 1 else ""
+    return Reverted(what, memory.text if len(ids) == 1 else "", record.at, not print, redo)
+
+
+def _undo_rows(
+    context: Context, space: Database, record: undo_sql.UndoRecord, print: bool
+) -> Reverted:
+    """Undo a change of documents, procedures or links, and let index and files follow."""
+    body, now = json.loads(record.body), context.clock()
+
+    def work(tx: Tx) -> set[str]:
+        rows = undo_steps.undo_rows(tx, record, context.origin, now)
+        follow = {
+            "documents": documents_steps.follow_undo,
+            "procedures": procedures_steps.follow_undo,
+        }
+        changed = {(row.table, str(row.key[0])) for row in rows}
+        for table, key in sorted(changed):
+            if table in follow:
+                follow[table](tx, key)
+        return {key for _, key in changed}
+
+    if not print and work_steps.NOTES in context.writable(space).write(work):
+        work_operations.render_notes(context)
+    return Reverted(body["what"], body["text"], record.at, not print)
+
+
+# ---------------------------------------------------------------- settings
+
+
+def _undo_setting(
+    context: Context, space: Database, record: undo_sql.UndoRecord, print: bool
+) -> Reverted:
+    """Write the former value of a setting back to its file."""
+    body: dict[str, Json] = json.loads(record.body)
+    undo_steps.check_origin(body, context.origin)
+    path, name = body["path"], body["name"]
+    if body["is_secret"]:
+        raise Conflict(
+            f"the former value of {name} is not known: it may contain a secret",
+            where=path,
+            hint=f"set it again: recollect config set {name} VALUE",
+        )
+    if not print:
+        if files_io.read_setting(path, name) != body["after"]:
+            raise Conflict(
+                f"{name} was changed since: undoing would lose that",
+                where=path,
+                hint=f"set it: recollect config set {name} VALUE",
+            )
+        files_io.write_setting(path, name, body["before"], body["is_private"])
+        context.writable(space).write(lambda tx: undo_sql.mark_undone(tx, record.id))
+    before = "the default" if body["before"] is None else display.format_line(str(body["before"]))
+    return Reverted(body["what"], f"back to {before} in {path}", record.at, not print)
