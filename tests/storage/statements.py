@@ -110,6 +110,8 @@ OF_FUNCTION: Mapping[tuple[str, str], Any] = {
     ("maintenance.sql_erase.set_scrubbed", "keys"): {"id": "m-1"},
     ("maintenance.sql_erase.set_scrubbed", "values"): {"text": "x"},
     ("undo.sql.count_after", "table"): "findings",
+    ("undo.sql.read_open", "table"): "documents",
+    ("undo.sql.read_open", "column"): "address",
 }
 """Values of a parameter of one function: names of tables and columns that go together."""
 

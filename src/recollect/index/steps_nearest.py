@@ -43,6 +43,9 @@ def find_near_records(
 ) -> list[tuple[IndexMatch, float]]:
     """Return the entries nearest to the question that fulfil the filters, with their cosines, best
     first; none with a cosine below `least`."""
+    few = sql.list_few(tx, filters) if sql.is_selective(filters) else None
+    if few is not None:
+        return _find_among(tx, question, few, count, least)
     near = find_nearest(tx, question, SIGNED * count)
     close = {entry: cosine for entry, cosine in near.items() if cosine >= least}
     through = sql.filter_entries(tx, list(close), filters)
@@ -53,6 +56,16 @@ def find_near_records(
         found |= _search_filtered(tx, question, filters, count)
     kept = [one for one in found.values() if one[1] >= least]
     return sorted(kept, key=lambda one: (-one[1], one[0].entry))[:count]
+
+
+def _find_among(
+    tx: Tx, question: bytes, entries: Sequence[int], count: int, least: float
+) -> list[tuple[IndexMatch, float]]:
+    """Return the nearest of few entries that a selective filter leaves."""
+    near = cosines_by_entry(question, sql_vectors.load_vectors(tx, entries))
+    best = sorted((-cosine, entry) for entry, cosine in near.items() if cosine >= least)[:count]
+    held = sql.filter_entries(tx, [entry for _, entry in best], {})
+    return [(held[entry], -cosine) for cosine, entry in best if entry in held]
 
 
 def _leaves_out(tx: Tx, close: int, found: int, count: int) -> bool:
