@@ -35,8 +35,9 @@ def edit(id: str, path: str) -> list[Message]:
 
 def worked(mem: Mem, session: str, said: str = "Please make the login check the password") -> None:
     """Record a session that edits, lints, tests and commits."""
-    commit = "git commit -m 'Check the password of a login in constant time'"
-    made = "[main 1a2b3c4] Check the password of a login in constant time\n 1 file changed"
+    title = "Check the password of a login in constant time"
+    commit = f"git commit -am '{title}' -m 'A comparison that ends early leaks the length.'"
+    made = f"[main 1a2b3c4] {title}\n 1 file changed, 12 insertions(+), 3 deletions(-)"
     messages = [
         Message("user", said),
         *edit("e1", "src/login.py"),

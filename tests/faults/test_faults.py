@@ -30,6 +30,7 @@ from recollect.storage.sqlite import SqliteDatabase
 from recollect.storage.sqlite_files import wal_is_safe
 from recollect.types.records import Message
 from tests.faults.power_loss import Op, RecordingVFS, state_after_power_cut, write_files
+from tests.faults.tiers import choose
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -42,12 +43,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def start_writer(project: Path, name: str, count: int) -> subprocess.Popen[str]:
+def start_writer(project: Path, name: str, count: int, way: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.writer", str(project), name, str(count)],
+        [sys.executable, "-m", "tests.faults.writer", str(project), name, str(count), way],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -59,34 +61,65 @@ def integrity(database: Path) -> str:
         connection.close()
 
 
-def test_a_hundred_killed_writers_lose_nothing_they_acknowledged(project: Path, home: Path) -> None:
+KILLS = choose(40, 500, 2000)
+AT_ONCE = ("api", "cli", "mcp", "hook")
+
+
+def test_killed_writers_of_every_way_lose_nothing_they_acknowledged(
+    project: Path, home: Path
+) -> None:
+    """Four writers at once: the library, the command, an MCP server and hooks. Each is killed with
+    the processes it started, at a random moment after some acknowledgements."""
     chance = random.Random(8)
     acknowledged: list[tuple[int, str]] = []
-    for round_number in range(100):
-        writer = start_writer(project, f"w{round_number}", 1000)
-        assert writer.stdout is not None
-        for _ in range(chance.randrange(1, 6)):
-            word, seq, learned, _ = writer.stdout.readline().split()
-            assert word == "ack"
-            acknowledged.append((int(seq), learned))
-        writer.send_signal(signal.SIGKILL)
-        # What it managed to say before it died was acknowledged as well.
-        for line in writer.stdout.read().splitlines():
-            words = line.split()
-            if len(words) == 4:
-                acknowledged.append((int(words[1]), words[2]))
-        writer.wait()
-        writer.stdout.close()
+    for round_number in range(KILLS // len(AT_ONCE)):
+        writers = [start_writer(project, f"{way}{round_number}", 1000, way) for way in AT_ONCE]
+        for writer in chance.sample(writers, len(writers)):
+            assert writer.stdout is not None
+            for _ in range(chance.randrange(3)):
+                acknowledged += _acknowledgement(writer.stdout.readline())
+            os.killpg(writer.pid, signal.SIGKILL)
+            # What it managed to say before it died was acknowledged as well.
+            for line in writer.stdout.read().splitlines():
+                acknowledged += _acknowledgement(line)
+            writer.wait()
+            writer.stdout.close()
     with recollect.open(project) as memory:
         # The chain has no gap, so every number up to its length is there.
         proof = memory.verify(archive=True)
-        seqs = [seq for seq, _ in acknowledged]
-        assert len(set(seqs)) == len(seqs) >= 100
+        seqs = [seq for seq, _ in acknowledged if seq]
+        assert len(set(seqs)) == len(seqs)
+        assert len(acknowledged) >= KILLS // 4
         assert max(seqs) <= proof.messages
         for _, id in acknowledged:
             assert memory.show(id).memory is not None
         assert memory.store.doctor().ok
     assert integrity(project / ".recollect" / "memory.db") == "ok"
+    print(f"{KILLS} kills, {len(acknowledged)} acknowledged, 0 lost")
+
+
+def _acknowledgement(line: str) -> list[tuple[int, str]]:
+    words = line.split()
+    return [(int(words[1]), words[2])] if len(words) == 4 and words[2] != "-" else []
+
+
+UPGRADE_STEP = choose(20, 1)
+"""1: killed at each statement; 20: at each twentieth."""
+
+
+@pytest.mark.parametrize("version", range(1, migrate.LATEST))
+def test_an_upgrade_that_is_killed_leaves_the_old_store_or_the_new_one(
+    tmp_path: Path, version: int
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.upgrader", str(tmp_path / "stores"), str(version),
+         str(UPGRADE_STEP)],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    statements, crashes = map(int, done.stdout.split())
+    assert crashes >= statements // UPGRADE_STEP
+    print(f"version {version}: {statements} statements, {crashes} crashes")
 
 
 class OnRecordedDisk(SqliteDatabase):
@@ -98,7 +131,10 @@ class OnRecordedDisk(SqliteDatabase):
         return connection
 
 
-def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None:
+POWER_CUTS = choose(300, 2000, 5000)
+
+
+def test_no_acknowledged_write_is_lost_in_a_power_cut(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     vfs = RecordingVFS("recording")
@@ -116,7 +152,7 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
     chance = random.Random(500)
     first_ack = next(place for place, op in enumerate(vfs.log) if op.what == "ack")
     lost_before_any_promise = 0
-    for trial in range(500):
+    for trial in range(POWER_CUTS):
         cut = chance.randrange(1, len(vfs.log) + 1)
         promised = sum(op.what == "ack" for op in vfs.log[:cut])
         lost_before_any_promise += cut < first_ack
@@ -131,7 +167,7 @@ def test_no_acknowledged_write_is_lost_in_500_power_cuts(tmp_path: Path) -> None
         if (came_up / "memory.db").exists():
             assert integrity(came_up / "memory.db") == "ok"
         shutil.rmtree(came_up)
-    assert lost_before_any_promise < 100
+    assert lost_before_any_promise < POWER_CUTS // 5
     vfs.unregister()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import recollect
 from tests.conftest import PATIENCE
+from tests.faults.tiers import choose
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,19 +37,22 @@ def run_writers(
     return said
 
 
+WRITES = choose(40, 200)
+
+
 def test_eight_processes_append_and_learn_without_loss(
     project: Path, environment: dict[str, str]
 ) -> None:
-    said = run_writers(project, environment, 200)
+    said = run_writers(project, environment, WRITES)
     seqs = sorted(
         int(line.split()[1]) for out in said for line in out.splitlines() if line[0] == "a"
     )
-    assert seqs == list(range(1, 1601))
+    assert seqs == list(range(1, 8 * WRITES + 1))
     with recollect.open(project, environment=environment) as memory:
-        assert memory.verify(archive=True).messages == 1600
-        assert memory.store.stats().memories == 1600
-        hits = memory.recall("fact 199 of w7", limit=3, kind=["fact"])
-        assert hits[0].text == "fact 199 of w7 is worth keeping"
+        assert memory.verify(archive=True).messages == 8 * WRITES
+        assert memory.store.stats().memories == 8 * WRITES
+        hits = memory.recall(f"fact {WRITES - 1} of w7", limit=3, kind=["fact"])
+        assert hits[0].text == f"fact {WRITES - 1} of w7 is worth keeping"
 
 
 def test_eight_processes_learning_the_same_thing_make_one_memory(
@@ -72,7 +76,10 @@ def test_eight_processes_learning_the_same_thing_make_one_memory(
     assert {memory.reinforcement for memory in found} == {8}
 
 
-def test_eight_processes_open_a_new_store_at_once_twenty_times(
+NEW_STORES = choose(3, 50, 200)
+
+
+def test_eight_processes_open_a_new_store_at_once(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     script = (
@@ -80,7 +87,7 @@ def test_eight_processes_open_a_new_store_at_once_twenty_times(
         "with recollect.open(sys.argv[1]) as memory:\n"
         "    memory.learn('opened by process w' + sys.argv[2] * 3)\n"
     )
-    for trial in range(20):
+    for trial in range(NEW_STORES):
         place = tmp_path / f"project{trial}"
         place.mkdir()
         variables = {**environment, "RECOLLECT_HOME": str(tmp_path / f"home{trial}")}

@@ -11,7 +11,9 @@ import pytest
 import recollect
 from recollect.interchange import formats
 from recollect.interchange import operations as interchange_operations
+from recollect.interchange import sql as interchange_sql
 from recollect.interchange import steps as interchange_steps
+from recollect.storage.database import Row, Tx
 
 PICTURE = b"\x89PNG" + bytes(range(256)) * 4
 URL = f"data:image/png;base64,{b64encode(PICTURE).decode()}"
@@ -73,6 +75,35 @@ def test_a_colleague_must_accept_what_was_exported(
         assert len(ada.list(status="active")) == 1
 
 
+def test_a_colleagues_export_waits_beside_what_is_there(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    fill(mem)
+    path = mem.store.export(str(tmp_path / "for-ada.jsonl")).files[0]
+    with other(tmp_path, "ada") as ada:
+        own = ada.learn("Always answer in Portuguese", kind="preference")
+        ada.learn("the port is 5434", kind="reference")  # she knows this one already
+        ada.record("s1", "a session of hers with the same name")
+        ada.record("s9", "another one")
+        before = ada.briefing("edit a file").text
+        done = ada.store.load(path)
+        assert (done.status, done.new > 3) == ("quarantined", True)
+        assert "tombstones" in done.loss
+        assert ada.briefing("edit a file").text == before
+        waiting = {one.text: one for one in ada.list(status="quarantined")}
+        assert {*waiting} == {
+            "Never edit generated files",
+            "calls to the bank API fail on Sundays",
+        }
+        assert {one.label for one in waiting.values()} == {"import"}
+        ada.memories.confirm(waiting["Never edit generated files"].id)
+        assert "generated files" in str(ada.memories.for_file("src/gen/a.py"))
+        assert ada.show(own.id).memory is not None
+        assert ada.verify(archive=True).messages == 2
+        assert ada.store.doctor().ok
+        assert ada.store.load(path).new == 0
+
+
 @pytest.mark.parametrize("change", ["cut", "edit"])
 def test_an_export_that_was_changed_is_refused_whole(
     mem: recollect.Recollect, tmp_path: Path, change: str
@@ -96,6 +127,50 @@ def test_two_machines_merge_by_exports(tmp_path: Path) -> None:
         laptop.store.load(path, trust=True)
         assert {one.text for one in laptop.list()} == {"the port is 5433", "the cache is Redis"}
         assert laptop.recall("port")
+
+
+def test_two_machines_carry_on_with_what_the_other_one_did(tmp_path: Path) -> None:
+    with other(tmp_path, "desk") as desk, other(tmp_path, "laptop") as laptop:
+        port = desk.learn("the port is 5433")
+        cache = desk.learn("the cache is Redis")
+        desk.record("work", "first on the desk")
+        desk.record("talk", "only said once")
+        laptop.store.load(desk.store.export(str(tmp_path / "1.jsonl")).files[0], trust=True)
+        laptop.memories.correct(port.id, "the port is 5434")
+        laptop.record("work", "then on the laptop")
+        laptop.record("talk", "the laptop's own end")
+        desk.record("talk", "another end")
+        desk.memories.correct(cache.id, "the cache is Memcached")
+        desk.store.load(laptop.store.export(str(tmp_path / "2.jsonl")).files[0], trust=True)
+        assert {one.text for one in desk.list()} == {"the port is 5434", "the cache is Memcached"}
+        assert [one.text for one in desk.memories.history(port.id)] == [
+            "the port is 5433",
+            "the port is 5434",
+        ]
+        said = [one.message.content for one in desk.sessions.show("work").messages]
+        assert said == ["first on the desk", "then on the laptop"]
+        assert desk.sessions.show("talk").messages[-1].message.content == "another end"
+        assert desk.verify(archive=True).messages == 4
+        assert desk.store.doctor().ok
+
+
+def test_a_move_that_fails_leaves_the_target_empty(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = interchange_sql.insert_rows
+
+    def fail_late(tx: Tx, table: str, columns: list[str], rows: list[Row]) -> int:
+        if table == "documents":
+            raise recollect.StoreError("the server went away")
+        return insert(tx, table, columns, rows)
+
+    with other(tmp_path) as memory:
+        fill(memory)
+        with monkeypatch.context() as patch:
+            patch.setattr(interchange_sql, "insert_rows", fail_late)
+            with pytest.raises(recollect.StoreError, match="went away"):
+                memory.store.migrate(postgres_url)
+        assert memory.store.migrate(postgres_url).rows > 10  # once more, into the same target
 
 
 def test_a_store_moves_to_postgresql_and_back_equal_by_hash(

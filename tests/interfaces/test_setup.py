@@ -500,7 +500,7 @@ def test_a_user_sees_a_summary_and_is_asked(
         pass
     assert process.wait() == 0, told
     os.close(primary)
-    assert b"Change 2 files? [y/N]" in told
+    assert b"Write 2 files? A backup of each is kept. [y/N]" in told
     shown = b"beforeSubmitPrompt" in told
     assert shown == (answer == "d\ny"), "the changed lines are shown on request"
     assert (b"backups: " in told) == written

@@ -424,9 +424,12 @@ class Failing:
         self._count()
         self._tx.many(sql, rows)
 
-    def insert(self, table: str, columns: str, rows: Iterable[Row]) -> None:
+    def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         self._count()
-        self._tx.insert(table, columns, rows)
+        self._tx.insert(table, columns, rows, skip)
+
+    def settle(self) -> None:
+        self._tx.settle()
 
     def add_entries(self, records: Sequence[IndexedRecord]) -> None:
         self._count()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import string
 import subprocess
 import sys
+import zlib
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +17,10 @@ import pytest
 
 import recollect
 from recollect.context import Context
-from recollect.storage import repair
+from recollect.maintenance import files_io
+from recollect.storage import backup
+from tests.conftest import Clock
+from tests.faults.tiers import choose
 
 _SCAN = """
 import pathlib, sys
@@ -32,9 +38,10 @@ def sentinel(number: int) -> str:
     return "".join(chosen.choices(string.ascii_lowercase, k=24))
 
 
-def files_with(folder: Path, text: str) -> str:
-    """Scan all files from another process (SQLite's locks): the text, and each 8 letters of it."""
-    pieces = [text[at : at + 8] for at in range(0, len(text) - 7, 4)]
+def files_with(folder: Path, *texts: str) -> str:
+    """Scan all files from another process (SQLite's locks): the texts, and each 8 letters of them."""
+    pieces = [text[at : at + 8] for text in texts for at in range(0, len(text) - 7, 4)]
+    pieces += [form.lower() for text in texts for form in files_io.encode_base64(text)]
     done = subprocess.run(
         [sys.executable, "-c", _SCAN, str(folder), *pieces], capture_output=True, text=True
     )
@@ -77,7 +84,21 @@ FORMS: dict[str, Callable[[recollect.Recollect, str], object]] = {
     "document": lambda mem, text: mem.scratch.store("plan", f"first ask {text}, then wait"),
     "job": _job,
     "blob": lambda mem, text: mem.record("s2", "filler words " * 20_000 + text),
+    "base64": lambda mem, text: mem.record("s3", _attached(f"a,b\n1,{text}\n".encode())),
+    "file": lambda mem, text: mem.record("s3", _attached(b"1,2\n" * 300 + text.encode())),
+    "deflated": lambda mem, text: mem.record(
+        "s4",
+        _attached(
+            b"%PDF-1.4\nstream\n" + zlib.compress(f"pay {text} now".encode()) + b"\nendstream" * 90
+        ),
+    ),
 }
+
+
+def _attached(data: bytes) -> dict[str, object]:
+    """Return a message with a file."""
+    source = {"type": "base64", "media_type": "application/pdf", "data": b64encode(data).decode()}
+    return {"role": "user", "content": [{"type": "document", "source": source}]}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -87,10 +108,13 @@ def test_a_forgotten_text_is_in_no_row_and_no_file(
     text = sentinel(len(form) * 31)
     mem.learn("the port is 5433")
     FORMS[form](mem, text)
+    if form == "deflated":
+        kept = mem.context.project_space.read(lambda tx: tx.run("SELECT data FROM attachments"))
+        assert len(kept) == 1
     mem.notes.set(objective=f"write to {text}")
     if engine == "sqlite":
         assert files_with(tmp_path, text)
-        repair.rotate_backups(mem.project.database)
+        backup.rotate_backups(mem.project.database)
     assert not mem.memories.forget(text=text).applied
     receipt = mem.memories.forget(text=text, yes=True)
     assert receipt.applied
@@ -105,6 +129,95 @@ def test_a_forgotten_text_is_in_no_row_and_no_file(
     assert not any(text in hit.text for hit in mem.recall(text))
     assert mem.verify(archive=True)
     assert "the port is 5433" in {one.text for one in mem.list()}
+
+
+def test_a_forgotten_session_leaves_nothing_that_was_made_of_it(
+    project: Path, environment: dict[str, str], engine: str, tmp_path: Path, clock: Clock
+) -> None:
+    """Not its summary, checkpoint, episode, lessons, nor what autonomous memory extracted."""
+    text = sentinel(77)
+    given = {**environment, "RECOLLECT_MEMORIES_ENABLED": "true"}
+    with recollect.open(project, clock=clock, environment=given, origin="user") as mem:
+        mem.learn("the port is 5433")
+        for session in ("gone", "kept"):
+            word = text if session == "gone" else "harmless"
+            _work_session(mem, session, word)
+            clock.advance(days=1)
+        mem.episodes.build()
+        mem.lessons.consolidate()
+        mem.autonomous.rebuild()
+        assert len([one for one in mem.episodes.list() if text in str(one)]) == 2
+        assert _rows(mem, "documents", "address", "memory://extraction/gone")
+        assert mem.memories.forget("memory://session/gone", yes=True).rows["messages"] > 20
+        if engine == "sqlite":
+            assert files_with(tmp_path, text) == ""
+        else:
+            assert rows_with(environment["RECOLLECT_DATABASE"], text) == []
+        assert mem.autonomous.rebuild()
+        mem.episodes.build()
+        mem.lessons.consolidate()
+        assert not any(text in str(one) for one in mem.episodes.list())
+        assert any("harmless" in str(one) for one in mem.episodes.list())
+        assert mem.verify(archive=True)
+
+
+SENTINELS = choose(3, 100)
+
+
+def test_many_texts_in_all_forms_are_forgotten(
+    mem: recollect.Recollect, engine: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    texts = [sentinel(1000 + number) for number in range(SENTINELS)]
+    for text in texts:
+        for form, plant in FORMS.items():
+            if form != "job":
+                plant(mem, text)
+        mem.episodes.record(f"call {text}", "success")
+        mem.procedures.learn(f"call-{text}", f"how to call {text}", steps=[f"dial {text}"])
+        mem.scratch.store(f"about-{text}", "a plan")
+        mem.record(f"session-{text}", "a harmless message")
+        mem.learn("reports are kept", scope=[f"src/{text}/**"], subject=text)
+        mem.tasks.start(f"Deliver to {text}", phases=["design"])
+        mem.handoffs.give("qa", f"all for {text}", sender="eng")
+    mem.store.rebuild()
+    for text in texts:
+        assert mem.memories.forget(text=text, yes=True).rows["messages"] >= 5
+    if engine == "sqlite":
+        assert files_with(tmp_path, *texts) == ""
+    else:
+        assert [
+            found for text in texts for found in rows_with(environment["RECOLLECT_DATABASE"], text)
+        ] == []
+    assert mem.verify(archive=True)
+    assert [hit for text in texts for hit in mem.recall(text) if text in hit.text] == []
+
+
+def _work_session(mem: recollect.Recollect, session: str, word: str) -> None:
+    """Record some work, with a window that was trimmed."""
+    mem.record(session, f"Please add the customer {word} to src/{word}.py and run the tests")
+    for number in range(12):
+        run = json.dumps({"command": f"pytest tests/test_{word}.py -k case{number}"})
+        id = f"{session}{number}"
+        call = {"id": id, "type": "function", "function": {"name": "Bash", "arguments": run}}
+        said = f"case {number} of {word}"
+        mem.record(session, {"role": "assistant", "content": said, "tool_calls": [call]})
+        result = f"1 passed for {word} " + "out " * 200
+        mem.record(session, {"role": "tool", "tool_call_id": id, "content": result})
+    mem.record(session, f"We decided that {word} is always written in small letters", role="user")
+    mem.record(session, f"Done: {word} is in src/{word}.py", role="assistant")
+    mem.sessions.trim(session, to=800)
+    mem.sessions.end(session)
+
+
+def _rows(mem: recollect.Recollect, table: str, column: str, value: str) -> int:
+    return len(
+        mem.context.project_space.read(
+            lambda tx: tx.run(
+                f"SELECT 1 FROM {table} WHERE space = :space AND {column} = :value",
+                {"value": value},
+            )
+        )
+    )
 
 
 def test_a_forgotten_memory_goes_with_its_history_and_its_message(mem: recollect.Recollect) -> None:

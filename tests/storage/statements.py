@@ -99,9 +99,14 @@ KNOWN: Mapping[str, Any] = {
 """Values that a parameter's type does not tell."""
 
 OF_FUNCTION: Mapping[tuple[str, str], Any] = {
+    ("interchange.sql.delete_row", "key"): {"id": "m-1"},
     ("interchange.sql.insert_rows", "columns"): ["id", "text"],
     ("interchange.sql.insert_rows", "rows"): [("m-1", "x")],
+    ("interchange.sql.load_row", "columns"): ["id", "text"],
+    ("interchange.sql.load_row", "key"): {"id": "m-1"},
     ("interchange.sql.pages", "columns"): ["id", "text"],
+    ("interchange.sql.update_row", "keys"): ["id"],
+    ("interchange.sql.update_row", "row"): {"id": "m-1", "text": "x"},
     ("maintenance.sql_erase.drop", "table"): "jobs",
     ("maintenance.sql_erase.load_scrubbable", "after"): ("m-1",),
     ("maintenance.sql_erase.load_scrubbable", "columns"): ["text"],
@@ -110,8 +115,8 @@ OF_FUNCTION: Mapping[tuple[str, str], Any] = {
     ("maintenance.sql_erase.set_scrubbed", "keys"): {"id": "m-1"},
     ("maintenance.sql_erase.set_scrubbed", "values"): {"text": "x"},
     ("undo.sql.count_after", "table"): "findings",
-    ("undo.sql.read_open", "table"): "documents",
-    ("undo.sql.read_open", "column"): "address",
+    ("undo.sql.read_open", "column"): "source",
+    ("undo.sql.read_open", "table"): "links",
 }
 """Values of a parameter of one function: names of tables and columns that go together."""
 

@@ -13,6 +13,7 @@ from recollect.documents import sql as documents_sql
 from recollect.errors import Conflict, RecollectError
 from recollect.index import sql as index_sql
 from recollect.memory import sql as memory_sql
+from recollect.memory import sql_lists as memory_sql_lists
 from recollect.memory import sql_upkeep as memory_sql_upkeep
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
@@ -131,9 +132,9 @@ def test_one_open_memory_for_a_text_and_as_many_closed_ones_as_it_takes(new_data
     )
     versions = database.read(lambda tx: memory_sql.list_chain(tx, "m-1"))
     assert [version.id for version in versions] == ["m-1", "m-3"]
-    assert [memory.id for memory in database.read(lambda tx: memory_sql.list_open(tx, {}, 10))] == [
-        "m-3"
-    ]
+    assert [
+        memory.id for memory in database.read(lambda tx: memory_sql_lists.list_open(tx, {}, 10))
+    ] == ["m-3"]
 
 
 def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None:

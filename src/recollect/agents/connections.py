@@ -56,15 +56,14 @@ def write_launcher(environment: Mapping[str, str]) -> None:
         launcher_io.write_launcher(launcher_io.find_launcher(environment), find_own_command())
 
 
-def warn_of_install(environment: Mapping[str, str]) -> str:
+def warn_of_install() -> str:
     """Return a warning if this program is in a virtual environment that may be deleted, or ""."""
     if not _may_be_deleted():
         return ""
     return (
-        f"{find_own_command()[0]} is in a virtual environment ({sys.prefix})\n"
-        f"Agents start it through {launcher_io.find_launcher(environment)}: if the environment is\n"
-        "deleted they go on without memory. Then install Recollect again and run: recollect init\n"
-        "`pipx install .` or `uv tool install .` in Recollect's source avoid this"
+        f"{find_own_command()[0]} is in a virtual environment. If that is deleted, your agents "
+        "go on without memory until you install Recollect again and run: recollect init\n"
+        "To install it for good: `pipx install .` or `uv tool install .` in Recollect's source"
     )
 
 
@@ -152,7 +151,7 @@ def _check_program(environment: Mapping[str, str]) -> list[Check]:
     if _may_be_deleted() and not os.access(program, os.X_OK):
         gone = f"agents start {launcher}, which starts {program or 'nothing'}: it is gone"
         return [Check("program", False, f"{gone}\nfix it: recollect init --yes")]
-    warning = warn_of_install(environment)
+    warning = warn_of_install()
     return [Check("program", True, warning)] if warning else []
 
 
@@ -226,7 +225,11 @@ def _describe_failures(runs: list[hook_files_io.HookRun]) -> tuple[list[str], bo
     return lines, is_failing
 
 
-_PARTS = {"hooks and mcp": ("hooks", "mcp"), "plugin": ("hooks",)}
+_PARTS = {
+    "hooks and mcp": ("hooks", "mcp"),
+    "hooks and status line": ("hooks",),
+    "plugin": ("hooks",),
+}
 
 
 def _describe_connection(places: list[SettingsChange], used: bool) -> str:

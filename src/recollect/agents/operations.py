@@ -142,4 +142,4 @@ def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:
     done = plan_io.write_plugin_files(folder, files, packages.MANIFEST, packages.is_program)
     # The package looks for the launcher where no program is on the search path.
     connections.write_launcher(context.environment)
-    return done._replace(warning=connections.warn_of_install(context.environment))
+    return done._replace(warning=connections.warn_of_install())

@@ -78,6 +78,16 @@ def count_begun(tx: Tx) -> int:
     return int(row[0]) if row else 0
 
 
+def recount_begun(tx: Tx, now: int) -> None:
+    """Count the sessions anew, after some were loaded from elsewhere or erased."""
+    tx.run(
+        "INSERT INTO state (space, key, value, updated) SELECT :space, :key, "
+        "CAST(count(*) AS TEXT), :now FROM sessions WHERE space = :space "
+        "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated",
+        {"key": _BEGUN, "now": now},
+    )
+
+
 def lock_session(tx: Tx, session: str) -> tuple[int, str] | None:
     """Lock a session until the commit; return its next sequence number and last hash."""
     row = tx.one(

@@ -1,5 +1,5 @@
-"""Phase 1 by rules: what one session says about commands, errors, places, workflows and
-conclusions, each with the messages that say so.
+"""Phase 1 by rules: what one session says about commands, errors, places, workflows, conclusions,
+commits and answers, each with the messages that say so.
 
 The observations are those of `episodes.session_observations`; here each is traced back to the calls
 it was made from.
@@ -7,20 +7,33 @@ it was made from.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from ..actions.call_results import CallAttempt, list_attempts
-from ..actions.command_forms import below, runs_of
+from ..actions.command_forms import CommandRun, below, form_of, runs_of
 from ..actions.command_output import signatures
 from ..actions.command_words import is_lasting
-from ..episodes import outcomes, session_observations
+from ..actions.shell import simple_commands, unwrap
+from ..episodes import session_observations
 from ..episodes.session_errors import SessionObservation
-from ..types.records import Stored
+from ..text.messages import parse_arguments
+from ..types.records import Json, Stored
+from . import commits as autonomous_commits
 from .statements import Evidence, Span
 
 MOST_SPANS = 4
+LONGEST_COMMAND = 100
+DIALOGUES = frozenset(("AskUserQuestion",))
+"""Tools with which an agent asks its user, by their exact names: a server that calls its own tool
+alike cannot put words into the user's mouth."""
+
+LONGEST_QUESTION, LONGEST_ANSWER = 240, 300
+FEWEST_WORDS = 5
+"""A shorter question means something that was on the screen."""
+
 _MISSING = ("command not found", "ERR_PNPM_", "not recognized as", "No such file or directory")
-_PASSING = ("Merge ", "WIP", "wip", "fixup!", "squash!")
 
 
 def extract(
@@ -32,9 +45,13 @@ def extract(
     """Return the evidence of a session; `tasks` are the episodes that were read out of it. What
     cannot be traced to a message is left out."""
     found = session_observations.observe(messages, cwd, scripts)
-    tried = list_attempts([one for one in messages if one.origin != "import"])
+    ours = [one for one in messages if one.origin != "import"]
+    tried = list_attempts(ours)
+    ran = session_observations.list_runs(tried, cwd)
     traced = []
     for one in found:
+        if one.kind == "command":
+            one = one._replace(body={**one.body, "exact": _exact(one.subject, ran, cwd)})
         if one.kind == "place":
             edits = _edits(one, tried, cwd)
             one = one._replace(body={**one.body, "edits": edits})
@@ -43,7 +60,11 @@ def extract(
             label = "agent" if one.kind == "conclusion" else "system"
             traced.append(Evidence(one.kind, one.subject, one.at, one.body, spans, label))
     told = filter(None, (_task(task, tried, cwd) for task in tasks))
-    return (*traced, *_commits(tried, cwd), *told)
+    made = [
+        *autonomous_commits.commits_of(ours, tried, cwd),
+        *autonomous_commits.pulls_of(ours, tried),
+    ]
+    return (*traced, *made, *_answers(tried), *told)
 
 
 def _task(task: Evidence, tried: Sequence[CallAttempt], cwd: str) -> Evidence | None:
@@ -67,22 +88,7 @@ def _task(task: Evidence, tried: Sequence[CallAttempt], cwd: str) -> Evidence | 
     return task._replace(body=body, spans=tuple(dict.fromkeys(spans)))
 
 
-def _commits(tried: Sequence[CallAttempt], cwd: str) -> Iterator[Evidence]:
-    """Yield the commits that were made, each with the files that were edited for it. The subject is
-    the agent's own: it stands in the call, and not only in what git printed."""
-    files: dict[str, None] = {}
-    made = outcomes.commits_of(tried)
-    for attempt in tried:
-        if attempt.state == "ok" and not attempt.script:
-            names = [below(name, cwd) for name in attempt.writes]
-            inside = [name for name in names if is_lasting(name) and name[0] not in "/~"]
-            files |= dict.fromkeys(inside)
-        for commit in [one for asked, one in made if asked == attempt.asked]:
-            if commit.subject in attempt.script and not commit.subject.startswith(_PASSING):
-                body = {"subject": commit.subject, "hash": commit.hash, "files": list(files)}
-                title, spans = commit.subject.casefold(), (_span(attempt),)
-                yield Evidence("commit", title, attempt.at, body, spans, "agent")
-            files = {}
+# ---------------------------------------------------------------- messages of an observation
 
 
 def _spans(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
@@ -92,6 +98,33 @@ def _spans(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> I
         yield seq, seq
     elif one.kind in trace:
         yield from trace[one.kind](one, tried, cwd)
+
+
+def _exact(
+    key: str, ran: Sequence[tuple[CallAttempt, list[CommandRun]]], cwd: str
+) -> list[list[Json]]:
+    """Return each wording in which a command worked, with all its arguments: the folder, the
+    command, and the messages of its last run."""
+    found: dict[tuple[str, str], Span] = {}
+    for attempt, runs in ran:
+        worked = [run for run in runs if run.form.key == key and run.state == "ok"]
+        if len(worked) == 1 and _shows(attempt):
+            said = _words_of(attempt.script, key, cwd)
+            if said:
+                found[worked[0].form.folder, said] = _span(attempt)
+    return [[folder, said, *span] for (folder, said), span in found.items()]
+
+
+def _words_of(script: str, key: str, cwd: str) -> str:
+    """Return a command of a shell line as it was written; empty when it is about one time only."""
+    for command in simple_commands(below(script, cwd)):
+        form = form_of(command.words)
+        if form and form.key == key:
+            words = unwrap(command.words)
+            text = " ".join(word.text for word in words)
+            plain = all(word.literal and is_lasting(word.text) for word in words)
+            return text if plain and len(text) <= LONGEST_COMMAND and "REDACTED" not in text else ""
+    return ""
 
 
 def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
@@ -166,3 +199,70 @@ def _ran(attempt: CallAttempt, key: str, state: str, cwd: str) -> bool:
 
 def _span(attempt: CallAttempt) -> Span:
     return attempt.asked, max(attempt.asked, attempt.answered)
+
+
+# ---------------------------------------------------------------- answers
+
+
+def _answers(tried: Sequence[CallAttempt]) -> Iterator[Evidence]:
+    """Yield the answers of the user that decide something, to questions that stand in the call."""
+    for attempt in tried:
+        if attempt.call.name not in DIALOGUES or attempt.state != "ok":
+            continue
+        asked = (parse_arguments(attempt.call.arguments) or {}).get("questions")
+        for one in asked if isinstance(asked, list) else ():
+            question = (
+                " ".join(str(one.get("question", "")).split()) if isinstance(one, dict) else ""
+            )
+            answer = _answer_to(question, attempt.output) if question else ""
+            if answer and _decides(question, answer):
+                body = {"question": question, "answer": answer, "meant": _meaning(one, answer)}
+                key, spans = question.casefold(), (_span(attempt),)
+                yield Evidence("answer", key, attempt.at, body, spans, "agent")
+
+
+def _answer_to(question: str, output: str) -> str:
+    found = re.search(
+        rf'"{re.escape(question)}"="(.*?)"(?=[.,] |\. | user notes:|$)', output, re.DOTALL
+    )
+    return " ".join(found[1].split()) if found else ""
+
+
+def _meaning(question: Json, answer: str) -> str:
+    """Return what the chosen option was said to mean."""
+    options = question.get("options")
+    for option in options if isinstance(options, list) else ():
+        if isinstance(option, dict) and option.get("label") == answer:
+            meant = " ".join(str(option.get("description", "")).split())
+            return meant if len(meant) <= LONGEST_ANSWER else ""
+    return ""
+
+
+def _decides(question: str, answer: str) -> bool:
+    """Check whether an answer decides something about the work."""
+    return (
+        len(question) <= LONGEST_QUESTION
+        and len(answer) <= LONGEST_ANSWER
+        and len(question.split()) >= FEWEST_WORDS
+        and not _about_going_on().search(question)
+        and not _open().search(answer)
+    )
+
+
+@cache
+def _about_going_on() -> re.Pattern[str]:
+    """Match questions about how the agent should go on, or about what is on the screen."""
+    return re.compile(
+        r"(?i)\b(?:would you like|do you want|want me to|shall i|should i|ready to|more questions"
+        r"|next|proceed|which areas?|todo|can you|commit\w*|pr|push|these|those|this task|direction"
+        r"|based on)\b"
+    )
+
+
+@cache
+def _open() -> re.Pattern[str]:
+    """Match answers that decide nothing."""
+    return re.compile(
+        r"(?i)\?\s*$|^you decide\b|^(?:hm+|skip|next|done|none|later|not sure|yes|no|ok)\b"
+        r"|\bdepends?\b|\bnot sure\b|\bi (?:guess|think|wonder)\b|\bhonestly\b|\bunderstanding\b"
+    )

@@ -6,80 +6,43 @@ the user or an agent. Nothing here is prose of a tool.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, wording
-from ..fast_typing import NamedTuple
 from ..lessons import findings
-from ..text import display
+from ..text import display, terms
 from ..types.records import Json
+from . import commands
 from .quotations import (
     CitedMemory,
     SessionEvidence,
+    answer_statement,
     commit_statement,
     conclusion_statement,
+    group_evidence,
     memory_statement,
+    pull_statement,
     quotes_statement,
     sources_of,
     task_statement,
 )
-from .statements import (
-    CLAIMS,
-    COMMANDS,
-    ERRORS,
-    HISTORY,
-    PLACES,
-    Extraction,
-    PageStatement,
-    conversation_of,
-)
+from .statements import CLAIMS, ERRORS, HISTORY, PLACES, Extraction, PageStatement
 
 CONFIRMED = findings.CONFIRMED
 MOST_OF = {CLAIMS: 40, HISTORY: 60}
 """So many statements of a section are kept, the newest."""
 
-PROVEN = 3
-"""Where a command worked in so many sessions, others for the same purpose that worked once are left
-out."""
+TOGETHER = 4
+"""So many sessions must have changed two files together that have different names."""
 
-FEWEST_WORDS = 3
-"""A command of fewer words that ran or installed something once is bare: its arguments are
-missing."""
+SAME = 0.5
+"""Share of the words of two commits from which on the later one is a new attempt of the earlier, if
+they changed a file in common."""
 
 RECURRING = 3
 """An error without a confirmed remedy is worth a line when so many sessions met it."""
-
-
-class Workflow(NamedTuple):
-    """Commands that several sessions ran before a commit, with their sources."""
-
-    steps: tuple[str, ...]
-    purposes: tuple[str, ...]
-    sessions: int
-    last: int
-    sources: tuple[str, ...]
-
-
-def workflows(extractions: Sequence[Extraction]) -> list[Workflow]:
-    """Return the sequences of commands that enough sessions ran before a commit, most first. Each
-    command is worded as it is where it worked."""
-    found = []
-    groups = _grouped(extractions)
-    wordings = {}
-    for (kind, form), seen in groups.items():
-        if kind == "command":
-            said = Counter(one.evidence.body.get("wording", form) for one in seen)
-            wordings[form] = str(said.most_common(1)[0][0])
-    for (kind, _), seen in groups.items():
-        if kind == "workflow" and len(seen) >= findings.PROPOSED:
-            body = seen[0].evidence.body
-            steps = tuple(wordings.get(step, step) for step in body["steps"])
-            last = seen[0].evidence.at
-            sources = sources_of(seen)
-            found.append(Workflow(steps, tuple(body["purposes"]), len(seen), last, sources))
-    return sorted(found, key=lambda one: (-one.sessions, -one.last))
 
 
 def merge(
@@ -91,7 +54,7 @@ def merge(
     """Return the statements of MEMORY.md, those of a section best first. `scripts` are those of the
     project's manifests; None when they are not known."""
     found = [one for cited in memories for one in memory_statement(cited)]
-    groups = _grouped(extractions)
+    groups = group_evidence(extractions)
     replaced: dict[str, list[str]] = {}
     merged: list[tuple[str, str, findings.MergedFinding, list[SessionEvidence]]] = []
     for (kind, subject), seen in groups.items():
@@ -105,15 +68,13 @@ def merge(
     proven = {
         str(finding.body["purpose"])
         for kind, _, finding, _ in merged
-        if kind == "command" and finding.sessions >= PROVEN
+        if kind == "command" and finding.sessions >= commands.PROVEN
     }
     for kind, subject, finding, seen in merged:
         match kind:
-            case "command" if _is_weak(subject, finding, proven):
-                continue
-            case "command":
+            case "command" if not commands.is_weak(subject, finding, proven):
                 instead = replaced.get(subject, [])
-                found += _command(subject, finding, seen, now, scripts, instead)
+                found += commands.statements_of(subject, finding, seen, now, scripts, instead)
             case "error":
                 found += _errors(subject, finding, seen)
             case "place":
@@ -124,19 +85,35 @@ def merge(
                 found += task_statement(subject, seen)
             case "commit":
                 found += commit_statement(subject, seen)
+            case "pull":
+                found += pull_statement(subject, seen)
+            case "answer":
+                found += answer_statement(subject, seen)
             case "quote":
                 found += quotes_statement(subject, seen)
-    return _distinct(_limited(found))
+    cited = [one for one in found if one.sources]
+    return _distinct(_limited(_newest_attempts(cited, groups)))
 
 
-def _is_weak(form: str, finding: findings.MergedFinding, proven: Container[str]) -> bool:
-    """Check whether a command says too little: nothing tells what it is for, or it worked once,
-    and is bare or has a better one for the same purpose."""
-    purpose = str(finding.body["purpose"])
-    if not purpose:
-        return finding.sessions < PROVEN
-    is_bare = purpose in ("run", "install") and len(form.split()) < FEWEST_WORDS
-    return finding.sessions < 2 and (purpose in proven or is_bare)
+def _newest_attempts(
+    found: Sequence[PageStatement], groups: Mapping[tuple[str, str], Sequence[SessionEvidence]]
+) -> list[PageStatement]:
+    """Leave out the commits that a later one made anew, and pull requests of told commits."""
+    told = {one.key for one in found}
+    made = [
+        (kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), f"{kind}:{key}")
+        for (kind, key), [(_, one), *_] in groups.items()
+        if kind in ("commit", "pull") and f"{kind}:{key}" in told
+    ]
+    dropped = {
+        key
+        for kind, at, words, files, key in made
+        for other, later, others, changed, _ in made
+        if other == "commit"
+        and (kind == "pull" or (later > at and files & changed))
+        and len(words & others) >= SAME * len(words | others)
+    }
+    return [one for one in found if one.key not in dropped]
 
 
 def _replacement(body: Mapping[str, Json]) -> str:
@@ -145,50 +122,7 @@ def _replacement(body: Mapping[str, Json]) -> str:
     return str(body.get("replaced_by", "")) if fails else ""
 
 
-def _grouped(extractions: Iterable[Extraction]) -> dict[tuple[str, str], list[SessionEvidence]]:
-    """Return the evidence by kind and subject, newest first, one for each conversation."""
-    groups: dict[tuple[str, str], list[SessionEvidence]] = {}
-    for extraction in extractions:
-        for one in extraction.evidence:
-            groups.setdefault((one.kind, one.subject), []).append(
-                SessionEvidence(extraction.session, one)
-            )
-    for key, seen in groups.items():
-        unique: dict[str, SessionEvidence] = {}
-        for each in sorted(seen, key=lambda one: (-one.evidence.at, one.session)):
-            unique.setdefault(conversation_of(each.session), each)
-        groups[key] = list(unique.values())
-    return groups
-
-
 # ---------------------------------------------------------------- findings
-
-
-def _command(
-    form: str,
-    finding: findings.MergedFinding,
-    seen: Sequence[SessionEvidence],
-    now: int,
-    scripts: Sequence[str] | None,
-    replaces: Sequence[str],
-) -> list[PageStatement]:
-    known = findings.known_command(form, finding.body, now, scripts)
-    if known.retired or command_words.suggests_danger(known.form):
-        return []
-    good = [one for one in seen if one.evidence.body["ok"]]
-    [item] = wording.command_lines([known._replace(replaces=tuple(sorted(replaces)))])
-    return [
-        PageStatement(
-            key=f"command:{form}",
-            section=COMMANDS,
-            line=f"- {item.line}",
-            label="system",
-            sources=sources_of(good),
-            at=finding.at,
-            weight=findings.score(finding.body, now),
-            refs=tuple(wording.command_ref(one) for one in item.forms),
-        )
-    ]
 
 
 def _errors(
@@ -197,7 +131,7 @@ def _errors(
     """Return an error that came up in several sessions: with its remedy where two confirm it."""
     body = finding.body
     first = min(int(one.evidence.body.get("rank", 0)) for one in seen)
-    if finding.sessions < CONFIRMED or not body["commands"] or first:
+    if finding.sessions < CONFIRMED or not body["commands"] or first or line[:1] in "{[":
         return []
     [known, *_] = findings.resolutions(body, body["commands"])
     if command_words.suggests_danger(" ".join(known.remedy.gained)):
@@ -248,7 +182,7 @@ def _with_remedy(
 def _places(
     path: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
 ) -> list[PageStatement]:
-    known = findings.known_places(finding.body)
+    known = [one for one in findings.known_places(finding.body) if _belong(path, one, finding)]
     found = []
     for item in wording.place_lines(path, known):
         both = [_only_edits(one, (path, *item.files)) for one in seen]
@@ -267,6 +201,21 @@ def _places(
             )
         )
     return found
+
+
+def _belong(path: str, place: findings.KnownPlace, finding: findings.MergedFinding) -> bool:
+    """Check whether files were changed together more often than not; a file and its tests always
+    are, which goes without saying."""
+    own, [other] = path.rpartition("/")[2], [name.rpartition("/")[2] for name in place.files]
+    if own == other:
+        return True
+    often = place.sessions >= TOGETHER and 2 * place.sessions > finding.sessions
+    return often and _stem(own) != _stem(other)
+
+
+def _stem(name: str) -> str:
+    """Return the name of a file without its type, and what marks it as a test."""
+    return re.sub(r"^test_|(?:[._-](?:tests?|spec|stories|d))?\.\w+$", "", name.lower())
 
 
 # ---------------------------------------------------------------- choosing

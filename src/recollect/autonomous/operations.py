@@ -16,12 +16,13 @@ from ..documents import sql as documents_sql
 from ..errors import ConfigError, Refused
 from ..jobs import operations as jobs_operations
 from ..jobs import sql as jobs_sql
+from ..jobs import worker_io
 from ..lessons import operations as lessons_operations
 from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..storage.database import Tx
 from ..text import display
 from ..text import tokens as text_tokens
-from . import files_io, models_io, prompts, sql, steps, worker_io
+from . import files_io, models_io, prompts, sql, steps
 
 MOST_CALLS = 20
 MOST_ERRORS = 10

@@ -11,10 +11,11 @@ from ..config import Settings
 from ..context import Context, new_id
 from ..errors import Conflict, RecollectError, Refused
 from ..jobs import sql as jobs_sql
+from ..jobs import worker_io
 from ..secrets import redaction
 from ..storage.database import Database
 from ..text import tokens
-from . import models_io, sql, steps, worker_io
+from . import models_io, sql, steps
 from .operations import Rebuilt
 
 RETRY = 60 * steps.SECOND

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, selection, wording
+from ..capture import durability
 from ..fast_typing import NamedTuple
 from ..lessons import findings
 from ..text import display, terms
-from ..types.records import BASELINE_KINDS, Memory
+from ..types.records import BASELINE_KINDS, Json, Memory
+from . import commits
 from .statements import (
     CLAIMS,
     DECISIONS,
@@ -19,23 +20,40 @@ from .statements import (
     PROPOSED,
     RULES,
     Evidence,
+    Extraction,
     PageStatement,
     addresses_of,
+    conversation_of,
 )
 
 MOST_SOURCES = 6
 FEWEST_WORDS = 4
 """A goal with fewer content words tells nothing to a reader who was not there."""
 
+RECURRING = 3
+"""A request that was not said as a rule is told when so many sessions made it."""
+
+FEWEST_CHARACTERS = 60
+"""A shorter description of a pull request says no more than its title."""
+
+SMALL, LARGE = 20, 40
+"""Changed lines below which a commit must give a cause, and from which it may go without a reason
+if it changed several files."""
+
 MOST_FILES, LONGEST_GOAL, LONGEST_QUOTE = 3, 160, 400
+_PLANS = ("Implement the following plan: ", "Plan: ")
+_SMALL_TYPES = ("docs:", "docs(", "style:", "style(")
 _RULE_KINDS = (*BASELINE_KINDS, "workflow")
 
 
 class CitedMemory(NamedTuple):
-    """A memory in force, and the addresses of the messages that it was said in."""
+    """A memory in force, and the addresses of the messages that it was said in. Of one that was
+    heard in a conversation, `message` is the newest of these, and `after` what was typed next."""
 
     memory: Memory
     sources: tuple[str, ...]
+    message: str = ""
+    after: tuple[str, ...] = ()
 
 
 class SessionEvidence(NamedTuple):
@@ -43,6 +61,24 @@ class SessionEvidence(NamedTuple):
 
     session: str
     evidence: Evidence
+
+
+def group_evidence(
+    extractions: Iterable[Extraction],
+) -> dict[tuple[str, str], list[SessionEvidence]]:
+    """Return the evidence by kind and subject, newest first, one for each conversation."""
+    groups: dict[tuple[str, str], list[SessionEvidence]] = {}
+    for extraction in extractions:
+        for one in extraction.evidence:
+            groups.setdefault((one.kind, one.subject), []).append(
+                SessionEvidence(extraction.session, one)
+            )
+    for key, seen in groups.items():
+        unique: dict[str, SessionEvidence] = {}
+        for each in sorted(seen, key=lambda one: (-one.evidence.at, one.session)):
+            unique.setdefault(conversation_of(each.session), each)
+        groups[key] = list(unique.values())
+    return groups
 
 
 def sources_of(seen: Iterable[SessionEvidence], each: int = 2) -> tuple[str, ...]:
@@ -55,8 +91,14 @@ def sources_of(seen: Iterable[SessionEvidence], each: int = 2) -> tuple[str, ...
 
 def memory_statement(cited: CitedMemory) -> list[PageStatement]:
     """Return a memory as a statement; none when it is never shown by itself."""
-    memory, sources = cited
-    if selection.why_never(memory) or not sources or _is_of_the_moment(memory):
+    memory, sources = cited.memory, cited.sources
+    if selection.why_never(memory) or not sources:
+        return []
+    heard = str(memory.detail.get("captured", ""))
+    sessions = len({source.partition("/messages/")[0] for source in sources})
+    if heard == "repetition" and sessions < RECURRING:
+        return []
+    if heard and not durability.is_durable(memory.text, cited.message, cited.after, sessions):
         return []
     section = CLAIMS
     if memory.label in ("user", "system"):
@@ -79,25 +121,6 @@ def memory_statement(cited: CitedMemory) -> list[PageStatement]:
             in_summary=shown,
         )
     ]
-
-
-def _is_of_the_moment(memory: Memory) -> bool:
-    """Check whether a sentence that was heard in a conversation asks for something once: it is a
-    question, or names a ticket or pull request."""
-    if "captured" not in memory.detail or memory.kind not in ("preference", "fact", "reference"):
-        return False
-    return bool(_once().search(memory.text))
-
-
-@cache
-def _once() -> re.Pattern[str]:
-    return re.compile(
-        r"^(?:can|could|would|will) (?:you|we)\b|^(?:lets|let's) |^i (?:wonder|think|am)\b"
-        r"|\?\s*$|\bpr #?\d+|\b(?:on|to) (?:the|that|this) pr\b|\b[A-Z]{2,}-\d+\b"
-        r"|\bmerge conflicts\b|^(?:this|that|it) (?:is|was)\b|^instead\b"
-        r"|^(?:before|after) you go\b|\bstill failing\b",
-        re.IGNORECASE,
-    )
 
 
 def conclusion_statement(
@@ -146,31 +169,100 @@ def quotes_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[Page
 
 
 def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
-    """Return a task without a commit: the request, quoted, what was changed, the last check."""
-    newest = seen[0].evidence
-    body = newest.body
-    wanted = _plain_goal(str(body["goal"]))
-    if not body["outcome"] or not body["files"] or body["commit"]:
+    """Return a plan that was carried out without a commit: its title, quoted, what was changed, the
+    last check. A request in other words needs what was said around it."""
+    body = seen[0].evidence.body
+    goal = str(body["goal"])
+    title = next((goal.removeprefix(lead) for lead in _PLANS if goal.startswith(lead)), "")
+    title = title.removeprefix("Plan: ")
+    if not title or not body["outcome"] or not body["files"] or body["commit"]:
         return []
-    words = set(terms.query_terms(wanted))
-    if len(words - _PASSING) < FEWEST_WORDS or words & _ELSEWHERE or not _is_apart(wanted):
+    words = set(terms.query_terms(title))
+    if (
+        len(words - _PASSING) < FEWEST_WORDS
+        or words & _ELSEWHERE
+        or all(map(_is_test, body["files"]))
+    ):
         return []
-    told = f"asked: {display.quote_data(_short(wanted))}{_changed(body['files'])}"
+    changed = _changed(body["files"], len(body["files"]))
+    told = f"carried out the plan {display.quote_data(_short(title))}{changed}"
     return [_past(f"task:{subject}", f"{told}; {body['outcome']}", seen)]
 
 
 def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
-    """Return a commit of an agent with the files that were edited for it; its subject is quoted."""
+    """Return a commit of an agent with the reason that it gives and the files that were edited for
+    it; its words are quoted. One that tells nothing to later sessions is left out."""
     body = seen[0].evidence.body
-    title = str(body["subject"])
+    title, reason = str(body["subject"]), str(body.get("reason", ""))
+    words = set(terms.query_terms(title))
+    if len(words - _PASSING) < FEWEST_WORDS - 1:
+        return []
+    if words & _MOVES or (words & (_ELSEWHERE | _CHORES) and not commits.gives_reason(reason)):
+        return []
+    if title.lower().startswith(_SMALL_TYPES) or not _is_telling(body, f"{title}. {reason}"):
+        return []
+    hash = f" ({rendering.code(str(body['hash'])[:10])})" if body["hash"] else ""
+    told = f"committed {display.quote_data(_short(title))}{hash}"
+    if reason:
+        told += f": {display.quote_data(reason)}"
+    told += _changed(body["files"], int(body["count"]))
+    made = _past(f"commit:{subject}", told, seen[:1])
+    # Words of a session that read the web are not shown unasked.
+    return [made._replace(in_summary=not body.get("foreign"))]
+
+
+def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
+    """Return a pull request of an agent with the reasons that it gives; its words are quoted."""
+    body = seen[0].evidence.body
+    title, reason = str(body["subject"]), str(body["reason"])
     words = set(terms.query_terms(title))
     if len(words - _PASSING) < FEWEST_WORDS - 1 or words & (_ELSEWHERE | _CHORES):
         return []
-    if title.lower().startswith(("docs:", "docs(", "style:", "style(")):
+    if not commits.gives_reason(f"{title}. {reason}") or len(reason) < FEWEST_CHARACTERS:
         return []
-    digest = rendering.code(str(body["hash"])[:10])
-    told = f"committed {display.quote_data(_short(title))} ({digest})"
-    return [_past(f"commit:{subject}", f"{told}{_changed(body['files'])}", seen)]
+    told = f"opened pull request {body['number']} {display.quote_data(_short(title))}"
+    made = _past(f"pull:{subject}", f"{told}: {display.quote_data(reason)}", seen[:1])
+    return [made._replace(in_summary=False)]
+
+
+def _is_telling(body: Mapping[str, Json], text: str) -> bool:
+    """Check whether a commit tells more than that something was changed. Small ones, tests and what
+    a review asked for must give a cause; others a reason, or be of some size."""
+    files = [str(path) for path in body["files"]]
+    kind = str(body["subject"]).partition("(")[0].partition(":")[0].lower()
+    lines, tests = int(body["lines"]), bool(files) and all(map(_is_test, files))
+    if commits.gives_cause(text):
+        return bool(body.get("reason"))
+    if tests or lines < SMALL:
+        return False
+    if commits.gives_reason(str(body.get("reason", ""))):
+        return True
+    routine = body.get("reviewed") or kind in ("chore", "test", "refactor")
+    return lines >= LARGE and int(body["count"]) > 1 and not routine
+
+
+def _is_test(path: str) -> bool:
+    return re.search(r"(?i)(?:^|[/_.-])(?:tests?|specs?|e2e)(?:[/_.-]|$)", path) is not None
+
+
+def answer_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
+    """Return what the user answered to a question of an agent, both quoted."""
+    newest = seen[0].evidence
+    date = display.format_time(newest.at)[:10]
+    question, answer = (display.quote_data(str(newest.body[key])) for key in ("question", "answer"))
+    meant = str(newest.body["meant"])
+    told = f"chose {answer} ({display.quote_data(meant)})" if meant else f"answered {answer}"
+    return [
+        PageStatement(
+            key=f"answer:{subject}",
+            section=DECISIONS,
+            line=f"> {date}: asked {question}, the user {told}",
+            label="agent",
+            sources=sources_of(seen[:1]),
+            at=newest.at,
+            in_summary=False,
+        )
+    ]
 
 
 def _past(key: str, told: str, seen: Sequence[SessionEvidence]) -> PageStatement:
@@ -185,12 +277,14 @@ def _past(key: str, told: str, seen: Sequence[SessionEvidence]) -> PageStatement
     )
 
 
-def _changed(files: Sequence[str]) -> str:
-    named = [path for path in files if "REDACTED" not in path]
+def _changed(files: Sequence[str], count: int) -> str:
+    """Name some of the files that were changed, sources first; `count` is their number."""
+    clear = [path for path in files if "REDACTED" not in path]
+    named = sorted(clear, key=lambda path: (path.endswith(".md"), _is_test(path)))[:MOST_FILES]
     if not named:
         return ""
-    more = len(files) - len(named[:MOST_FILES])
-    told = ", ".join(map(rendering.code, named[:MOST_FILES]))
+    more = count - len(named)
+    told = ", ".join(map(rendering.code, named))
     return f"; changed {told}" + (f" and {more} more" if more > 0 else "")
 
 
@@ -204,29 +298,11 @@ _PASSING = frozenset((
 _ELSEWHERE = frozenset(("comment", "comments", "feedback", "pr", "coderabbit", "bugbot", "image"))
 """A goal with one of these points at a text that is not in it."""
 
+_MOVES = frozenset(("rebase", "rebased", "merge", "merged", "conflict", "conflicts"))
 _CHORES = frozenset(
-    ("review", "findings", "todo", "todos", "nit", "typo", "changelog", "bump", "conversation")
+    ["review", "findings", "todo", "todos", "nit", "typo", "changelog", "bump", "conversation"]
 )
 """A commit with one of these in its subject says little about the code."""
-
-_GOING_ON = frozenset((
-    *("ok", "okay", "and", "but", "so", "now", "also", "yes", "no", "then", "while", "there"),
-    *("theres", "it", "its", "this", "that", "these", "those", "before", "i", "we", "still"),
-    *("can", "could", "have", "please"),
-))  # fmt: skip
-
-
-def _is_apart(goal: str) -> bool:
-    """Check whether a goal can be understood without what was said before it."""
-    first = goal.split()[0].strip(".,:;!?'\"").lower() if goal.split() else ""
-    return first not in _GOING_ON and not goal.startswith(("/", "[")) and not first.isdigit()
-
-
-def _plain_goal(goal: str) -> str:
-    """Return a goal without the words that agents put before a plan."""
-    for lead in ("Implement the following plan: ", "Plan: "):
-        goal = goal.removeprefix(lead)
-    return goal
 
 
 def _short(text: str) -> str:

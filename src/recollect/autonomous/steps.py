@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
+from ..capture import durability
 from ..capture import sql as capture_sql
 from ..config import Settings
 from ..documents import sql as documents_sql
@@ -16,7 +17,7 @@ from ..episodes import steps as episodes_steps
 from ..errors import NotFound, Refused
 from ..fast_typing import NamedTuple
 from ..jobs import sql as jobs_sql
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..memory import steps_revisions as memory_steps_revisions
 from ..memory import steps_visible as memory_steps_visible
@@ -266,7 +267,7 @@ def load_material(tx: Tx) -> Material:
     """Return everything that MEMORY.md is made of, and the last one."""
     held = documents_sql.list_documents(tx, TYPE, MOST_EXTRACTIONS)
     own = memory_steps_visible.find_memory_owners([tx])
-    memories = memory_sql.list_in_force(tx, MOST_MEMORIES, own)
+    memories = memory_sql_lists.list_in_force(tx, MOST_MEMORIES, own)
     rows = procedures_sql.listing(tx, MOST_PROCEDURES)
     active = [row for row in rows if row.status == "active" and row.label in ("user", "system")]
     return Material(
@@ -292,11 +293,12 @@ def _cited(tx: Tx, memories: Sequence[Memory]) -> list[CitedMemory]:
     typed: dict[str, list[tuple[int, str]]] = {}
     found = []
     for memory in memories:
-        sources = [*memory.sources, *memory.evidence]
         cited: list[str] = []
-        for address in sources:
+        for address in (*memory.sources, *memory.evidence):
             cited += _messages_of(tx, address, memory, typed)
-        found.append(CitedMemory(memory, tuple(dict.fromkeys(cited)) or (memory.address,)))
+        sources = tuple(dict.fromkeys(cited)) or (memory.address,)
+        message, after = _around(sources[-1], typed)
+        found.append(CitedMemory(memory, sources, message, after))
     return found
 
 
@@ -320,6 +322,18 @@ def _messages_of(
             if quote in text:
                 return [messages.range_address(place.name, seq, seq)]
     return [address]
+
+
+def _around(
+    address: str, typed: Mapping[str, Sequence[tuple[int, str]]]
+) -> tuple[str, tuple[str, ...]]:
+    """Return a typed message, and those that the person typed after it in its session."""
+    place = addresses.parse_address(address)
+    if place.kind != "messages":
+        return "", ()
+    rows = typed.get(place.name, ())
+    said = next((text for seq, text in rows if seq == place.first), "")
+    return said, tuple(text for seq, text in rows if seq > place.first)[: durability.MOST_AFTER]
 
 
 def _plain(body: str) -> str:

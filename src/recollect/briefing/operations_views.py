@@ -15,7 +15,7 @@ from ..documents import sql as documents_sql
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps_verify as memory_steps_verify
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import skills as procedures_skills
@@ -40,7 +40,7 @@ def memory_md(txs: Sequence[Tx]) -> str:
     """Return every memory in force, by kind, newest first; without those of sessions, and of tasks
     that do not run."""
     own = memory_steps_visible.find_memory_owners(txs)
-    held = [one for tx in txs for one in memory_sql.list_in_force(tx, MOST_MEMORIES + 1, own)]
+    held = [one for tx in txs for one in memory_sql_lists.list_in_force(tx, MOST_MEMORIES + 1, own)]
     lines = ["# Memory", "", rendering.RULES]
     for kind in KINDS:
         inside = [_line(memory) for memory in held[:MOST_MEMORIES] if memory.kind == kind]
@@ -261,7 +261,7 @@ def _compare_instructions(context: Context) -> None:
 
     def load(tx: Tx) -> list[Memory]:
         kinds = (*BASELINE_KINDS, "decision")
-        held = memory_sql.list_strongest(tx, kinds, steps.MOST_OF_A_KIND, ())
+        held = memory_sql_lists.list_strongest(tx, kinds, steps.MOST_OF_A_KIND, ())
         return [one for one in held if one.label == "user"]
 
     found = review_steps.find_conflicts(space.read(load), parts[:MOST_PARTS], changed)

@@ -44,18 +44,19 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM, RULE_AIM, HISTORY_AIM = 800, 293, 229, 150
-"""Tokens of a start block: the hard limit; the size up to which lessons and statements are added;
-the sizes up to which rules that the user said in passing and earlier tasks are added. What was
-stated as a rule has no limit but the budget. What is left out is shown with the prompt that it
-fits."""
+BUDGET, AIM, STATEMENT_AIM, RULE_AIM, HISTORY_AIM = 800, 293, 240, 190, 150
+"""Tokens of a start block: the hard limit; the sizes up to which lessons, statements of the user,
+rules that the user said in passing, and earlier tasks are added. What was stated as a rule has no
+limit but the budget. What is left out is shown with the prompt that it fits. Tuned on the first two
+thirds of the replayed sessions, as is SHORT_TEXT."""
 
 LEAST_STRENGTH = 0.3
 """From this strength (times confidence and usefulness) a memory is shown at every start."""
 
 UNCONFIRMED_SHARE = 0.15
-LONG_TEXT = 200
-"""Characters. What is longer, and was not stated as a rule, is served last in its section."""
+SHORT_TEXT, LONG_TEXT = 80, 200
+"""Characters. What the user said in passing is served by its length, because more of it fits; what
+is longer than LONG_TEXT is served last in its section."""
 
 MOST_ITEMS: Mapping[str, int] = {
     DISCOVERIES: 15,
@@ -266,16 +267,20 @@ def _of_memory(candidate: Candidate) -> Wanted:
         if rule
         else f"strong enough for every session: {strength}, confidence {memory.confidence:.2f}"
     )
-    aim = (RULE_AIM if _is_said_in_passing(memory) else 0) if rule else AIM
+    own = memory.label == "user" and section in (USER_RULES, DISCOVERIES)
+    aim = STATEMENT_AIM if own and "captured" in memory.detail else AIM
+    if rule:
+        aim = RULE_AIM if _is_said_in_passing(memory) else 0
+    passing = own and (not rule or _is_said_in_passing(memory))
     place = (
-        *_SERVED[section],
-        0,
+        # What the user decided is served with the rules, after them.
+        *_SERVED[USER_RULES if own else section],
+        not rule,
         candidate.freshness == "missing",
         is_stale(candidate.freshness),
         memory.label != "user",
-        (len(memory.text) > LONG_TEXT or _is_about_one_case(memory.text))
-        and (not rule or _is_said_in_passing(memory)),
-        -PRIORITIES.index(memory.priority),
+        (passing or not rule) and (len(memory.text) > LONG_TEXT or _is_about_one_case(memory.text)),
+        len(memory.text) // SHORT_TEXT if passing else -PRIORITIES.index(memory.priority),
         -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
         memory.text,

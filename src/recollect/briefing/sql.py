@@ -61,16 +61,17 @@ def judge(tx: Tx, outcomes: Iterable[tuple[str, str]]) -> None:
     )
 
 
-def outcomes(tx: Tx, refs: Sequence[str], moment: str) -> dict[str, list[str]]:
-    """Return the outcomes of showing these at a moment, newest first, without the undecided."""
+def outcomes(tx: Tx, refs: Sequence[str]) -> dict[str, list[str]]:
+    """Return the outcomes of showing these at session starts and before edits, newest first,
+    without the undecided."""
     found: dict[str, list[str]] = {}
     for names, params in batches("ref", refs):
         rows = tx.run(
             "SELECT ref, outcome FROM injections "
-            f"WHERE space = :space AND ref IN ({names}) AND moment IN (:moment, 'used') "
+            f"WHERE space = :space AND ref IN ({names}) AND moment IN ('start', 'edit', 'used') "
             "AND outcome <> '' "
             "ORDER BY at DESC, id",
-            {**params, "moment": moment},
+            params,
         )
         for ref, outcome in rows:
             found.setdefault(ref, []).append(outcome)

@@ -20,7 +20,7 @@ from ..freshness import steps as freshness_steps
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons.findings import KnownCommand
 from ..memory import lifecycle
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
@@ -152,7 +152,7 @@ def load_start(
     skills: list[selection.Skill] = []
     for tx in txs:
         kinds = (*BASELINE_KINDS, *REST)
-        memories += memory_sql.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
+        memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
     lines, left_out, commands = _lines(txs, ask, instructions, now, added.refs)
@@ -206,7 +206,7 @@ def _lines(
     commands: list[KnownCommand] = []
     known = lessons_steps_observed.known_commands(project, now=now)
     refs = [wording.command_ref(one.form) for one in known]
-    tried = sql.outcomes(project, refs, "start") if refs else {}
+    tried = sql.outcomes(project, refs) if refs else {}
     for one in known:
         ref = wording.command_ref(one.form)
         reason = one.retired or (memory_summary.REASON if ref in said else "")
@@ -214,8 +214,9 @@ def _lines(
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):
             reason = f"{place} says it already"
-        if not reason and steps_follow_up.is_idle(tried.get(ref, ())):
-            reason = f"shown {steps_follow_up.TRIES} times where it fitted, without effect"
+        tries = steps_follow_up.TRIES if one.sessions_succeeded > 1 else steps_follow_up.FEW_TRIES
+        if not reason and steps_follow_up.is_idle(tried.get(ref, ()), tries):
+            reason = f"shown {tries} times where it fitted, without effect"
         if reason:
             left_out.append(LeftOut(one.form, ref, reason))
         else:
@@ -270,7 +271,7 @@ def _judged(
     for tx in txs if unique else ():
         verdicts.update(memory_sql_upkeep.count_verdicts(tx, rated) if rated else {})
     for tx in txs[:1] if unique else ():
-        tried = sql.outcomes(tx, list(unique), "start")
+        tried = sql.outcomes(tx, list(unique))
     found = []
     for memory in unique.values():
         counts = verdicts.get(memory.id, {})

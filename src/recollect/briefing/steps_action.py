@@ -14,6 +14,7 @@ from ..freshness import steps as freshness_steps
 from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps_visible as memory_steps_visible
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -44,7 +45,7 @@ def watched_programs(txs: Sequence[Tx], commands: Sequence[KnownCommand]) -> str
         for form in command.replaces:
             watched.setdefault(form.split()[0].casefold(), [])
     for tx in txs:
-        for memory in memory_sql.list_strongest(tx, BASELINE_KINDS, MOST_RULES, ()):
+        for memory in memory_sql_lists.list_strongest(tx, BASELINE_KINDS, MOST_RULES, ()):
             if memory.label == "user":
                 for program in command_rules.named_programs(memory.text):
                     watched.setdefault(program, []).append(memory.id)
@@ -118,10 +119,8 @@ def load_edit(
     own = memory_steps_visible.find_memory_owners(txs, session)
     found: dict[str, Memory] = {}
     for tx in txs:
-        # That nothing applies is found out before anything is loaded.
-        for path in files if memory_steps_visible.any_applies(tx, files, own) else ():
-            for memory in memory_steps_visible.find_for_file(tx, path, MOST_SCOPED, own):
-                found.setdefault(memory.id, memory)
+        for memory in memory_steps_visible.find_for_files(tx, files, MOST_SCOPED, own):
+            found.setdefault(memory.id, memory)
     places = [
         item
         for path in files

@@ -23,8 +23,9 @@ from .rendering import Item
 
 COMMAND, AVOID, FILE = "command:", "avoid:", "file:"
 MOST_MESSAGES = 5_000
-TRIES = 5
-"""What was shown so often where it fitted, without effect, leaves the start block."""
+TRIES, FEW_TRIES = 5, 3
+"""What was shown so often where it fitted, without effect, leaves the start block; a command that
+worked once leaves it earlier."""
 
 MOMENTS = ("start", "turn", "command", "edit", "failure")
 _KEY = "moments:"
@@ -136,19 +137,19 @@ def _add_up(values: Iterable[str]) -> dict[str, int]:
 def _bring_back(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
     """Return to the start block commands that had left it unused and were run now."""
     refs = list(dict.fromkeys(f"{COMMAND}{line}" for line in acts.lines))
-    tried = sql.outcomes(tx, refs, "start") if refs else {}
+    tried = sql.outcomes(tx, refs) if refs else {}
     rows = [
         sql.ShownRow(f"i-{session}-{place}-{now}", session, now, "B", ref, 0, sql.USED)
         for place, ref in enumerate(refs)
-        if is_idle(tried.get(ref, ()))
+        if is_idle(tried.get(ref, ()), FEW_TRIES)
     ]
     sql.add(tx, rows, now)
     sql.judge(tx, [(row.id, sql.FOLLOWED) for row in rows])
 
 
-def is_idle(outcomes: Sequence[str]) -> bool:
+def is_idle(outcomes: Sequence[str], tries: int = TRIES) -> bool:
     """Check whether the latest tries, newest first, had no effect."""
-    return len(outcomes) >= TRIES and sql.FOLLOWED not in outcomes[:TRIES]
+    return len(outcomes) >= tries and sql.FOLLOWED not in outcomes[:tries]
 
 
 def in_time(tx: Tx) -> tuple[InTime, ...]:

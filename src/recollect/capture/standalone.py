@@ -24,7 +24,9 @@ _SOURCES = {
     "lead": r"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|actually)\b[,;:.!… "
     r"–—-]+"
     r"|(?:no|nope|right|great|cool|nice|perfect|thanks|sorry|wait|well|however|then|plus)\b"
-    r" ?[,;:.!…–—-]+ *))+(?=\S)",
+    r" ?[,;:.!…–—-]+ *))+(?=\S)"
+    # "This should not be changed, only X should do Y" says what holds after the comma.
+    r"|(?:this|that|it) (?:should|must)(?:n't| not)? \w+(?: \w+)?, (?=only\b)",
     # A request with which the sentence begins, before what it states.
     "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and| but) "
     r"(?=(?:i|"
@@ -87,7 +89,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 # A pattern is compiled only for a sentence that begins with one of the words it is about.
 _JOINING = (
     "and|but|so|also|ok|okay|yes|yeah|yep|oh|btw|actually|no|nope|right|great|cool|nice|perfect|"
-    "thanks|sorry|wait|well|however|then|plus|can|could|would|will|should"
+    "thanks|sorry|wait|well|however|then|plus|can|could|would|will|should|this|that|it"
 )
 _KEEPING = ("remember", "memori", "forget", "note ", "save ", "keep ")
 _POINTING = frozenset(("it", "it's", "this", "that", "that's", "they", "they're", "these", "those"))

@@ -16,6 +16,7 @@ from ..archive import sql as archive_sql
 from ..index import sql as index_sql
 from ..memory import hygiene
 from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory import steps_revisions as memory_steps_revisions
@@ -251,7 +252,7 @@ def listing(tx: Tx, limit: int) -> list[Memory]:
     found = [
         memory
         for origin, status in (("user", "active"), ("tool", "proposed"))
-        for memory in memory_sql.list_open(tx, {"origin": origin, "status": status}, 10_000)
+        for memory in memory_sql_lists.list_open(tx, {"origin": origin, "status": status}, 10_000)
         if MARK in memory.detail
     ]
     return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]

@@ -129,7 +129,7 @@ def _commands(
     """Return an observation for each canonical form that was run; `scripts` are those that the
     project's manifests name, with what they run."""
     tallies: dict[str, _Tally] = {}
-    ran = _runs(tried, cwd)
+    ran = list_runs(tried, cwd)
     made = {below(path, cwd) for one in tried for path in one.writes}
     for place, (attempt, runs) in enumerate(ran):
         for run in runs:
@@ -146,7 +146,7 @@ def _commands(
     return [tally.observation(scripts) for tally in tallies.values() if tally.counts]
 
 
-def _runs(tried: Sequence[CallAttempt], cwd: str) -> list[tuple[CallAttempt, list[CommandRun]]]:
+def list_runs(tried: Sequence[CallAttempt], cwd: str) -> list[tuple[CallAttempt, list[CommandRun]]]:
     """Return each attempt with the commands it ran, in the folder that the shell was left in."""
     found: list[tuple[CallAttempt, list[CommandRun]]] = []
     folder = ""
@@ -273,7 +273,7 @@ def _replaces(run: CommandRun, broken: CommandForm) -> bool:
 
 def _conclusions(messages: Sequence[Stored]) -> list[SessionObservation]:
     """Return the conclusion of each task that has one."""
-    if any(_is_foreign(call.name) for one in messages for call in one.message.calls):
+    if reads_foreign(messages):
         return []
     found = []
     for span in task_spans(list(messages)):
@@ -285,13 +285,18 @@ def _conclusions(messages: Sequence[Stored]) -> list[SessionObservation]:
 def evidence_after(messages: Sequence[Stored], seq: int) -> str:
     """Return what proves the work of the task that a message stands in; empty without evidence, and
     for a session that read the web or foreign servers."""
-    if any(_is_foreign(call.name) for one in messages for call in one.message.calls):
+    if reads_foreign(messages):
         return ""
     for span in task_spans(list(messages)):
         if any(one.seq == seq for one in span.messages):
             objected = span.after and reaction_to_work(plain_text(span.after.message)) == "bad"
             return "" if objected else _evidence(list_attempts(span.messages))
     return ""
+
+
+def reads_foreign(messages: Iterable[Stored]) -> bool:
+    """Check whether a session read the web or servers that are not ours."""
+    return any(_is_foreign(call.name) for one in messages for call in one.message.calls)
 
 
 def _is_foreign(tool: str) -> bool:

@@ -5,33 +5,9 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..storage.database import Row, Tx
+from ..storage.database import TABLES, Row, Tx
 
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "state": ("key",),
-    "writes": ("key",),
-    "sessions": ("id",),
-    "windows": ("session",),
-    "messages": ("session", "seq"),
-    "attachments": ("sha256",),
-    "memories": ("id",),
-    "memory_revisions": ("id", "revision"),
-    "memory_aliases": ("alias",),
-    "claims": ("memory", "position"),
-    "documents": ("address", "revision"),
-    "episodes": ("id",),
-    "procedures": ("id",),
-    "links": ("source", "relation", "target"),
-    "jobs": ("id",),
-    "injections": ("id",),
-    "events": ("id",),
-    "spend": ("id",),
-    "cursors": ("source",),
-    "tombstones": ("digest",),
-    "undos": ("id",),
-    "observations": ("kind", "subject", "session"),
-    "findings": ("kind", "subject"),
-}
+KEYS = TABLES
 """Every table that is not derived, and its key inside a space."""
 
 LOCAL = ("cursors", "jobs", "spend", "injections", "state", "writes")
@@ -80,6 +56,29 @@ def insert_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Row])
         return tx.one(statement, values) is not None
 
     return sum(map(insert, rows))
+
+
+def _where(key: Mapping[str, object]) -> str:
+    return " AND ".join(f"{name} = :{name}" for name in key)
+
+
+def load_row(tx: Tx, table: str, columns: Sequence[str], key: Mapping[str, object]) -> Row | None:
+    """Return columns of the row with a key."""
+    return tx.one(
+        f"SELECT {', '.join(columns)} FROM {table} WHERE space = :space AND {_where(key)}", key
+    )
+
+
+def update_row(tx: Tx, table: str, row: Mapping[str, object], keys: Sequence[str]) -> None:
+    """Write all columns of the row with a key."""
+    sets = ", ".join(f"{name} = :{name}" for name in row if name not in keys)
+    where = _where({key: row[key] for key in keys})
+    tx.run(f"UPDATE {table} SET {sets} WHERE space = :space AND {where}", row)
+
+
+def delete_row(tx: Tx, table: str, key: Mapping[str, object]) -> None:
+    """Delete the row with a key."""
+    tx.run(f"DELETE FROM {table} WHERE space = :space AND {_where(key)}", key)
 
 
 def _encode(row: Row, binary: Sequence[int]) -> Row:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from ..archive import attachments
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Refused, StoreCorrupt
 from ..fast_typing import NamedTuple
 from ..secrets import redaction
 from ..storage.database import Database, Row, Tx
@@ -64,23 +63,27 @@ def row_number(row: Sequence[Json]) -> int:
     return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
 
 
-def copy_space(
-    source: Database, target: Database, columns: Columns, now: int
-) -> tuple[SpaceDigest, SpaceDigest]:
-    """Copy all rows of a space to an empty one; return the digests of both."""
+def copy_space(source: Database, target: Database, columns: Columns, now: int) -> SpaceDigest:
+    """Copy all rows of a space to an empty one in one transaction: all of it, or nothing. Return
+    the digest, which is the same for both."""
 
-    def copy(origin: Tx) -> None:
+    def copy(origin: Tx, into: Tx) -> SpaceDigest:
+        if not is_empty(into):
+            raise Refused("the target holds memory already", hint="name an empty one")
         for table in sql.KEYS:
             for page in sql.pages(origin, table, columns[table]):
-                target.write(
-                    partial(sql.insert_rows, table=table, columns=columns[table], rows=page)
-                )
+                sql.insert_rows(into, table, columns[table], page)
+        before, after = digest_space(origin, columns), digest_space(into, columns)
+        if before != after:
+            wrong = [name for name in before.tables if before.tables[name] != after.tables[name]]
+            raise StoreCorrupt(
+                f"the copy is not equal to the store in {', '.join(wrong)}: nothing was copied",
+                hint="run `recollect doctor`, then try again with an empty target",
+            )
+        sql.request_index(into, now)
+        return after
 
-    before = source.read(lambda tx: digest_space(tx, columns))
-    source.read(copy)
-    after = target.read(lambda tx: digest_space(tx, columns))
-    target.write(lambda tx: sql.request_index(tx, now))
-    return before, after
+    return target.write(lambda into: source.read(lambda origin: copy(origin, into)))
 
 
 def is_empty(tx: Tx) -> bool:
@@ -107,24 +110,21 @@ def _line(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def import_lines(
-    lines: Iterator[str], known: Columns, write: Callable[[str, list[str], list[Row]], int]
-) -> tuple[int, int]:
-    """Check the lines of an export and write its rows; return how many were read and were new."""
+def parse_lines(lines: Iterator[str], known: Columns) -> tuple[int, dict[str, list[Row]]]:
+    """Check the lines of an export; return the number of rows, and the rows by table, redacted and
+    in the order of our columns."""
     header = _parse(next(lines, ""), 1)
     if header.get("recollect") != FORM:
         raise InvalidInput("this is no export of Recollect", where="line 1")
     given = header.get("tables", {})
-    batch: dict[str, list[Row]] = {}
-    rows = new = total = 0
+    found: dict[str, list[Row]] = {}
+    rows = total = 0
     for number, line in enumerate(lines, start=2):
         value = _parse(line, number)
         if "sha256" in value:
             if value["rows"] != rows or value["sha256"] != f"{total % _WHOLE:064x}":
                 raise InvalidInput("the export was changed or cut", where=f"line {number}")
-            for table, page in batch.items():
-                new += write(table, known[table], page)
-            return rows, new
+            return rows, found
         table, row = value.get("table", ""), value.get("row", [])
         if table not in known or len(row) != len(given.get(table, ())):
             raise InvalidInput(f"there is no table {table!r}", where=f"line {number}")
@@ -132,8 +132,89 @@ def import_lines(
         total += row_number((table, *row))
         held = dict(zip(given[table], row, strict=True))
         if table != "attachments" or _is_clean_attachment(held, number):
-            batch.setdefault(table, []).append(_clean_row(table, held, known[table]))
+            found.setdefault(table, []).append(_clean_row(table, held, known[table]))
     raise InvalidInput("the export ends before its last line", where=f"after {rows} rows")
+
+
+OWN = ("tombstones", "undos", "observations", "findings", *sql.LOCAL)
+"""Tables of another person that would act here: what they forgot, undid, and counted."""
+
+_PARENTS = {
+    "messages": ("sessions", "session"),
+    "windows": ("sessions", "session"),
+    "memory_revisions": ("memories", "id"),
+    "memory_aliases": ("memories", "id"),
+    "claims": ("memories", "memory"),
+}
+"""Tables with parts of a record: its table, and the column that names it."""
+
+
+def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: bool) -> int:
+    """Add the records that are not here yet, each with all its parts; return the number of rows. A
+    record that is here is continued if the other one has only grown since, else it stays as it is.
+    Without `trust` all of it waits for a person's review."""
+    new = 0
+    taken: dict[str, set[str]] = {"sessions": set(), "memories": set()}
+    for table, names in columns.items():
+        rows = [dict(zip(names, row, strict=True)) for row in found.get(table, ())]
+        if not trust:
+            rows = [] if table in OWN else [_quarantined(table, row) for row in rows]
+        if table in _PARENTS:
+            parent, column = _PARENTS[table]
+            rows = [row for row in rows if row[column] in taken[parent]]
+        if table == "links" and not trust:
+            rows = [row for row in rows if {row["source"], row["target"]} <= taken["memories"]]
+        if table == "memories" and trust:
+            _remove_outgrown(tx, rows, found, columns)
+        if table == "sessions" and trust:
+            taken[table] |= _continue_sessions(tx, rows, found, columns)
+        for row in rows:
+            if sql.insert_rows(tx, table, list(row), [tuple(row.values())]):
+                new += 1
+                if table in taken:
+                    taken[table].add(str(row["id"]))
+    return new
+
+
+def _quarantined(table: str, row: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a row as another person's. The origin of a message is part of its hash chain."""
+    changed = dict(row)
+    if "label" in row:
+        changed["label"] = "import"
+    if "origin" in row and table not in ("messages", "sessions"):
+        changed["origin"] = "import"
+    if row.get("status") in ("active", "proposed") and table != "sessions":
+        changed["status"] = "quarantined"
+    return changed
+
+
+def _continue_sessions(
+    tx: Tx, rows: Sequence[Mapping[str, Json]], found: Mapping[str, list[Row]], columns: Columns
+) -> set[str]:
+    """Take over the end of sessions that go on where ours ends; return their ids."""
+    names = columns["messages"]
+    session, seq, hash = (names.index(name) for name in ("session", "seq", "hash"))
+    hashes = {(row[session], row[seq]): row[hash] for row in found.get("messages", ())}
+    taken = set()
+    for row in rows:
+        ours = sql.load_row(tx, "sessions", ("next_seq", "head"), {"id": row["id"]})
+        if ours and ours[0] < row["next_seq"] and hashes.get((row["id"], ours[0] - 1)) == ours[1]:
+            sql.update_row(tx, "sessions", row, ("id",))
+            taken.add(str(row["id"]))
+    return taken
+
+
+def _remove_outgrown(
+    tx: Tx, rows: Sequence[Mapping[str, Json]], found: Mapping[str, list[Row]], columns: Columns
+) -> None:
+    """Remove our revision of memories that were only revised elsewhere since: theirs is next."""
+    names = columns["memory_revisions"]
+    id, revision, digest = (names.index(name) for name in ("id", "revision", "digest"))
+    earlier = {(row[id], row[revision]): row[digest] for row in found.get("memory_revisions", ())}
+    for row in rows:
+        ours = sql.load_row(tx, "memories", ("revision", "digest"), {"id": row["id"]})
+        if ours and ours[0] < row["revision"] and earlier.get((row["id"], ours[0])) == ours[1]:
+            sql.delete_row(tx, "memories", {"id": row["id"]})
 
 
 def _parse(line: str, number: int) -> dict[str, Json]:

@@ -80,7 +80,9 @@ class Sandbox:
             os.makedirs(os.path.join(self.project, ".git", name))
         with self.open() as memory:
             changes = memory.agents.init(agent=tuple(_TRANSCRIPTS), yes=True).changes
-        self._hooks = {c.agent: json.loads(c.after)["hooks"] for c in changes if c.what == "hooks"}
+        self._hooks = {
+            c.agent: json.loads(c.after)["hooks"] for c in changes if c.what.startswith("hooks")
+        }
 
     def open(self) -> Recollect:
         """Open the memory of the project."""

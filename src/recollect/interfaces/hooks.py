@@ -179,10 +179,10 @@ def _print_status_line() -> int:
         payload = json.loads(sys.stdin.read() or "{}") if not sys.stdin.isatty() else {}
         place = payload.get("workspace", {}).get("project_dir") or payload.get("cwd") or "."
         from .. import open as open_memory
-        from ..maintenance import operations_overview
+        from ..maintenance import operations_overview as maintenance_operations_overview
 
         with open_memory(place, environment=dict(os.environ), origin="agent") as memory:
-            print(f"recollect: {operations_overview.make_status_line(memory.context)}")
+            print(f"recollect: {maintenance_operations_overview.make_status_line(memory.context)}")
     except Exception as error:  # noqa: BLE001 - the line says it, nothing else may
         print(f"recollect: {_name(error)}")
     return 0

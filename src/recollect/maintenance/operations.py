@@ -65,7 +65,7 @@ def initialise(
         imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
         past = 0 if import_ else agents_operations_transcripts.unread(context)
     unstable = changes and not remove
-    warning = connections.warn_of_install(context.environment) if unstable else ""
+    warning = connections.warn_of_install() if unstable else ""
     return agents.Initialised(
         root=context.project.root,
         database=context.project.database,

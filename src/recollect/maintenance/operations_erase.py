@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 
 from ..archive import sql as archive_sql
+from ..autonomous import files_io as autonomous_files_io
+from ..autonomous import steps as autonomous_steps
 from ..context import Context, new_id
 from ..documents import sql as documents_sql
 from ..errors import InvalidInput, NotFound, Refused
@@ -21,7 +24,7 @@ from ..memory import sql as memory_sql
 from ..memory import steps_revisions as memory_steps_revisions
 from ..project import user_directory
 from ..recall import steps_reindex as recall_steps_reindex
-from ..storage.database import Database, Tx
+from ..storage.database import TABLES, Database, Tx
 from ..text import addresses, messages
 from ..types.records import Memory
 from . import files_io, sql_erase
@@ -83,6 +86,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
         raise InvalidInput(f"the text is shorter than {SHORTEST} characters", where="text")
     memory_operations.write_recalls(context)
     spaces = context.present_spaces()
+    notes: list[str] = []
     erased = _Erasure(context, target, apply=yes)
     for space in spaces:
         space.write(lambda tx: erased.plan(tx)) if yes else space.read(lambda tx: erased.plan(tx))
@@ -91,12 +95,15 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     elif not erased.found:
         raise NotFound("there is no such record", where=target, hint="recollect list shows ids")
     for space in spaces:
+        erased.sessions.clear()
         (space.write if yes else space.read)(erased.run)
+    if erased.outputs:
+        notes += _remove_outputs(context)
     receipt_id = new_id("receipt")
     needles = erased.needles()
     folders = (os.path.dirname(context.project.database), user_directory(context.environment))
     files = files_io.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
-    backups, notes = 0, list(erased.notes)
+    backups = 0
     if yes:
         for space in spaces:
             removed, told = clean_traces(context, space)
@@ -161,13 +168,18 @@ class _Erasure:
         self.memories: list[str] = []
         self.rows: dict[str, int] = {}
         self.buried: list[str] = []
-        self.notes: list[str] = []
+        self.sessions: dict[str, set[int]] = {}
+        self.columns: dict[str, list[str]] = context.load_repair().list_columns_of(
+            tuple(TABLES), "TEXT"
+        )
+        self.outputs = False
 
     def needles(self) -> list[str]:
-        """Return the texts to look for, also as they are written in JSON."""
+        """Return the texts to look for, also as they are written in JSON and in base64."""
         long = [text for text in self.texts if len(text) >= SHORTEST]
         escaped = [json.dumps(text, ensure_ascii=False)[1:-1] for text in long]
-        return sorted(dict.fromkeys((*long, *escaped)), key=len, reverse=True)
+        encoded = [form for text in long for form in files_io.encode_base64(text)]
+        return sorted(dict.fromkeys((*long, *escaped, *encoded)), key=len, reverse=True)
 
     def digests(self) -> list[str]:
         return list(
@@ -215,6 +227,11 @@ class _Erasure:
                 self._message(tx, session, row.seq)
         for memory in self.memories:
             self._memory(tx, memory)
+        holds = files_io.hold_text([text for text in self.texts if len(text) >= SHORTEST])
+        for digest in sql_erase.find_attachments(tx, holds) if self.texts else ():
+            self._count("attachments")
+            for session, seq in sql_erase.find_messages(tx, digest):
+                self._message(tx, session, seq)
         for text in self.needles():
             for session, seq in sql_erase.find_messages(tx, text):
                 self._message(tx, session, seq)
@@ -222,7 +239,10 @@ class _Erasure:
                 self._memory(tx, memory)
             if self.apply:
                 self._rewrite(tx, text)
+        for session in sorted(self.sessions):
+            self._derived(tx, session)
         if self.apply:
+            archive_sql.recount_begun(tx, self.now)
             sql_erase.bury(tx, self.digests(), self.target or "text", self.now)
 
     def _count(self, table: str, number: int = 1) -> None:
@@ -231,13 +251,43 @@ class _Erasure:
 
     def _message(self, tx: Tx, session: str, seq: int) -> None:
         self._count("messages")
-        for memory, sources, evidence in sql_erase.find_derived(
-            tx, messages.range_address(session, seq, seq)
-        ):
-            if _derived_only_from(session, seq, sources, evidence):
-                self._memory(tx, memory)
+        self.sessions.setdefault(session, set()).add(seq)
         if self.apply and sql_erase.erase_message(tx, session, seq):
             index_sql.remove_entry(tx, "message", session, seq)
+
+    def _derived(self, tx: Tx, session: str) -> None:
+        """Erase what was made of the erased messages of a session."""
+        episodes = sql_erase.list_episodes(tx, session)
+        rows = [
+            row
+            for ref in (f"session/{session}", *episodes)
+            for row in sql_erase.find_derived(tx, ref)
+        ]
+        for memory, sources, evidence, origin in dict.fromkeys(map(tuple, rows)):
+            named = [str(one) for one in (*json.loads(sources), *json.loads(evidence))]
+            erased = [self._is_erased(one, session, episodes) for one in named]
+            # A lesson may quote any of its sources, and is made again of those that are left.
+            if all(erased) or (origin == "system" and any(erased)):
+                self._memory(tx, memory)
+        if not self.apply:
+            return
+        for table, number in sql_erase.delete_derived(tx, session).items():
+            self._count(table, number)
+            # Autonomous memory made its pages of all extractions: they are made again.
+            self.outputs |= table == "documents"
+
+    def _is_erased(self, source: str, session: str, episodes: Sequence[str]) -> bool:
+        """Check whether a source of a memory is an episode of a session, or holds a message of it
+        that was erased."""
+        ref = source.removeprefix(addresses.SCHEME)
+        if ref in episodes or ref == f"session/{session}":
+            return True
+        place = addresses.parse_address(addresses.SCHEME + ref)
+        return (
+            place.kind == "messages"
+            and place.name == session
+            and any(place.first <= seq <= place.last for seq in self.sessions[session])
+        )
 
     def _memory(self, tx: Tx, memory: str) -> None:
         texts = sql_erase.load_texts(tx, memory)
@@ -249,22 +299,34 @@ class _Erasure:
             sql_erase.delete_memory(tx, memory)
 
     def _rewrite(self, tx: Tx, text: str) -> None:
+        sql_erase.remove_entries(tx, text)
         for table in sql_erase.DROPPED:
             self._count(table, sql_erase.drop(tx, table, text))
-        for table in sql_erase.REWRITTEN:
-            number, keys = sql_erase.rewrite(tx, table, text)
+        for table, columns in self.columns.items():
+            keys = TABLES[table]
+            number, changed = sql_erase.rewrite(tx, table, text, keys, columns)
             self._count(table, number)
-            for key in keys:
+            for key in changed if table in sql_erase.REWRITTEN else ():
                 recall_steps_reindex.reindex_record(tx, table.removesuffix("s"), key)
 
 
-def _derived_only_from(session: str, seq: int, sources: str, evidence: str) -> bool:
-    """Check whether a memory has no other source than this message."""
-    named = [*json.loads(sources), *json.loads(evidence)]
-    own = f"session/{session}"
-    return all(own in str(one) for one in named) and any(
-        str(one).endswith(f"/{seq}-{seq}") for one in named
-    )
+def _remove_outputs(context: Context) -> list[str]:
+    """Remove the pages of autonomous memory, which may say the same in other words, and queue them
+    to be made of what is left."""
+    types = (autonomous_steps.ROOT, "skill")
+    now = context.clock()
+
+    def remove(tx: Tx) -> int:
+        removed = sql_erase.delete_documents(tx, types)
+        if removed:
+            autonomous_steps.queue_summary(tx, now)
+        return removed
+
+    if not context.project_space.write(remove):
+        return []
+    if context.settings.mode != "incognito":
+        autonomous_files_io.remove_outputs(context.project.folder)
+    return ["MEMORY.md and its summary were removed: they are made again of what is left"]
 
 
 def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
@@ -273,11 +335,14 @@ def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
     if path:
         repair = context.load_repair()
         space.close()
-        busy = repair.truncate_wal(path)
+        busy = repair.rewrite_store(path)
         removed = repair.remove_backups(path)
         if removed:
             repair.rotate_backups(path, interval=-1)
-        told = "another process is reading the store: its -wal file is emptied when that ends"
+        told = (
+            "another process is using the store, and its file may hold remains: stop that process, "
+            "and run the same command again"
+        )
         return removed, [told] if busy else []
     vacuum = getattr(space, "vacuum", None)
     if vacuum is None:

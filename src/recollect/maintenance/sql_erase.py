@@ -4,8 +4,9 @@ have; forgetting is rare, so that reading whole tables is fine."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from ..index import sql as index_sql
 from ..storage.database import Row, Tx
 from ..text import messages
 from ..types.records import SafeText
@@ -13,17 +14,8 @@ from ..types.records import SafeText
 FORGOTTEN = messages.FORGOTTEN
 
 _STATEMENTS = ("text", "subject", "detail", "tags", "examples", "citations", "evidence", "reason")
-REWRITTEN: Mapping[str, Sequence[str]] = {
-    "documents": ("title", "text", "fields"),
-    "episodes": ("task", "goal", "outcome", "body", "synopsis"),
-    "procedures": ("name", "description", "body"),
-    "links": ("reason",),
-    "sessions": ("name",),
-    "windows": ("summary", "state"),
-    "events": ("payload",),
-    "state": ("value",),
-}
-"""Tables whose rows stay, without the text."""
+REWRITTEN = ("documents", "episodes", "procedures")
+"""Tables whose rows stay, without the text, and are in the search index."""
 
 DROPPED: Mapping[str, Sequence[str]] = {
     "jobs": ("subject", "payload", "error"),
@@ -33,7 +25,8 @@ DROPPED: Mapping[str, Sequence[str]] = {
 }
 """Tables whose rows go with the text: they are derived, or would bring it back."""
 
-_KEYS = {"documents": "address", "episodes": "id", "procedures": "id"}
+_KEPT_WHOLE = ("messages", "memories", "memory_revisions", "attachments", "tombstones")
+"""Tables that have functions of their own."""
 
 
 def _holds(columns: Sequence[str]) -> str:
@@ -54,9 +47,9 @@ def find_memories(tx: Tx, text: str) -> list[str]:
 
 
 def find_derived(tx: Tx, ref: str) -> list[Row]:
-    """Return id, sources and evidence of memories that name a record as a source."""
+    """Return id, sources, evidence and origin of memories that name a record as a source."""
     return tx.run(
-        f"SELECT id, sources, evidence FROM memories WHERE space = :space "
+        f"SELECT id, sources, evidence, origin FROM memories WHERE space = :space "
         f"AND {_holds(('sources', 'evidence'))}",
         {"text": ref},
     )
@@ -107,6 +100,97 @@ def _delete_attachment(tx: Tx, digest: str) -> None:
     tx.run("DELETE FROM attachments WHERE space = :space AND sha256 = :digest", {"digest": digest})
 
 
+def find_attachments(tx: Tx, holds: Callable[[bytes], bool]) -> list[str]:
+    """Return the hashes of the attachments whose bytes fit; they are read one by one."""
+    rows = tx.run("SELECT sha256 FROM attachments WHERE space = :space ORDER BY sha256")
+    found = []
+    for (digest,) in rows:
+        row = tx.one(
+            "SELECT data FROM attachments WHERE space = :space AND sha256 = :digest",
+            {"digest": digest},
+        )
+        if row and holds(bytes(row[0])):
+            found.append(digest)
+    return found
+
+
+def list_episodes(tx: Tx, session: str) -> list[str]:
+    """Return the ids of the episodes of a session."""
+    rows = tx.run(
+        "SELECT id FROM episodes WHERE space = :space AND session = :session", {"session": session}
+    )
+    return [row[0] for row in rows]
+
+
+def list_checkpoints(tx: Tx, session: str) -> list[str]:
+    """Return the addresses of the documents that were made of a session: its checkpoint, also if it
+    is the newest of all, and its extraction."""
+    rows = tx.run(
+        "SELECT DISTINCT address FROM documents WHERE space = :space AND "
+        "((owner = :session AND origin = 'system') OR address = :own OR address = :newest)",
+        {
+            "session": session,
+            "own": f"memory://scratch/session_progress:{session}",
+            "newest": "memory://scratch/session_progress",
+        },
+    )
+    return [row[0] for row in rows]
+
+
+def delete_derived(tx: Tx, session: str) -> dict[str, int]:
+    """Delete what was made of the messages of a session, but memories: its window with the summary,
+    episodes, observations, extractions. All of it is made again of what is left. Return the number
+    of rows by table."""
+    given = {"session": session, "address": f"session/{session}"}
+    done: dict[str, int] = {}
+    for address in list_checkpoints(tx, session):
+        for seq in count_entries(tx, "document", address):
+            index_sql.remove_entry(tx, "document", address, seq)
+        rows = tx.run(
+            "DELETE FROM documents WHERE space = :space AND address = :address RETURNING 1",
+            {"address": address},
+        )
+        done["documents"] = done.get("documents", 0) + len(rows)
+    for id in list_episodes(tx, session):
+        for seq in count_entries(tx, "episode", id):
+            index_sql.remove_entry(tx, "episode", id, seq)
+        for column in ("source", "target"):
+            tx.run(f"DELETE FROM links WHERE space = :space AND {column} = :id", {"id": id})
+    for table, where in _DERIVED:
+        rows = tx.run(f"DELETE FROM {table} WHERE space = :space AND {where} RETURNING 1", given)
+        done[table] = done.get(table, 0) + len(rows)
+    return {table: number for table, number in done.items() if number}
+
+
+_DERIVED = (
+    ("windows", "session = :session"),
+    ("episodes", "session = :session"),
+    (
+        "findings",
+        "EXISTS (SELECT 1 FROM observations o WHERE o.space = findings.space "
+        "AND o.kind = findings.kind AND o.subject = findings.subject AND o.session = :session)",
+    ),
+    ("observations", "session = :session"),
+    ("jobs", "subject = :session"),
+    ("cursors", "source = 'work:' || :session"),
+    ("undos", "replace(body, :address, '') <> body"),
+)
+"""Tables with rows that are made of a session's messages, and how they name it."""
+
+
+def delete_documents(tx: Tx, types: Sequence[str]) -> int:
+    """Delete all revisions of the documents of some types; return their number."""
+    return sum(
+        len(
+            tx.run(
+                "DELETE FROM documents WHERE space = :space AND type = :type RETURNING 1",
+                {"type": type},
+            )
+        )
+        for type in types
+    )
+
+
 def delete_memory(tx: Tx, memory: str) -> None:
     """Delete a memory with its revisions, aliases, claims, links and uses."""
     for table, column in (
@@ -131,17 +215,44 @@ def count_entries(tx: Tx, source: str, ref: str) -> list[int]:
     return [row[0] for row in rows]
 
 
-def rewrite(tx: Tx, table: str, text: str) -> tuple[int, list[str]]:
-    """Replace a text in the rows of a table; return their number, and the keys of those that are
-    in the search index."""
-    columns = REWRITTEN[table]
-    key = _KEYS.get(table, columns[0])
-    sets = ", ".join(f"{name} = replace({name}, :text, :mark)" for name in columns)
+def remove_entries(tx: Tx, text: str) -> None:
+    """Remove the index entries of records whose address or id contains a text."""
     rows = tx.run(
-        f"UPDATE {table} SET {sets} WHERE space = :space AND {_holds(columns)} RETURNING {key}",
-        {"text": text, "mark": FORGOTTEN},
+        "SELECT DISTINCT source, ref, seq FROM entries "
+        f"WHERE space = :space AND {_holds(('ref',))}",
+        {"text": text},
     )
-    return len(rows), [row[0] for row in rows] if table in _KEYS else []
+    for source, ref, seq in rows:
+        index_sql.remove_entry(tx, source, ref, seq)
+
+
+def rewrite(
+    tx: Tx, table: str, text: str, keys: Sequence[str], columns: Sequence[str]
+) -> tuple[int, list[str]]:
+    """Delete the rows whose key contains a text, and replace it in the other columns of the rest;
+    return the number of rows, and the first part of their keys."""
+    found: list[Row] = []
+    named = [name for name in keys if name in columns]
+    if table in _UNIQUE:
+        named.append(_UNIQUE[table])
+    others = [name for name in columns if name not in named and name != "seal"]
+    if named:
+        found += tx.run(
+            f"DELETE FROM {table} WHERE space = :space AND {_holds(named)} RETURNING {keys[0]}",
+            {"text": text},
+        )
+    if others and table not in _KEPT_WHOLE:
+        sets = ", ".join(f"{name} = replace({name}, :text, :mark)" for name in others)
+        found += tx.run(
+            f"UPDATE {table} SET {sets} WHERE space = :space AND {_holds(others)} "
+            f"RETURNING {keys[0]}",
+            {"text": text, "mark": FORGOTTEN},
+        )
+    return len(found), [row[0] for row in found]
+
+
+_UNIQUE = {"procedures": "name"}
+"""Columns that name a record, besides its key."""
 
 
 def drop(tx: Tx, table: str, text: str) -> int:

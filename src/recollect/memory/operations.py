@@ -13,7 +13,7 @@ from ..storage.database import Tx
 from ..text import dates
 from ..types.records import KINDS, LAYERS, STATUSES, Json, Learned, Memory
 from . import (
-    sql,
+    sql_lists,
     sql_upkeep,
     steps,
     steps_lifecycle,
@@ -371,7 +371,7 @@ def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]
             item
             for own in [steps_visible.find_memory_owners(txs)]
             for tx in txs
-            for item in steps_visible.find_for_file(tx, place, limit, own)
+            for item in steps_visible.find_for_files(tx, (place,), limit, own)
         ]
     )
     return tuple(found[:limit])
@@ -468,5 +468,5 @@ def _list_open(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> lis
     """Return open memories with these values, newest first, hidden ones only when asked for; or
     those believed at a time."""
     if at:
-        return sql.list_valid_at(tx, where, at, limit)
-    return sql.list_open(tx, where, limit, without="" if "status" in where else "hidden")
+        return sql_lists.list_valid_at(tx, where, at, limit)
+    return sql_lists.list_open(tx, where, limit, without="" if "status" in where else "hidden")

@@ -18,16 +18,13 @@ from ..storage.database import (
     load_json,
     read_or_none,
     set_columns,
-    visible_to,
 )
 from ..text import seals
 from ..types.records import FOREVER, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields
-_SELECT = f"SELECT {list_columns(_COLUMNS)}, seal FROM memories WHERE space = :space"
-_SELECT_EARLIER = (
-    f"SELECT {list_columns(_COLUMNS)}, seal FROM memory_revisions WHERE space = :space"
-)
+SELECT = f"SELECT {list_columns(_COLUMNS)}, seal FROM memories WHERE space = :space"
+SELECT_EARLIER = f"SELECT {list_columns(_COLUMNS)}, seal FROM memory_revisions WHERE space = :space"
 _INSERT = (
     f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
     f"SELECT :space, {list_parameters(_COLUMNS)} WHERE NOT EXISTS "
@@ -191,7 +188,7 @@ def update_and_get(tx: Tx, memory: Memory, changes: Mapping[str, Json]) -> Memor
 def get(tx: Tx, memory: str, lock: bool = False) -> Memory | None:
     """Return a memory by its whole id; with `lock`, it is locked until the commit."""
     clause = tx.for_update if lock else ""
-    row = tx.one(f"{_SELECT} AND id = :id {clause}", {"id": memory})
+    row = tx.one(f"{SELECT} AND id = :id {clause}", {"id": memory})
     return load_memory(row) if row else None
 
 
@@ -199,7 +196,7 @@ def find_open_for_text(tx: Tx, memory: str, digest: str) -> Memory | None:
     """Return an open memory that a text with this digest is to change, locked until the commit;
     None if that text was forgotten on request."""
     row = tx.one(
-        f"{_SELECT} AND id = :id AND valid_to = {FOREVER} AND NOT EXISTS "
+        f"{SELECT} AND id = :id AND valid_to = {FOREVER} AND NOT EXISTS "
         "(SELECT 1 FROM tombstones t WHERE t.space = :space AND t.digest = :digest) "
         f"{tx.for_update}",
         {"id": memory, "digest": digest},
@@ -210,7 +207,7 @@ def find_open_for_text(tx: Tx, memory: str, digest: str) -> Memory | None:
 def get_revision(tx: Tx, memory: str, revision: int) -> Memory | None:
     """Return an earlier revision of a memory."""
     row = tx.one(
-        f"{_SELECT_EARLIER} AND id = :id AND revision = :revision",
+        f"{SELECT_EARLIER} AND id = :id AND revision = :revision",
         {"id": memory, "revision": revision},
     )
     return load_memory(row) if row else None
@@ -219,7 +216,7 @@ def get_revision(tx: Tx, memory: str, revision: int) -> Memory | None:
 def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list[Memory]:
     """Return earlier revisions of all memories, by id and number, following on one of them."""
     rows = tx.run(
-        f"{_SELECT_EARLIER} AND (id, revision) > (:id, :revision) ORDER BY id, revision "
+        f"{SELECT_EARLIER} AND (id, revision) > (:id, :revision) ORDER BY id, revision "
         "LIMIT :limit",
         {"id": after[0], "revision": after[1], "limit": limit},
     )
@@ -262,7 +259,7 @@ def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
     """Return several memories by id."""
     found: dict[str, Memory] = {}
     for names, params in batches("id", ids):
-        rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
+        rows = tx.run(f"{SELECT} AND id IN ({names})", params)
         found.update((memory.id, memory) for memory in load_all(rows))
     return found
 
@@ -271,7 +268,7 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
     """Return the open memories with this digest in this kind, layer and owner, one for each
     scope, oldest first; held until the commit."""
     rows = tx.run(
-        f"{_SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
+        f"{SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
         f"AND valid_to = {FOREVER} {tx.for_update}",  # for an order, SQLite reads a whole kind
         place,
     )
@@ -281,8 +278,8 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
 def list_chain(tx: Tx, root: str) -> list[Memory]:
     """Return every revision of the memories that share a root, oldest first: of a memory, and of
     the statements whose place it took."""
-    rows = tx.run(f"{_SELECT} AND root = :root", {"root": root})
-    rows += tx.run(f"{_SELECT_EARLIER} AND root = :root", {"root": root})
+    rows = tx.run(f"{SELECT} AND root = :root", {"root": root})
+    rows += tx.run(f"{SELECT_EARLIER} AND root = :root", {"root": root})
     found = load_all(rows)
     return sorted(found, key=lambda memory: (memory.revision, memory.valid_from, memory.id))
 
@@ -291,7 +288,7 @@ def find_open_in_chain(tx: Tx, root: str, lock: bool = False) -> Memory | None:
     """Return the memory that is still believed among those that share a root."""
     clause = tx.for_update if lock else ""
     row = tx.one(
-        f"{_SELECT} AND root = :root AND valid_to = {FOREVER} "
+        f"{SELECT} AND root = :root AND valid_to = {FOREVER} "
         f"ORDER BY revision DESC, id LIMIT 1 {clause}",
         {"root": root},
     )
@@ -310,83 +307,7 @@ def find_ids_starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     return [row[0] for row in rows]
 
 
-def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
-    """Return the revisions with these column values that were believed at a time, newest first."""
-    chosen = "".join(f" AND {name} = :{name}" for name in where)
-    believed = (
-        f"{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
-        "ORDER BY first_seen DESC, id LIMIT :limit"
-    )
-    params = {**where, "at": at, "limit": limit}
-    rows = tx.run(f"{_SELECT}{believed}", params) + tx.run(f"{_SELECT_EARLIER}{believed}", params)
-    found = load_all(rows)
-    return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
-
-
-def list_strongest(tx: Tx, kinds: Sequence[str], limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Return active memories that these owners see: at most so many of each kind, in the order of
-    the kinds, the last reinforced first."""
-    seen, params = visible_to(owners)
-    parts = [
-        f"SELECT * FROM ({_SELECT} AND kind = :kind{place} AND status = 'active' "
-        f"AND valid_to = {FOREVER} AND {seen} ORDER BY last_reinforced DESC, id LIMIT :limit) "
-        f"AS strongest{place}"
-        for place in range(len(kinds))
-    ]
-    bound = {f"kind{place}": kind for place, kind in enumerate(kinds)}
-    rows = tx.run_batched(" UNION ALL ".join(parts), {**params, **bound, "limit": limit})
-    found = load_all(rows)
-    order = {kind: place for place, kind in enumerate(kinds)}
-    return sorted(found, key=lambda one: (order[one.kind], -one.last_reinforced, one.id))
-
-
 def list_open_ids(tx: Tx) -> list[str]:
     """Return the ids of all open memories."""
     sql = f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} ORDER BY id"
     return [row[0] for row in tx.run(sql)]
-
-
-def list_scoped(tx: Tx, owners: Sequence[str]) -> list[Row]:
-    """Return id and scope of every open memory in use that has a scope and that these owners
-    see."""
-    seen, params = visible_to(owners)
-    return tx.run(
-        f"SELECT id, scope FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        f"AND scope <> '[]' AND status IN ('active', 'proposed') AND {seen}",
-        params,
-    )
-
-
-def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Return active memories that these owners see, newest first."""
-    seen, params = visible_to(owners)
-    rows = tx.run(
-        f"{_SELECT} AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
-        "ORDER BY first_seen DESC, id LIMIT :limit",
-        {**params, "limit": limit},
-    )
-    return load_all(rows)
-
-
-def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
-    """Return the ids of the newest open memories in use whose scope is this JSON."""
-    rows = tx.run(
-        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        "AND scope <> '[]' AND status IN ('active', 'proposed') AND scope = :scope "
-        "ORDER BY first_seen DESC, id LIMIT :limit",
-        {"scope": scope, "limit": limit},
-    )
-    return [row[0] for row in rows]
-
-
-def list_open(
-    tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0, without: str = ""
-) -> list[Memory]:
-    """Return open memories with these column values, newest first; `without` one status."""
-    chosen = "".join(f" AND {name} = :{name}" for name in where)
-    rows = tx.run(
-        f"{_SELECT}{chosen} AND valid_to = {FOREVER} AND status <> :without "
-        "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
-        {**where, "limit": limit, "offset": offset, "without": without},
-    )
-    return load_all(rows)

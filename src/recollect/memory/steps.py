@@ -26,7 +26,7 @@ from ..types.records import (
     Memory,
     SafeText,
 )
-from . import hygiene, sql, steps_neighbours, steps_reinforce, steps_revisions
+from . import hygiene, sql, steps_neighbours, steps_revisions
 
 LONGEST_TEXT = 20_000
 _EMPTY = redaction.redact("")
@@ -213,7 +213,7 @@ def _kept(
                 f"not kept: {like.id} says almost the same for {globs.describe_scopes(like.scope)}"
             )
             return Learned(like.id, like.address, "skipped", like, (note,))
-        wide = steps_reinforce.unite_scope(like, row)
+        wide = steps_neighbours.unite_scope(like, row)
         theirs = steps_revisions.make_row(like)._replace(scope=wide)
         held = steps_revisions.find_same(tx, row._replace(scope=wide))
         held = held or steps_revisions.find_same(tx, theirs)
@@ -225,7 +225,7 @@ def _kept(
         return _created(tx, memory, around, old, now)
     # A writer that lost the race to insert finds the winner's row here.
     held = held or steps_revisions.find_same(tx, row)
-    return steps_reinforce.reinforce(tx, held, prepared.row, now) if held else None
+    return steps_neighbours.reinforce(tx, held, prepared.row, now) if held else None
 
 
 def _forgotten(row: sql.MemoryRow) -> Learned:

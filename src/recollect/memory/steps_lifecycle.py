@@ -20,7 +20,7 @@ from ..text import globs
 from ..types import trust
 from ..types.records import ORIGINS, STATUSES_IN_USE, Json, Memory
 from ..undo import sql as undo_sql
-from . import lifecycle, sql, sql_upkeep, steps, steps_neighbours, steps_revisions
+from . import lifecycle, sql, sql_lists, sql_upkeep, steps, steps_neighbours, steps_revisions
 
 Result = TypeVar("Result")
 
@@ -247,7 +247,7 @@ def prune(
     stated is not pruned."""
     plan: list[lifecycle.Hiding] = []
     offset = kept = 0
-    while found := sql.list_open(tx, {}, PAGE, offset):
+    while found := sql_lists.list_open(tx, {}, PAGE, offset):
         planned = lifecycle.plan_pruning(found, now, max_age_days, min_confidence)
         theirs = {item.id for item in found if not _may_change(origin, item)}
         plan += [item for item in planned if item.id not in theirs]

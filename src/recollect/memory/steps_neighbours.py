@@ -14,19 +14,24 @@ from ..fast_typing import NamedTuple
 from ..freshness import sql as freshness_sql
 from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
+from ..index import steps as index_steps
 from ..links import sql as links_sql
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import globs, terms
-from ..types.records import ORIGINS, Link, Memory
-from . import similarity, sql
+from ..types.records import KINDS, ORIGINS, Json, Learned, Link, Memory, SafeText
+from . import similarity, sql, sql_lists, steps_revisions
 
 LOOKED_AT = 6
+
 ENOUGH_SHARED = 0.25
+
 MOST_WORDS = 16
+
 """Of a long text, so many words from its beginning are looked up."""
 
 MOST_HERE = 500
+
 """Among so many of the newest memories with exactly its scope a statement's neighbours are found,
 besides those among all."""
 
@@ -95,7 +100,7 @@ def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.MemoryStatement]:
     matches = index_sql.find_candidates(tx, asked, LOOKED_AT, filters)
     if row.scope != "[]":
         # Where the same is said of many places, what is said of this one is looked for by itself.
-        here = sql.find_ids_with_scope(tx, row.scope, MOST_HERE)
+        here = sql_lists.find_ids_with_scope(tx, row.scope, MOST_HERE)
         only = {**filters, "ref": tuple(here)}
         found = index_sql.find_candidates(tx, asked, LOOKED_AT, only) if here else []
         matches += [match for match in found if match not in matches]
@@ -168,3 +173,83 @@ def link(tx: Tx, source: str, relation: str, targets: Sequence[str], why: str, n
     reason = redaction.redact(why)
     for target in targets:
         links_sql.put(tx, Link(source, relation, target), reason, now)
+
+
+def reinforce(tx: Tx, held: Memory, row: sql.MemoryRow, now: int) -> Learned:
+    """Reinforce a memory with a row that says the same.
+
+    From a writer as trusted, confidence only rises, lists unite and new fields count. From a more
+    trusted one, it is a revision in their name. From a less trusted one, only the count rises.
+    """
+    theirs, ours = ORIGINS.index(row.label), ORIGINS.index(held.label)
+    if theirs < ours:
+        return _confirm(tx, held, row, now)
+    changes: dict[str, Json] = {"reinforcement": held.reinforcement + 1}
+    if theirs <= ours:
+        changes |= {"last_reinforced": now, "last_confirmed": now}
+        changes |= _find_additions(held, row)
+    memory = sql.update_and_get(tx, held, changes)
+    if len(changes) > 3:
+        index_steps.reindex_text(
+            tx, steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)
+        )
+    return Learned(
+        memory.id, memory.address, "reinforced", memory, _describe_reach(held, memory, row)
+    )
+
+
+def _describe_reach(held: Memory, memory: Memory, row: sql.MemoryRow) -> tuple[str, ...]:
+    """Return a note on where a memory applies after statements for different files became one."""
+    if globs.same_scopes(held.scope, steps_revisions.read_scope(row)):
+        return ()
+    kept = "still" if globs.same_scopes(held.scope, memory.scope) else "now"
+    return (f"{memory.id} {kept} applies to {globs.describe_scopes(memory.scope)}",)
+
+
+def _find_additions(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
+    """Return the columns that a repeated statement changes."""
+    changes: dict[str, Json] = {}
+    if row.confidence > held.confidence:
+        changes["confidence"] = row.confidence
+    if not globs.same_scopes(
+        held.scope, globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
+    ):
+        changes["scope"] = unite_scope(held, row)
+    for name in ("tags", "examples", "citations", "evidence", "sources"):
+        before = list(getattr(held, name))
+        united = before + [item for item in json.loads(getattr(row, name)) if item not in before]
+        if len(united) > len(before):
+            changes[name] = redaction.redact_json(united).text
+    detail = {**held.detail, **json.loads(row.detail)}
+    if detail != held.detail:
+        changes["detail"] = redaction.redact_json(detail).text
+    for name in ("subject", "reason"):
+        if getattr(row, name) and getattr(row, name) != getattr(held, name):
+            changes[name] = getattr(row, name)
+    if row.priority not in (held.priority, KINDS[row.kind].priority):
+        changes["priority"] = row.priority
+    if held.status == "hidden":
+        changes["status"] = row.status
+    return changes
+
+
+def _confirm(tx: Tx, held: Memory, row: sql.MemoryRow, now: int) -> Learned:
+    """Make the next revision in the name of a more trusted writer who says the same."""
+    wide = row._replace(
+        scope=unite_scope(held, row),
+        reinforcement=held.reinforcement + 1,
+        successes=held.successes,
+        failures=held.failures,
+        recalls=held.recalls,
+        last_recalled=held.last_recalled,
+    )
+    memory = steps_revisions.revise(tx, held, wide, "confirm", now)
+    notes = (f"confirms {held.id}", *_describe_reach(held, memory, row))
+    return Learned(memory.id, memory.address, "reinforced", memory, notes)
+
+
+def unite_scope(held: Memory, row: sql.MemoryRow) -> SafeText:
+    """Return the scope of two statements that become one: never narrower than either."""
+    return redaction.redact_json(
+        globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
+    ).text

@@ -14,7 +14,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import globs
 from ..types.records import Memory
-from . import sql, sql_upkeep
+from . import sql_lists
 
 TASK = "task"
 """The type of the document that holds a task."""
@@ -23,6 +23,7 @@ COMPLETED = "completed"
 """The field of a task that says when it was completed."""
 
 _MOST_TASKS = 1_000
+_MOST_SCOPES = 50
 
 
 def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) -> tuple[str, ...]:
@@ -31,7 +32,7 @@ def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) ->
     task's, which is quick."""
     if not txs:
         return ()
-    found = sql_upkeep.load_owners(txs[0], session, _key(session), _MOST_TASKS, owned=owned)
+    found = sql_lists.load_owners(txs[0], session, _key(session), _MOST_TASKS, owned=owned)
     if not found:
         return ()
     has_ended = any(what == "session" and status == "ended" for what, _, status in found)
@@ -64,7 +65,7 @@ def is_complete(tx: Tx, slug: str) -> bool:
 
 def running_task(tx: Tx, session: str) -> str:
     """Return the task that a session works on: the chosen one, or else the only one that runs."""
-    found = sql_upkeep.load_owners(tx, session, _key(session), _MOST_TASKS, owned=False)
+    found = sql_lists.load_owners(tx, session, _key(session), _MOST_TASKS, owned=False)
     return _pick_task(found, session)
 
 
@@ -84,25 +85,14 @@ def _key(session: str) -> str:
     return f"task:{session}"
 
 
-def any_applies(tx: Tx, paths: Sequence[str], owners: Sequence[str]) -> bool:
-    """Check whether the scope of any memory that these owners see covers one of the paths."""
-    found = {scope for _, scope in sql.list_scoped(tx, owners)}
-    return any(
-        globs.matches(item, path) for scope in found for item in json.loads(scope) for path in paths
-    )
-
-
-def find_for_file(tx: Tx, path: str, limit: int, owners: Sequence[str]) -> list[Memory]:
-    """Return the memories that these owners see and whose scope covers a path, the most
-    specific first."""
-    found = []
-    closeness: dict[str, int] = {}  # many memories share a scope
-    for id, scope in sql.list_scoped(tx, owners):
-        if scope not in closeness:
-            fitting = [item for item in json.loads(scope) if globs.matches(item, path)]
-            closeness[scope] = max(map(globs.specificity, fitting)) if fitting else -1
-        if closeness[scope] >= 0:
-            found.append((closeness[scope], id))
-    chosen = [id for _, id in sorted(found, key=lambda item: (-item[0], item[1]))[:limit]]
-    held = sql.get_many(tx, chosen)
-    return [held[id] for id in chosen]
+def find_for_files(tx: Tx, paths: Sequence[str], limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Return the memories that these owners see and whose scope covers one of the paths, the most
+    specific first, then the newest."""
+    closeness: dict[str, int] = {}
+    for scope in sql_lists.list_scopes(tx):
+        patterns = json.loads(scope)
+        fitting = [one for one in patterns if any(globs.matches(one, path) for path in paths)]
+        if fitting:
+            closeness[scope] = max(map(globs.specificity, fitting))
+    nearest = sorted(closeness, key=lambda scope: (-closeness[scope], scope))[:_MOST_SCOPES]
+    return sql_lists.list_in_scopes(tx, nearest, limit, owners)[:limit]

@@ -16,6 +16,7 @@ from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory import steps_revisions as memory_steps_revisions
@@ -349,4 +350,4 @@ def _source_id(memory: Memory) -> str:
 
 
 def _list_patterns(tx: Tx) -> list[Memory]:
-    return memory_sql.list_open(tx, {"kind": "pattern"}, memory_sql.ALL)
+    return memory_sql_lists.list_open(tx, {"kind": "pattern"}, memory_sql.ALL)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..archive import sql as archive_sql
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..storage.database import Tx
 from ..text import messages
 from ..types.records import Hit, Recalled
@@ -95,7 +95,7 @@ def gather_questions(
     ]
     kept = [
         (memory.address, memory.text)
-        for memory in memory_sql.list_open(tx, {}, MOST_MEMORIES)
+        for memory in memory_sql_lists.list_open(tx, {}, MOST_MEMORIES)
         if memory.status in ("active", "proposed")
     ]
     made: dict[str, list[EvaluationQuestion]] = {

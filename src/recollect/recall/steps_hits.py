@@ -16,7 +16,8 @@ from ..memory import sql_sketches as memory_sql_sketches
 from ..procedures import sql as procedures_sql
 from ..storage import database
 from ..storage.database import IndexMatch, Tx
-from ..text import messages, terms, tokens
+from ..text import messages, tokens
+from ..text import terms as text_terms
 from ..types.records import IN_USE, KINDS, TRUSTED_ORIGINS, Hit, Message, NearbyMessage, Recalled
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def names_literally(text: str, query: str) -> bool:
     """Check whether a text holds a name of the query in the same spelling, on its own."""
     return any(
         name in text and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
-        for name in terms.find_names(query)
+        for name in text_terms.find_names(query)
     )
 
 

@@ -1,43 +1,136 @@
-"""Copy a whole space of any engine, row by row, into a new SQLite file.
+"""Copies of a store: backups that rotate, the backup of a PostgreSQL space, and the copy that is
+made when the WAL is removed under a running process.
 
-This is the backup of a PostgreSQL space: one snapshot, written to a private file next to the
-target, checked, then renamed. The word index is copied, vectors are not.
+A PostgreSQL space is copied row by row into a new SQLite file: one snapshot, written to a private
+file next to the target, checked, then renamed. The word index is copied, vectors are not.
 """
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Sequence
 
-from .database import Database, Tx
+import apsw
+
+from ..errors import StoreError
+from . import sqlite_files
+from .database import TABLES, Database, Tx
 from .sqlite import SqliteDatabase
 from .sqlite_files import refuse_existing
 
-TABLES = (
-    "state",
-    "writes",
-    "sessions",
-    "windows",
-    "messages",
-    "attachments",
-    "memories",
-    "memory_revisions",
-    "memory_aliases",
-    "claims",
-    "documents",
-    "episodes",
-    "procedures",
-    "links",
-    "jobs",
-    "injections",
-    "events",
-    "spend",
-    "cursors",
-    "tombstones",
-    "undos",
-    "observations",
-    "findings",
-)
+KEPT = 3
+"""Automatic backups of a store."""
+
 _ENTRY = "id, source, ref, kind, layer, owner, status, label, seq, part, at"
+INTERVAL = 86_400
+_TRIES = 20
+_AUTOMATIC = "auto-"
+
+
+def backup_folder(path: str) -> str:
+    """Return the folder for the backups of a store."""
+    return os.path.join(os.path.dirname(path), "backups")
+
+
+def list_backups(path: str) -> list[str]:
+    """Return the backups that Recollect made of a store by itself, newest first."""
+    folder = backup_folder(path)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    found = [os.path.join(folder, name) for name in names if name.endswith(".db")]
+    return sorted(found, key=lambda name: (os.path.getmtime(name), name), reverse=True)
+
+
+def make_backup(path: str, source: apsw.Connection, name: str) -> str:
+    """Write a backup of a store into its folder; return the path."""
+    folder = backup_folder(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    target = os.path.join(folder, f"{name}{time.time_ns()}.db")
+    sqlite_files.copy_store(source, path, target)
+    return target
+
+
+def rotate_backups(path: str, interval: float = INTERVAL) -> str:
+    """Make today's backup of a store if there is none, and remove the oldest; return its path."""
+    if not path or not os.path.exists(path):
+        return ""
+    automatic = [one for one in list_backups(path) if os.path.basename(one).startswith(_AUTOMATIC)]
+    if automatic and time.time() - os.path.getmtime(automatic[0]) < interval:
+        return ""
+    source = sqlite_files.open_connection(path)
+    try:
+        made = make_backup(path, source, _AUTOMATIC)
+    finally:
+        source.close()
+    for old in automatic[KEPT - 1 :]:
+        os.unlink(old)
+    return made
+
+
+def rewrite_store(path: str) -> bool:
+    """Write all pages of a store anew and empty its WAL; return whether another process prevents
+    it.
+
+    secure_delete overwrites deleted cells, but SQLite leaves copies of cells in the gaps of pages
+    that it balances: words of the index were found there.
+    """
+    connection = sqlite_files.open_connection(path)
+    try:
+        for _ in range(_TRIES):
+            try:
+                connection.execute("VACUUM")
+                row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except apsw.BusyError:
+                time.sleep(0.05)
+                continue
+            if not (row and row[0][0]):
+                return False
+        return True
+    finally:
+        connection.close()
+
+
+def remove_backups(path: str) -> int:
+    """Remove all copies of a store that Recollect made by itself; return their number."""
+    folder = os.path.join(os.path.dirname(path), "damaged")
+    kept = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    found = [*list_backups(path), *kept]
+    for one in found:
+        os.unlink(one)
+    return len(found)
+
+
+def save_lost_wal(connection: apsw.Connection, path: str, outcome: str) -> StoreError:
+    """Copy the store as a connection sees it whose WAL was removed; return the error to raise."""
+    try:
+        saved = f"everything up to now is in {make_backup(path, connection, 'rescued-')}"
+    except (apsw.Error, OSError, StoreError) as error:
+        saved = f"a copy could not be made: {error}"
+    return StoreError(
+        f"the store's -wal or -shm file was removed or replaced while it was in use; {outcome}",
+        where=path,
+        hint=f"{saved}. Stop the other processes of this store, then run: recollect recover",
+    )
+
+
+def list_columns_of(tables: Sequence[str], type: str = "") -> dict[str, list[str]]:
+    """Return the columns of tables, or those of a type; they are the same in both engines."""
+    return SqliteDatabase("", "project").read(
+        lambda tx: {
+            table: [
+                row[1]
+                for row in tx.run(f"PRAGMA table_info({table})")
+                if not type or (row[2] == type and row[1] != "space")
+            ]
+            for table in tables
+        }
+    )
+
+
+# ---------------------------------------------------------------- PostgreSQL
 
 
 def copy_space(source: Database, target: str) -> int:

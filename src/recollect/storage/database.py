@@ -16,6 +16,33 @@ _AT_ONCE = 100
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
 
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "state": ("key",),
+    "writes": ("key",),
+    "sessions": ("id",),
+    "windows": ("session",),
+    "messages": ("session", "seq"),
+    "attachments": ("sha256",),
+    "memories": ("id",),
+    "memory_revisions": ("id", "revision"),
+    "memory_aliases": ("alias",),
+    "claims": ("memory", "position"),
+    "documents": ("address", "revision"),
+    "episodes": ("id",),
+    "procedures": ("id",),
+    "links": ("source", "relation", "target"),
+    "jobs": ("id",),
+    "injections": ("id",),
+    "events": ("id",),
+    "spend": ("id",),
+    "cursors": ("source",),
+    "tombstones": ("digest",),
+    "undos": ("id",),
+    "observations": ("kind", "subject", "session"),
+    "findings": ("kind", "subject"),
+}
+"""Every table that is not derived, and its key inside a space."""
+
 if TYPE_CHECKING:
     from typing import TypeVar
 

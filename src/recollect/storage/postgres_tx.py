@@ -14,15 +14,7 @@ from math import log
 from typing import TYPE_CHECKING, Any
 
 from . import sql_postgres
-from .database import (
-    MATCH_COLUMNS,
-    IndexedRecord,
-    IndexMatch,
-    Params,
-    Result,
-    Row,
-    StemFrequencies,
-)
+from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
 from .postgres_schema import SCHEMA, to_driver
 
 if TYPE_CHECKING:

@@ -1,111 +1,38 @@
-"""Backups that rotate, and what to do when a file is damaged or removed under a running process.
+"""Recover a damaged SQLite file.
 
-`save_all_readable` reads a damaged SQLite file row by row into a new store: a page that cannot be
-read costs the rows in it and no others. The damaged file is kept.
+`save_all_readable` reads it row by row into a new store: a page that cannot be read costs the rows
+in it and no others. The damaged file is kept.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from operator import ne
 from typing import Any, NamedTuple
 
 import apsw
 
-from ..errors import NotFound, StoreError
+from ..errors import NotFound
 from ..text import seals
-from . import migrate, sqlite_files, sqlite_health
+from . import migrate, sqlite, sqlite_health
+from .backup import list_backups, list_columns_of, remove_backups, rewrite_store, rotate_backups
+from .database import TABLES
 
-KEPT = 3
-"""Automatic backups of a store."""
+__all__ = [
+    "list_backups",
+    "list_columns_of",
+    "remove_backups",
+    "rewrite_store",
+    "rotate_backups",
+    "save_all_readable",
+]
 
 _FURTHEST = 2**24
 """The last row number to try when the table cannot say its own."""
 
 _MOST_FAILURES = 5_000
 """Reads of a table that may fail before the rest of it is given up: its root is gone."""
-
-INTERVAL = 86_400
-_AUTOMATIC = "auto-"
-
-
-def backup_folder(path: str) -> str:
-    """Return the folder for the backups of a store."""
-    return os.path.join(os.path.dirname(path), "backups")
-
-
-def list_backups(path: str) -> list[str]:
-    """Return the backups that Recollect made of a store by itself, newest first."""
-    folder = backup_folder(path)
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    found = [os.path.join(folder, name) for name in names if name.endswith(".db")]
-    return sorted(found, key=lambda name: (os.path.getmtime(name), name), reverse=True)
-
-
-def make_backup(path: str, source: apsw.Connection, name: str) -> str:
-    """Write a backup of a store into its folder; return the path."""
-    folder = backup_folder(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    target = os.path.join(folder, f"{name}{time.time_ns()}.db")
-    sqlite_files.copy_store(source, path, target)
-    return target
-
-
-def rotate_backups(path: str, interval: float = INTERVAL) -> str:
-    """Make today's backup of a store if there is none, and remove the oldest; return its path."""
-    if not path or not os.path.exists(path):
-        return ""
-    automatic = [one for one in list_backups(path) if os.path.basename(one).startswith(_AUTOMATIC)]
-    if automatic and time.time() - os.path.getmtime(automatic[0]) < interval:
-        return ""
-    source = sqlite_files.open_connection(path)
-    try:
-        made = make_backup(path, source, _AUTOMATIC)
-    finally:
-        source.close()
-    for old in automatic[KEPT - 1 :]:
-        os.unlink(old)
-    return made
-
-
-def truncate_wal(path: str) -> bool:
-    """Write the WAL of a store back and empty it; return whether a reader prevents it."""
-    connection = sqlite_files.open_connection(path)
-    try:
-        row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return bool(row and row[0][0])
-    finally:
-        connection.close()
-
-
-def remove_backups(path: str) -> int:
-    """Remove all copies of a store that Recollect made by itself; return their number."""
-    folder = os.path.join(os.path.dirname(path), "damaged")
-    kept = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
-    found = [*list_backups(path), *kept]
-    for one in found:
-        os.unlink(one)
-    return len(found)
-
-
-def save_lost_wal(connection: apsw.Connection, path: str, outcome: str) -> StoreError:
-    """Copy the store as a connection sees it whose WAL was removed; return the error to raise."""
-    try:
-        saved = f"everything up to now is in {make_backup(path, connection, 'rescued-')}"
-    except (apsw.Error, OSError, StoreError) as error:
-        saved = f"a copy could not be made: {error}"
-    return StoreError(
-        f"the store's -wal or -shm file was removed or replaced while it was in use; {outcome}",
-        where=path,
-        hint=f"{saved}. Stop the other processes of this store, then run: recollect recover",
-    )
-
-
-# ---------------------------------------------------------------- recover
 
 
 class Salvage(NamedTuple):
@@ -131,29 +58,182 @@ def save_all_readable(
         into.pragma("journal_mode", "delete")
         for script in migrate.pending_scripts(0, "sqlite"):
             into.execute(script)
-        source = _open(damaged)
+        source = _DamagedStore(damaged, backups)
         into.execute("BEGIN")
-        for table in _tables(into):
+        for table in ("spaces", *TABLES):
             columns = _columns(into, table)
             bad = 0
-            for row in _rows(source, table, columns):
+            for row in _rows(source.open_for(table), table, columns):
                 if row is None or _is_altered(table, columns, row):
                     bad += 1
                 else:
                     saved[table] = saved.get(table, 0) + _insert(into, table, columns, row)
             if bad:
                 lost[table] = bad
-            for other in (*merged, *(backups if bad else ())):
+            for other in (*merged, *(backups if bad or source.is_guessed else ())):
                 more = _restore(into, table, columns, other)
                 restored[table] = restored.get(table, 0) + more
+        if source.is_guessed and not saved.get("spaces") and not restored.get("spaces"):
+            raise NotFound(
+                "the list of tables cannot be read, and nothing else either",
+                where=damaged,
+                hint="recollect recover --backup FILE takes everything from a backup",
+            )
         _mark_incomplete(into)
         into.execute("COMMIT")
-        into.pragma("application_id", source.pragma("application_id"))
+        into.pragma("application_id", sqlite.APPLICATION_ID)
         into.pragma("user_version", migrate.LATEST)
         source.close()
     finally:
         into.close()
     return Salvage(saved, lost, {table: count for table, count in restored.items() if count})
+
+
+class _DamagedStore:
+    """Reads a damaged file. If the list of its tables is not what Recollect makes, each table is
+    read in a copy in memory, whose first page names that table only."""
+
+    def __init__(self, path: str, backups: Sequence[str]) -> None:
+        self._connection: apsw.Connection | None = None
+        self.is_guessed = False
+        self._image, self._tables = b"", _make_tables(migrate.LATEST)
+        try:
+            connection = _open(path)
+            version = connection.pragma("user_version")
+            if 0 < version <= migrate.LATEST:
+                self._tables = _make_tables(version)
+            if _same_tables(_read_schema(connection), self._tables):
+                self._connection = connection
+                return
+            connection.close()
+        except NotFound:
+            pass
+        self.is_guessed = True
+        self._image = _read_image(path)
+        found = _read_schema(_open_image(self._image))
+        others = [_read_schema(apsw.Connection(one)) for one in backups]
+        self._roots = {
+            name: _find_root(name, (found, *others)) or root
+            for name, (root, _) in self._tables.items()
+        }
+
+    def open_for(self, table: str) -> apsw.Connection:
+        """Return a connection that reads a table."""
+        if self._connection:
+            return self._connection
+        root, sql = self._roots.get(table, 0), self._tables.get(table, (0, ""))[1]
+        if not sql:
+            return apsw.Connection(":memory:")
+        return _open_image(_name_one_table(self._image, table, root, sql))
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+
+
+Tables = Mapping[str, tuple[int, str]]
+"""The first page of each table, and the statement that makes it."""
+
+
+def _make_tables(version: int) -> Tables:
+    """Return the tables that a schema version has, with the first pages that they have in a new
+    store."""
+    fresh = apsw.Connection(":memory:")
+    fresh.pragma("page_size", sqlite.PAGE_SIZE)
+    for script in migrate.pending_scripts(0, "sqlite")[:version]:
+        fresh.execute(script)
+    return _read_schema(fresh)
+
+
+def _read_schema(connection: apsw.Connection) -> Tables:
+    found: dict[str, tuple[int, str]] = {}
+    try:
+        connection.pragma("writable_schema", 1)  # a table that cannot be understood is left out
+        rows = connection.execute(
+            "SELECT name, rootpage, sql FROM sqlite_schema WHERE type = 'table'"
+        )
+        for name, root, sql in rows:
+            found[str(name)] = (int(root), str(sql))
+    except (apsw.Error, UnicodeDecodeError, ValueError, TypeError):
+        return found  # as far as it can be read
+    finally:
+        connection.pragma("writable_schema", 0)
+    return found
+
+
+def _same_tables(found: Tables, wanted: Tables) -> bool:
+    return {name: sql for name, (_, sql) in found.items()} == {
+        name: sql for name, (_, sql) in wanted.items()
+    }
+
+
+def _find_root(table: str, schemas: Sequence[Tables]) -> int:
+    """Return the first page of a table; one letter of its name may be wrong."""
+    for schema in schemas:
+        if table in schema:
+            return schema[table][0]
+        for name, (root, _) in schema.items():
+            if len(name) == len(table) and sum(map(ne, name, table)) == 1:
+                return root
+    return 0
+
+
+def _read_image(path: str) -> bytes:
+    """Return the bytes of a store, with what is in its WAL if SQLite can read it."""
+    try:
+        connection = apsw.Connection(path)
+        image = connection.serialize("main")
+        connection.close()
+    except apsw.Error:
+        image = b""
+    if not image:
+        with open(path, "rb") as file:  # SQLite cannot open it, so it has no locks on it
+            image = file.read()
+    head = bytearray(image[:100].ljust(100, b"\0"))
+    size = _page_size(image)
+    head[:28] = b"SQLite format 3\0" + size.to_bytes(2, "big") + b"\1\1\0\x40\x20\x20" + bytes(4)
+    head[28:40] = (len(image) // size).to_bytes(4, "big") + bytes(8)
+    head[44:60] = (4).to_bytes(4, "big") + bytes(8) + (1).to_bytes(4, "big")
+    head[92:96] = head[24:28]
+    return bytes(head) + image[100:]
+
+
+def _page_size(image: bytes) -> int:
+    size = int.from_bytes(image[16:18], "big")
+    return size if size in (4096, 8192) else sqlite.PAGE_SIZE
+
+
+def _open_image(image: bytes) -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.deserialize("main", image)
+    connection.pragma("cell_size_check", 1)
+    return connection
+
+
+def _name_one_table(image: bytes, table: str, root: int, sql: str) -> bytes:
+    """Return an image whose first page is replaced: it names one table, at its first page."""
+    size = _page_size(image)
+    fresh = apsw.Connection(":memory:")
+    fresh.execute(sql)
+    if "WITHOUT ROWID" not in sql:  # without keys, whose indexes may be damaged too
+        told = fresh.execute(
+            "SELECT name, type, dflt_value, pk FROM pragma_table_info(?)", (table,)
+        ).fetchall()
+        columns = ", ".join(
+            f"{name} {type} {'PRIMARY KEY' if pk and type == 'INTEGER' and alone else ''} "
+            f"{'' if default is None else f'DEFAULT {default}'}"
+            for alone in (sum(bool(row[3]) for row in told) == 1,)
+            for name, type, default, pk in told
+        )
+        sql = f"CREATE TABLE {table} ({columns})"
+    fresh = apsw.Connection(":memory:")
+    fresh.pragma("page_size", size)
+    fresh.execute(sql)
+    fresh.pragma("writable_schema", 1)
+    fresh.execute("UPDATE sqlite_schema SET rootpage = ?", (root,))
+    page = bytearray(fresh.serialize("main")[:size])
+    page[28:32] = (len(image) // size).to_bytes(4, "big")
+    return bytes(page) + image[size:]
 
 
 def _open(path: str) -> apsw.Connection:
@@ -168,12 +248,6 @@ def _open(path: str) -> apsw.Connection:
             hint="recollect recover --backup FILE takes everything from a backup",
         ) from error
     return connection
-
-
-def _tables(connection: apsw.Connection) -> list[str]:
-    from .backup import TABLES
-
-    return ["spaces", *TABLES]
 
 
 def _columns(connection: apsw.Connection, table: str) -> list[str]:
@@ -261,14 +335,3 @@ def _mark_incomplete(into: apsw.Connection) -> None:
         "SELECT id, 'words', 'missing', 0 FROM spaces"
     )
     sqlite_health.seal_all(into)
-
-
-def list_columns_of(tables: Sequence[str]) -> dict[str, list[str]]:
-    """Return the columns of tables, which are the same in both engines."""
-    from . import sqlite
-
-    return sqlite.SqliteDatabase("", "project").read(
-        lambda tx: {
-            table: [row[1] for row in tx.run(f"PRAGMA table_info({table})")] for table in tables
-        }
-    )

@@ -130,6 +130,7 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
     edges = find_neighbours(range(len(memories)), keys, shared, RELATED)
     found: list[Duplicates] = []
     grouped: set[int] = set()
+    compared: set[int] = set()  # with all of their neighbours: none of those left is near
     for place in sorted(edges, key=lambda one: rank_key(memories[one])):
         if place in grouped:
             continue
@@ -137,9 +138,11 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
             other
             for other in sorted(edges[place], key=lambda one: rank_key(memories[one]))
             if other not in grouped
+            and other not in compared
             and globs.same_scopes(memories[place].scope, memories[other].scope)
             and is_near_duplicate(memories[place], memories[other])
         ]
+        compared.add(place)
         if others:
             grouped.update((place, *others))
             reason = "they say nearly the same, and it is the surest of them"

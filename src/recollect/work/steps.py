@@ -15,6 +15,7 @@ from ..errors import Conflict, InvalidInput, NotFound
 from ..index import sql as index_sql
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..secrets import redaction
@@ -320,7 +321,7 @@ def list_open_ids(tx: Tx) -> list[str]:
 
 def list_open_memories(tx: Tx) -> list[Memory]:
     """Return all open memories."""
-    return memory_sql.list_open(tx, {}, memory_sql.ALL)
+    return memory_sql_lists.list_open(tx, {}, memory_sql.ALL)
 
 
 def audit_memories(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> Audit:

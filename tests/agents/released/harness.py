@@ -1,7 +1,8 @@
 """Run the released agents on a home of their own, against the model of `model_server`.
 
 The programs are npm packages. `RECOLLECT_AGENTS` names the folder they were installed into
-(`npm install --prefix FOLDER …`, the list is in `PACKAGES`); without it the tests are skipped.
+(`npm install --prefix FOLDER $(python -m tests.agents.released.harness)`); without it the tests are
+skipped.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -32,6 +32,15 @@ PACKAGES = {
     "opencode": "opencode-ai",
     "copilot": "@github/copilot",
 }
+TESTED = {
+    "claude-code": "2.1.325",
+    "codex": "0.166.0",
+    "gemini": "0.61.0",
+    "opencode": "1.18.33",
+    "copilot": "1.0.102",
+}
+"""The versions of the table in docs/how-to/agents.md."""
+
 PROGRAMS = {
     "claude-code": "claude",
     "codex": "codex",
@@ -332,17 +341,7 @@ _PREPARE = {
 }
 
 
-def read_version(agent: str) -> str:
-    """Return the version that a program says it has."""
-    done = subprocess.run(
-        [find_program(agent), "--version"],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **_environment(agent, 9)},
-    )
-    return next((word for word in done.stdout.split() if word[:1].isdigit()), done.stdout.strip())
-
-
-def remove_tree(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+if __name__ == "__main__":  # what npm installs: the tested versions, or the newest ones
+    newest = sys.argv[1:] == ["latest"]
+    versions = dict.fromkeys(PACKAGES, "latest") if newest else TESTED
+    print(" ".join(f"{package}@{versions[agent]}" for agent, package in PACKAGES.items()))

@@ -101,13 +101,8 @@ echo built
 
 
 @of("agent", AGENTS)
-def test_a_failure_brings_what_fixed_it_before(
-    machine: Machine, agent: str, request: pytest.FixtureRequest
-) -> None:
+def test_a_failure_brings_what_fixed_it_before(machine: Machine, agent: str) -> None:
     need(agent)
-    if agent == "opencode":
-        why = "OpenCode's failed command does not match the earlier failure: nothing is added"
-        request.applymarker(pytest.mark.xfail(reason=why, strict=True))
     (machine.project / "build.sh").write_text(BUILD)
     (machine.project / "codegen.sh").write_text("touch generated; echo done\n")
     fix = (Step(shell="sh build.sh"), Step(shell="sh codegen.sh"), Step(shell="sh build.sh"))

@@ -1,4 +1,4 @@
-"""Claude Code and Codex at a terminal: approve the hooks, see the notice, compact."""
+"""The agents at a terminal: approve the hooks, see the notice, compact."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from tests.agents.released import harness
 from tests.agents.released.conftest import need
 from tests.agents.released.harness import Machine
+from tests.agents.released.model_server import Step
 from tests.agents.released.terminal import Terminal
 
 RULE = "From now on always run make lint before you commit."
@@ -40,22 +43,41 @@ def ask(machine: Machine, terminal: Terminal, prompt: str) -> str:
     return blocks(machine)
 
 
+DOWN = "\x1b[B"
+
+
+def get_ready(terminal: Terminal, agent: str) -> None:
+    """Answer what the agent asks at its first start: trust the folder, or our hooks."""
+    asked = {
+        "claude-code": ("Yes, I trust", "? for shortcuts"),
+        "codex": ("Trust all and continue",),
+        "gemini": ("Type your message",),
+        "opencode": ("Ask anything",),
+        "copilot": ("Do you trust the files",),
+    }[agent]
+    shown = terminal.wait_for(*asked, seconds=LONG)
+    assert shown, terminal.text[-2000:]
+    terminal.settle(1)
+    # The first choice of Claude Code is to leave, that of Codex to look at the hooks.
+    keys = {"Yes, I trust": (DOWN, "\r"), "Trust all and continue": (DOWN, "\r")}
+    for key in keys.get(shown, ("\r",) if agent == "copilot" else ()):
+        terminal.type(key)
+        terminal.settle(1)
+    if agent == "copilot":  # it draws its input line before it takes keys
+        terminal.wait_for("MCP Servers reloaded", seconds=LONG)
+    terminal.settle(3)
+
+
 def test_claude_code_at_a_terminal(machine: Machine) -> None:
     need("claude-code")
     machine.learn("The staging port is 6380", "fact")
     with at_terminal(machine, "claude-code") as terminal:
-        shown = terminal.wait_for("Yes, I trust", "? for shortcuts", seconds=LONG)
-        assert shown, terminal.text[-2000:]
-        terminal.settle(1)
-        if shown != "? for shortcuts":
-            terminal.type("\x1b[B")  # its first choice is to leave
-            terminal.settle(1)
-            terminal.type("\r")
-            terminal.settle(3)
+        get_ready(terminal, "claude-code")
         first = ask(machine, terminal, RULE)
         assert "staging port is 6380" in first
         assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
-        assert terminal.wait_for("recollect: 2 memories", seconds=LONG), terminal.text[-2000:]
+        terminal.mark = 0  # a changed line is drawn in pieces
+        assert terminal.wait_for("recollect: 1 memory ·", seconds=LONG), terminal.text[-2000:]
         machine.model.take()
         terminal.submit("/compact")
         assert terminal.wait_for("Compacted", "compacted", seconds=LONG), terminal.text[-2000:]
@@ -71,12 +93,7 @@ def test_codex_at_a_terminal(machine: Machine) -> None:
     before = machine.recollect_status("doctor")
     assert "needs approval" in before
     with at_terminal(machine, "codex") as terminal:
-        assert terminal.wait_for("Trust all and continue", seconds=LONG), terminal.text[-2000:]
-        terminal.settle(1)
-        terminal.type("\x1b[B")
-        terminal.settle(1)
-        terminal.type("\r")
-        terminal.settle(2)
+        get_ready(terminal, "codex")
         first = ask(machine, terminal, RULE)
         assert "staging port is 6380" in first, terminal.text[-3000:]
         assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
@@ -92,3 +109,51 @@ def test_codex_at_a_terminal(machine: Machine) -> None:
     assert "recollect" not in left.get("mcp_servers", {})
     assert left["model_provider"] == "loopback"
     assert machine.failed_hooks() == []
+
+
+COMPACTED = {
+    "gemini": ("/compress", "compressed from"),
+    "opencode": ("/compact", "Compaction ·"),
+    "copilot": ("/compact", "Compaction completed"),
+}
+
+
+@pytest.mark.parametrize("agent", COMPACTED)
+def test_the_other_agents_at_a_terminal(machine: Machine, agent: str) -> None:
+    need(agent)
+    machine.learn("The staging port is 6380", "fact")
+    with at_terminal(machine, agent) as terminal:
+        get_ready(terminal, agent)
+        # Gemini CLI compacts only what becomes shorter by it.
+        read = " ".join(f"I read file {number}." for number in range(800))
+        machine.model.plan(Step(f"Done. {read} Done."))
+        first = ask(machine, terminal, RULE)
+        assert "staging port is 6380" in first, terminal.text[-3000:]
+        if agent == "copilot":  # it shows a hook's words to the model alone
+            assert "Recollect noted" in first
+        else:
+            assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
+        command, done = COMPACTED[agent]
+        terminal.submit(command)
+        assert terminal.wait_for(done, seconds=LONG), terminal.text[-2000:]
+        terminal.settle(2)
+        after = ask(machine, terminal, "Go on.")
+        assert "make lint" in after and "staging port is 6380" in after
+    assert machine.failed_hooks() == []
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini", "opencode"])
+def test_a_notice_of_a_run_without_a_terminal_is_shown_at_the_next_one(
+    machine: Machine, agent: str
+) -> None:
+    need(agent)
+    machine.run(agent, RULE)
+    assert "make lint" in machine.recollect("notices")
+    with at_terminal(machine, agent) as terminal:
+        get_ready(terminal, agent)
+        terminal.mark = 0  # also what was drawn before keys were typed
+        if agent in ("codex", "opencode"):  # their session starts with the first prompt
+            ask(machine, terminal, "Say hello.")
+            terminal.mark = 0
+        assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
+    assert "make lint" not in machine.recollect("notices")

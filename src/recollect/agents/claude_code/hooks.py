@@ -127,7 +127,7 @@ def list_settings_files(
     hooks, server = make_hook_editor(), make_server_editor()
     own, shared = os.path.join(folder, "settings.json"), (project, ".claude", "settings.json")
     return (
-        entries.SettingsFile(own, "hooks", "user", entries.add_status_line(hooks)),
+        entries.SettingsFile(own, "hooks and status line", "user", entries.add_status_line(hooks)),
         entries.SettingsFile(os.path.join(*shared), "hooks", "project", hooks),
         entries.SettingsFile(os.path.join(moved or home, ".claude.json"), "mcp", "user", server),
         entries.SettingsFile(os.path.join(project, ".mcp.json"), "mcp", "project", server),

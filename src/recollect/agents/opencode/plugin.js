@@ -29,6 +29,7 @@ export const Recollect = async ({ client, directory, worktree }) => {
   const cwd = worktree && worktree !== "/" ? worktree : directory
   const started = new Map() // session -> why its next prompt starts with a briefing ("" if not)
   const subagents = new Set()
+  const open = new Set() // sessions that got a prompt from this process
   const about = (name, session, more = {}) => ({
     hook_event_name: name,
     session_id: session,
@@ -50,7 +51,17 @@ export const Recollect = async ({ client, directory, worktree }) => {
       if (!session || subagents.has(session)) return
       if (event.type === "session.compacted") started.set(session, "compact")
       if (event.type === "session.idle") await tell(about("stop", session))
-      if (event.type === "session.deleted") await tell(about("session_end", session))
+      if (event.type === "session.deleted") {
+        open.delete(session)
+        await tell(about("session_end", session))
+      }
+    },
+
+    // OpenCode has no event for the end of a session: it is over with the process.
+    dispose: async () => {
+      const over = [...open]
+      open.clear()
+      await Promise.all(over.map((session) => tell(about("session_end", session))))
     },
 
     // What a command stands for was written by its author: the person typed its name.
@@ -71,10 +82,13 @@ export const Recollect = async ({ client, directory, worktree }) => {
       started.set(session, "")
       const answers = []
       if (source) answers.push(await tell(about("session_start", session, { source })))
+      open.add(session)
       answers.push(
         await tell(about("user_prompt", session, { prompt, turn_id: output.message.id })),
       )
-      for (const answer of answers) if (answer.notice) show(answer.notice)
+      // A toast takes the place of the one before it.
+      const notice = answers.map((answer) => answer.notice).filter(Boolean).join("\n")
+      if (notice) show(notice)
       const text = answers.map((answer) => answer.context).filter(Boolean).join("\n\n")
       if (!text) return
       output.parts.unshift({

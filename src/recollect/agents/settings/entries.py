@@ -30,7 +30,7 @@ class SettingsEditor(NamedTuple):
 
 
 class SettingsFile(NamedTuple):
-    """A settings file of an agent. `what` is hooks, mcp, "hooks and mcp" or plugin."""
+    """A settings file of an agent. `what` is hooks, mcp or plugin, or two of them with "and"."""
 
     path: str
     what: str

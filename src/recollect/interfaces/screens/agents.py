@@ -187,7 +187,7 @@ def _render_init(done: Initialised) -> str:
     elif waiting and not done.removing:
         lines.append("connect what is missing or stale: recollect init")
     if done.applied and any(change.pending and change.before for change in done.changes):
-        lines.append(f"backups: {done.backups}")
+        lines.append(f"backups: {style.shorten_home(done.backups)}")
     if done.removing:
         kept = f"the memory is kept: {done.database}" if done.exists else "no memory is here"
         lines.append(kept)
@@ -196,14 +196,14 @@ def _render_init(done: Initialised) -> str:
         from ...agents.connections import get_next_step
 
         agents = dict.fromkeys(change.agent for change in done.changes if change.pending)
-        lines += [f"{agent}: {get_next_step(agent)}" for agent in agents]
+        lines += ["to finish:", *style.hints(*((one, get_next_step(one)) for one in agents))]
     if done.imported:
         lines.append(_render_import(done.imported))
     elif done.past:
         past = display.format_count(done.past, "past conversation")
         lines.append(f"{past} of this project. Import: recollect import")
     if not (done.checked or done.imported):
-        steps = (('recollect learn "…"', "save a memory"), ("recollect", "show the state"))
+        steps = (("recollect", "show the state"), ('recollect learn "…"', "save a memory"))
         lines += ["next:", *style.hints(*steps)]
     return "\n".join(lines)
 
@@ -214,7 +214,11 @@ def _render_plugin(done: WrittenPlugin) -> str:
 
 
 _PLANNED = {"missing": "add", "stale": "update", "current": "is there"}
-_WHAT = {"mcp": "mcp server", "hooks and mcp": "hooks, mcp server"}
+_WHAT = {
+    "mcp": "MCP server",
+    "hooks and mcp": "hooks, MCP server",
+    "hooks and status line": "hooks, status line",
+}
 
 
 def _render_plan(done: Initialised) -> list[str]:
@@ -228,7 +232,7 @@ def _render_plan(done: Initialised) -> list[str]:
     for change in done.changes:
         if change.error:
             why = display.escape_invisible(change.error)
-            lines.append(f"BAD  {change.agent}: {change.path}: {why}")
+            lines.append(f"BAD  {change.agent}: {style.shorten_home(change.path)}: {why}")
     return lines
 
 
@@ -241,7 +245,8 @@ def _describe_change(change: SettingsChange, done: Initialised) -> tuple[str, st
         state = "remove" if change.pending else "not there"
     else:
         state = _PLANNED.get(change.state, change.state)
-    return change.agent, _WHAT.get(change.what, change.what), state, change.path
+    path = style.shorten_home(change.path)
+    return change.agent, _WHAT.get(change.what, change.what), state, path
 
 
 SCREENS: dict[str, Callable[..., str]] = {
@@ -281,22 +286,24 @@ def _run(run: Callable[[Mapping[str, object]], object], more: Mapping[str, objec
 
 def _print_warning(done: Initialised) -> None:
     if done.warning:
-        print("\n".join(render_warning(done)), flush=True)
+        print(style.finish("\n".join(render_warning(done))), flush=True)
 
 
 def render_warning(done: Initialised | WrittenPlugin) -> list[str]:
     """Return the lines of a warning about the installed program; none without a warning."""
     first, *more = display.escape_invisible(done.warning).splitlines() or [""]
-    return [f"warning: {first}", *(f"  {line}" for line in more)] if first else []
+    lines = style.fill(f"warning: {first}", "  ", "") if first else []
+    return [*lines, *(part for line in more for part in style.fill(line, "  "))]
 
 
 def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> Initialised:
     """Show the plan, ask, and run what the user agreed to."""
     waiting = [change for change in done.changes if change.pending]
     more: dict[str, object] = {}
-    _print_warning(done)
     if waiting:
-        print("\n".join([*([] if done.removing else [_ADDED]), *_render_plan(done)]))
+        intro = [] if done.removing else style.fill(_ADDED)
+        print(style.finish("\n".join([*intro, *_render_plan(done)])))
+        _print_warning(done)
         chosen = _choose_agents(waiting)
         if chosen:
             more |= {"yes": True, "agent": chosen}
@@ -309,17 +316,18 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
     return last._replace(declined=declined)
 
 
-_ADDED = """\
-Hooks add relevant memories to a session and keep what you state; the MCP server gives the agent
-tools to search and save memories. Your own entries in these files stay as they are:"""
+_ADDED = (
+    "Hooks add relevant memories to a session and save the rules you state. The MCP server gives "
+    "the agent tools to search and save. Everything else in these files stays as it is:"
+)
 
 
 def _choose_agents(waiting: Sequence[SettingsChange]) -> list[str]:
     """Ask which agents' files to write, and show the changed lines on request."""
     agents = list(dict.fromkeys(change.agent for change in waiting))
     number = display.format_count(len(waiting), "file")
-    print("y writes all, d shows every line, names of agents choose some; a backup is kept.")
-    question = f"Change {number}? [y/N] "
+    print("y: all   d: show every line   or names, such as: claude-code codex")
+    question = f"Write {number}? A backup of each is kept. [y/N] "
     while True:
         answer = (keyboard.read_answer(question) or "").lower().replace(",", " ").split()
         if answer in (["d"], ["diff"]):

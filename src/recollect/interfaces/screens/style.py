@@ -262,6 +262,12 @@ def clip(text: str, indent: str, most: int) -> list[str]:
     return [f"{indent}{highlight(line)}" for line in lines]
 
 
+def shorten_home(path: str) -> str:
+    """Return a path for a person: with ~ in place of their home."""
+    home = os.environ.get("HOME", "").rstrip("/")
+    return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
+
+
 def hints(*rows: tuple[str, str]) -> list[str]:
     """Return commands to type next, each with its purpose."""
     widest = max((len(command) for command, _ in rows), default=0)

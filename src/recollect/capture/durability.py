@@ -1,0 +1,128 @@
+"""Decide whether a captured sentence holds beyond the moment in which it was said.
+
+Capture keeps what may be wanted again; a page that is read without its conversation takes less. A
+sentence stays out when it points at something outside of it, wonders, orders work of the moment, or
+was taken back by what the person said next. What was said for good, in several sessions or about
+the way of working stays in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from ..text import terms
+
+MOST_AFTER = 8
+"""Messages after a statement in which it may be taken back."""
+
+
+def is_durable(text: str, message: str = "", after: Sequence[str] = (), sessions: int = 1) -> bool:
+    """Check whether a captured statement is to be told in later sessions by itself.
+
+    `message` is the one that it stands in, `after` what the person typed next in that session,
+    `sessions` in how many sessions it was said.
+    """
+    if _points_away(text) or _wonders(text) or is_taken_back(text, after):
+        return False
+    if is_for_good(text):
+        return True
+    if _is_of_the_moment(text):
+        return False
+    if _is_order(text):
+        return sessions > 2
+    return sessions > 1 or not (_asks_for_work(message) and _is_wish(text))
+
+
+def is_for_good(text: str) -> bool:
+    """Check whether a statement says itself that it holds from now on, or always."""
+    return _found("for good", text)
+
+
+def is_taken_back(text: str, after: Sequence[str]) -> bool:
+    """Check whether one of the next messages takes a statement back: it objects and is about the
+    same; the very next one needs to share only one word with it."""
+    own = set(terms.query_stems(text))
+    for place, message in enumerate(after[:MOST_AFTER]):
+        shared = own & set(terms.query_stems(message[:400]))
+        if len(shared) > (place > 0) and _found("objection", message):
+            return True
+    return False
+
+
+def _points_away(text: str) -> bool:
+    return _found("pointing", text)
+
+
+def _wonders(text: str) -> bool:
+    return text.rstrip().endswith("?") or _found("wondering", text)
+
+
+def _is_of_the_moment(text: str) -> bool:
+    return _found("moment", text)
+
+
+def _is_order(text: str) -> bool:
+    return _found("order", text)
+
+
+def _is_wish(text: str) -> bool:
+    """Check whether a sentence says what is to be, so that it may be about the task only."""
+    return _found("wish", text)
+
+
+def _asks_for_work(message: str) -> bool:
+    """Check whether a message gives a task: a slash command, or an order about what lies there."""
+    return _found("task", message.strip())
+
+
+_SOURCES = {
+    # The subject is elsewhere, or the sentence names a thing that only its reader had before them.
+    "pointing": r"^(?:this|that|these|those|it|they|both|he|she|there(?:'s| is| are))\b"
+    r"(?! (?:repo(?:sitory)?|project|codebase|app|package|service|team|monorepo)\b)"
+    r"|\b(?:all|both|of|in|for|on|with|by) (?:these|those)\b|\bboth of them\b"
+    r"|\b(?:get|do|make|put|have|bring|take|fix|like|want|see|use|with|of|for|about) (?:this|it)\b"
+    r"|\b(?:in|at|on|for|with) this (?!repo|project|codebase|app|package|service|team|monorepo)\w+"
+    r"|\bthis (?:\w+ )?(?:refactor|change|branch|pr|feature|work|phase|fix|commit|approach)\b"
+    r"|\b(?:being|been) (?:complained|asked|mentioned|discussed)\b|\bthe (?:above|following)\b"
+    r"|\bdoing (?:this|that|it)\b",
+    "wondering": r"\bi(?:'m| am)? (?:honestly |really |just |also |starting to |am )*"
+    r"(?:feel|feeling|wonder|wondering|guess|suspect|thinking)\b|\bmy (?:\w+ )?(?:issue|concern|"
+    r"worry|question)\b|\bnot (?:quite |really )?sure\b|\bcorrect me\b|\bif i understand\b"
+    r"|\bprobably\b|\bmaybe\b|\bperhaps\b|\binternal discussion\b|\bcurrently\b|\bat this point\b",
+    "for good": r"\b(?:always|never|ever|every time|whenever|from now on|going forward|in (?:the )?"
+    r"future|as a rule|by default|no longer|remember|(?:do not|don'?t|never) forget|by convention|"
+    r"convention is|in (?:this|our) (?:repo|repository|project|codebase|app|package|monorepo))\b"
+    r"|\b(?:do not|don'?t|never)\b[^.]{1,60}\b(?:directly|by hand|manually|blindly)\b",
+    "moment": r"\b(?:have|has) been \w+(?:ed|en|ne|wn)\b(?! (?:to|by|in|since)\b)|\bnew feedback\b"
+    r"|\bpr #?\d+|\b(?:on|to|from) (?:the|that|this) pr\b|\b[A-Z]{2,}-\d+\b|\bmerge conflicts?\b"
+    r"|\bstill failing\b|\b(?:right|for) now\b|\btop prio|\bfirst,? then\b|\bone more time\b"
+    r"|\bwe (?:should|need to|have to|can|could) (?:also |then |now )?(?:delete|remove|add|record|"
+    r"rename|fix|implement|move|create|update|change|drop|merge|split|write|test)\b",
+    # An order without a condition is about the work at hand.
+    "order": r"^(?:please |pls |then |and |now |so |ok,? |okay,? |also |just )*"
+    r"(?:create|file|open|read|look|check|review|fix|implement|bring|let'?s|lets|add|update|"
+    r"remove|move|rename|commit|push|merge|rebase|run|try|go|get|make|mark|replace|change|"
+    r"address|log|include|write|put|set|show|start|continue|follow|have in mind|note that|"
+    r"(?:can|could|would|will) (?:you|we)|i want|i'?d like|we (?:want|need) to|instead)\b",
+    "wish": r"^(?:please |pls |then |and |also )*(?:use|keep|do|don'?t|make|avoid|ensure|prefer)\b"
+    r"|\bshould(?:n't| not)?\b|\bmust\b|\bneeds? to\b",
+    "task": r"^/\w|^(?:ok(?:ay)?,? |yes,? |now |so |please )*(?:commit|push|implement|create|add|"
+    r"fix|update|refactor|rename|remove|move|merge|write|make|build|change) (?:this|that|it|the|"
+    r"an?|these|those|all|some)\b",
+    "objection": r"^(?:(?:oh|hmm+|ah|ok(?:ay)?|well|but|and)[, ]+)*(?:no\b|nope|not\b|actually|"
+    r"wait|sorry|never ?mind|scratch that|forget (?:it|that)|instead)|\bi was wrong\b"
+    r"|\bmy mistake\b"
+    r"|\bchanged my mind\b|\blet'?s not\b|\b(?:revert|undo) (?:it|this|that)\b"
+    r"|\bon second thought\b",
+}
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(_SOURCES[name], re.IGNORECASE)
+
+
+def _found(name: str, text: str) -> bool:
+    return _pattern(name).search(text.replace("’", "'")) is not None

@@ -1,0 +1,131 @@
+"""Lists of memories: the strongest, by scope, in use, at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from ..storage.database import Tx, visible_to
+from ..types.records import FOREVER, Memory
+from . import sql
+
+
+def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
+    """Return the revisions with these column values that were believed at a time, newest first."""
+    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    believed = (
+        f"{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
+        "ORDER BY first_seen DESC, id LIMIT :limit"
+    )
+    params = {**where, "at": at, "limit": limit}
+    rows = tx.run(f"{sql.SELECT}{believed}", params) + tx.run(
+        f"{sql.SELECT_EARLIER}{believed}", params
+    )
+    found = sql.load_all(rows)
+    return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
+
+
+def list_strongest(tx: Tx, kinds: Sequence[str], limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Return active memories that these owners see: at most `limit` of each kind, in the order of
+    the kinds, the last reinforced first."""
+    seen, params = visible_to(owners)
+    parts = [
+        f"SELECT * FROM ({sql.SELECT} AND kind = :kind{place} AND status = 'active' "
+        f"AND valid_to = {FOREVER} AND {seen} ORDER BY last_reinforced DESC, id LIMIT :limit) "
+        f"AS strongest{place}"
+        for place in range(len(kinds))
+    ]
+    bound = {f"kind{place}": kind for place, kind in enumerate(kinds)}
+    rows = tx.run_batched(" UNION ALL ".join(parts), {**params, **bound, "limit": limit})
+    found = sql.load_all(rows)
+    order = {kind: place for place, kind in enumerate(kinds)}
+    return sorted(found, key=lambda one: (order[one.kind], -one.last_reinforced, one.id))
+
+
+def load_owners(
+    tx: Tx, session: str, chosen: str, limit: int, owned: bool
+) -> list[tuple[str, str, str]]:
+    """Return what tells the session and the task that are worked on: the `session` with its
+    status, the value of state `chosen`, and each `task` with its fields. With `owned`, return
+    nothing unless an open memory belongs to a session or a task."""
+    if_owned = (
+        "EXISTS (SELECT 1 FROM memories WHERE space = :space "
+        f"AND layer IN ('session', 'task') AND valid_to = {FOREVER})"
+        if owned
+        else "1 = 1"
+    )
+    rows = tx.run(
+        "SELECT 'session' AS what, CAST(:session AS TEXT) AS name, coalesce((SELECT status FROM "
+        f"sessions WHERE space = :space AND id = :session), '') AS value WHERE {if_owned} "
+        "UNION ALL SELECT 'chosen', value, '' FROM state "
+        f"WHERE space = :space AND key = :chosen AND {if_owned} "
+        "UNION ALL SELECT 'task', owner, fields FROM (SELECT owner, fields FROM documents "
+        f"WHERE space = :space AND type = 'task' AND valid_to = {FOREVER} AND {if_owned} "
+        "ORDER BY address LIMIT :limit) AS tasks",
+        {"session": session, "chosen": chosen, "limit": limit},
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def list_scopes(tx: Tx) -> list[str]:
+    """Return the scopes of open memories as JSON, each once."""
+    rows = tx.run(
+        "SELECT DISTINCT scope FROM memories "
+        f"WHERE space = :space AND valid_to = {FOREVER} AND scope <> '[]'"
+    )
+    return [row[0] for row in rows]
+
+
+def list_in_scopes(
+    tx: Tx, scopes: Sequence[str], limit: int, owners: Sequence[str]
+) -> list[Memory]:
+    """Return memories in use that these owners see: at most `limit` of each scope, in the order of
+    the scopes, newest first."""
+    if not scopes:
+        return []
+    seen, params = visible_to(owners)
+    parts = [
+        f"SELECT * FROM ({sql.SELECT} AND scope = :scope{place} AND scope <> '[]' "
+        f"AND status IN ('active', 'proposed') AND valid_to = {FOREVER} AND {seen} "
+        f"ORDER BY first_seen DESC, id LIMIT :limit) AS scoped{place}"
+        for place in range(len(scopes))
+    ]
+    bound = {f"scope{place}": scope for place, scope in enumerate(scopes)}
+    found = sql.load_all(tx.run(" UNION ALL ".join(parts), {**params, **bound, "limit": limit}))
+    order = {tuple(json.loads(scope)): place for place, scope in enumerate(scopes)}
+    return sorted(found, key=lambda one: (order[one.scope], -one.first_seen, one.id))
+
+
+def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
+    """Return active memories that these owners see, newest first."""
+    seen, params = visible_to(owners)
+    rows = tx.run(
+        f"{sql.SELECT} AND status = 'active' AND valid_to = {FOREVER} AND {seen} "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {**params, "limit": limit},
+    )
+    return sql.load_all(rows)
+
+
+def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
+    """Return the ids of the newest open memories in use whose scope is this JSON."""
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND scope <> '[]' AND status IN ('active', 'proposed') AND scope = :scope "
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        {"scope": scope, "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+def list_open(
+    tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0, without: str = ""
+) -> list[Memory]:
+    """Return open memories with these column values, newest first; `without` one status."""
+    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    rows = tx.run(
+        f"{sql.SELECT}{chosen} AND valid_to = {FOREVER} AND status <> :without "
+        "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
+        {**where, "limit": limit, "offset": offset, "without": without},
+    )
+    return sql.load_all(rows)
