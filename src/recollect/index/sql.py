@@ -269,8 +269,8 @@ def find_candidates(
         return _best_parts(_match_few(tx, stems, left, vector))[:limit]
     where, params = _where(tx, filters)
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
-    # remain. A kind keeps a tenth of them.
-    depth = 8 * limit if "kind" in filters and not tx.is_remote else limit + limit // 8
+    # remain. A kind keeps some of them.
+    depth = 7 * limit if "kind" in filters and not tx.is_remote else limit + limit // 8
     near = tx.match(stems, depth, where, params, exact=False, vector=vector)
     if where and len(near) < limit:
         left = list_few(tx, filters)

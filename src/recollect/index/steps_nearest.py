@@ -24,7 +24,7 @@ PROBED = 8
 SIGNED = 4
 """So many times the wanted number are picked by their signs, then compared exactly."""
 
-FEW = 4_000
+FEW = 1_500
 """When a filter leaves fewer entries than this, all of them are compared."""
 
 
