@@ -6,7 +6,7 @@ python -m bench --help           the names of all
 
 Others need data or other programs and are commands of their own: see `python -m bench.NAME`, with
 NAME one of budgets, capture, episodes, export_browser, history, imports, loop, mcp_conformance,
-recall, secrets, staleness, transcripts, windows.
+recall, secrets, staleness, team, transcripts, windows.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator
 from random import Random
 
+from recollect.memory import hygiene
+
 _PARTS = [
     "api",
     "auth",
@@ -159,7 +161,12 @@ class Sentences:
         self._read = _lines(folder) if folder else iter(())
 
     def next(self) -> str:
-        return next(self._read, "") or self._generate()
+        """Return a sentence that memory keeps."""
+        while hygiene.find_refusal(
+            text := next(self._read, "") or self._generate(), "fact", "project"
+        ):
+            pass
+        return text
 
     def _generate(self) -> str:
         pick = self._rng.choice

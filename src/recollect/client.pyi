@@ -388,6 +388,7 @@ class Recollect:
         limit: int = ...,
         offset: int = ...,
         as_of: str = ...,
+        after: str = ...,
     ) -> tuple[recollect.types.records.Memory, ...]: ...
     def prepare(
         self,

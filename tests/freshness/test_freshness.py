@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -280,3 +281,30 @@ def test_an_address_is_as_good_as_an_id(mem: Mem) -> None:
     assert mem.memories.confirm(old.address).id == old.id
     assert mem.memories.correct(old.address, "The logo is green").text == "The logo is green"
     assert len(mem.memories.history(old.address)) == 2
+
+
+def test_learning_starts_no_process_and_what_only_git_finds_is_pinned_later(
+    mem: Mem, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+    whole = subprocess.Popen.__init__
+
+    def spy(self: Any, *given: Any, **more: Any) -> None:
+        started.append(given)
+        whole(self, *given, **more)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", spy)
+    placed = mem.learn("`login()` in src/auth.py takes a name").id
+    named = mem.learn("`send()` retries twice").id
+    mem.learn_many([{"text": "`login()` is slow"}, {"text": "read missing/place.py first"}])
+    assert not started
+    assert check_freshness(mem.context, [placed, named]).keys() == {placed}
+    mem.verify()
+    assert started
+    assert states(mem, placed, named) == [("fresh", ""), ("fresh", "")]
+    assert kept(mem, named).path == "src/mail.py"
+    started.clear()
+    mem.verify()
+    assert not started, "what was looked for once is not looked for again"
+    write(code / "src/mail.py", "def send(to):\n    return 2\n", age=9)
+    assert states(mem, placed, named) == [("fresh", ""), ("changed", "")]

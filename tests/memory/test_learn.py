@@ -142,6 +142,13 @@ def test_listing_filters_and_pages(mem: Mem) -> None:
     newest = [memory.text for memory in mem.list()]
     assert newest[:3] == ["mine alone", "a rule", "fact number 4"]
     assert [memory.text for memory in mem.list(limit=2, offset=1)] == newest[1:3]
+    pages, last = [], ""
+    while page := mem.list(limit=2, after=last):
+        pages += [memory.text for memory in page]
+        last = page[-1].id
+    assert pages == newest
+    with pytest.raises(recollect.NotFound):
+        mem.list(after="m-none")
     with pytest.raises(recollect.InvalidInput):
         mem.list(kind="rumour")
 

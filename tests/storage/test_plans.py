@@ -67,6 +67,7 @@ ALLOWED = {
     "maintenance.sql.count_by_day": "kept counts: a row for a day and kind",
     "maintenance.sql.last_changed_memory": ASKED,
     "maintenance.sql.last_shown_session": ASKED,
+    "maintenance.sql.list_learned_at": ASKED,
     "maintenance.sql.measure_tables": ASKED,
     "maintenance.sql.memory_ids": REBUILD,
     "maintenance.sql.memory_vocabulary": REBUILD,
@@ -202,6 +203,7 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
         "index.sql.find_nearest",
         "index.sql.insert_entries",
         "index.sql.insert_entry",
+        "index.sql.list_few",
         "memory.sql.insert_many",
     }
     assert len(names) > 150

@@ -13,7 +13,9 @@ from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import NotFound
 from ..fast_typing import TYPE_CHECKING
+from ..freshness import steps as freshness_steps
 from ..lessons import operations as lessons_operations
+from ..memory import steps_verify as memory_steps_verify
 from ..project import private_folder, user_directory
 from ..recall import operations as recall_operations
 from ..types import agents
@@ -46,6 +48,9 @@ def catch_up(context: Context, parent: int = 0) -> int:
 
 def _afterwards(context: Context, over: bool) -> None:
     recall_operations.reindex_outdated(context)
+    if context.project_space.present():
+        tree = freshness_steps.open_working_tree(context)
+        memory_steps_verify.pin_waiting(context.project_space, tree, context.clock())
     if over:
         lessons_operations.learn_from_finished_work(context)
         _back_up(context)

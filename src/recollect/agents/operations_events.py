@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from ..briefing import command_rules, rendering
 from ..briefing import operations as briefing_operations
@@ -159,41 +160,49 @@ def _count_review(txs: Sequence[Tx], now: int) -> int:
 def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     """Return the lines for an action of the agent, each once in a context."""
     if not event.session:
-        return steps_hooks.Answer()
-    ask = _ask(event)._replace(session=_context_of(event))
+        return _SILENT
     if event.name == "tool_use" and event.tool_failed:
         output = events.output_text(event)[:_LONGEST_OUTPUT]
         given = event.tool_input if isinstance(event.tool_input, dict) else {}
-        return steps_hooks.Answer(
-            briefing_operations.brief_failure(context, ask, given, output).text
-        )
+        spoken = briefing_operations.brief_failure(context, _ask_of_action(event), given, output)
+        return steps_hooks.Answer(spoken.text)
     if line := events.command_line(event):
-        return _before_command(context, ask, line) if event.name == "before_tool" else _SILENT
+        return _before_command(context, event, line) if event.name == "before_tool" else _SILENT
     files = tuple(
         path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
     )
     if not files:
         return _SILENT
-    spoken = briefing_operations.brief_edit(context, ask._replace(files=files))
-    return steps_hooks.Answer(spoken.text)
+    ask = _ask_of_action(event)._replace(files=files)
+    return steps_hooks.Answer(briefing_operations.brief_edit(context, ask).text)
 
 
-def _before_command(context: Context, ask: briefing_steps.Ask, line: str) -> steps_hooks.Answer:
-    """Say what belongs to a shell line. Asked before every command: unless it names a watched
-    program, one value is read and nothing else is loaded."""
-    if not context.project_space.present() or context.settings.mode == "no-ltm":
+def _ask_of_action(event: Event) -> briefing_steps.Ask:
+    return _ask(event)._replace(session=_context_of(event))
+
+
+def _before_command(context: Context, event: Event, line: str) -> steps_hooks.Answer:
+    """Return the lines for a shell line. Asked before every command: unless it names a watched
+    program, one value is read, and nothing else is opened or loaded."""
+    space, user = context.project_space, context.user_space
+    if not space.present() or context.settings.mode == "no-ltm":
         return _SILENT
+    session = _context_of(event)
 
-    def load(txs: Sequence[Tx]) -> list[rendering.Item]:
-        watched = briefing_sql.get_prepared(txs[0], briefing_sql.WATCHED)
+    def load(tx: Tx) -> list[rendering.Item]:
+        watched = briefing_sql.get_prepared(tx, briefing_sql.WATCHED)
         if not watched or not command_rules.find_watched(watched, line):
             return []
-        return briefing_steps_action.before_command(txs, ask.session, line, watched)
+        find = partial(
+            briefing_steps_action.before_command, session=session, line=line, watched=watched
+        )
+        return user.read(lambda other: find((tx, other))) if user.present() else find((tx,))
 
-    items = context.read_both(load, ahead=True)
+    items = space.read_ahead(load)
     if not items:
         return _SILENT
-    return steps_hooks.Answer(briefing_operations.brief_command(context, ask, items).text)
+    spoken = briefing_operations.brief_command(context, _ask_of_action(event), items)
+    return steps_hooks.Answer(spoken.text)
 
 
 def _inside(context: Context, name: str, cwd: str) -> str:

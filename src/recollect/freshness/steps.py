@@ -137,11 +137,12 @@ def check_rows(tree: ClaimTree, rows: Sequence[sql.ClaimRow], thorough: bool) ->
     ]
 
 
-def open_working_tree(context: Context) -> ClaimTree:
-    """Open the working tree; it caches what it reads, so open a new one for every check."""
+def open_working_tree(context: Context, quick: bool = False) -> ClaimTree:
+    """Open the working tree; it caches what it reads, so open a new one for every check. A `quick`
+    one starts no process."""
     from .working_tree_io import WorkTree
 
-    return WorkTree(context.top)
+    return WorkTree(context.top, quick)
 
 
 def unpack_looks(packed: Mapping[str, str]) -> list[tuple[str, str, str, str, str]]:
@@ -190,7 +191,9 @@ def _changed_files(context: Context, looks: Iterable[Look]) -> set[Look]:
     return stamps_io.find_changed(context.top, looks)
 
 
-def pin_claims(context: Context, text: str, citations: Sequence[Json]) -> list[PinnedClaim]:
-    """Extract the claims of a text and pin them to the current code."""
+def pin_claims(
+    context: Context, text: str, citations: Sequence[Json], quick: bool = False
+) -> list[PinnedClaim]:
+    """Extract the claims of a text and pin them to the current code; `quick` starts no process."""
     found = find_claims(text, citations)
-    return open_working_tree(context).pin(found) if found else []
+    return open_working_tree(context, quick).pin(found) if found else []

@@ -46,11 +46,13 @@ EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 class WorkTree:
     """One working tree. It caches what it reads, so make a new one for every check.
 
-    `root` is a real path: the target of a link outside is not part of it.
+    `root` is a real path: the target of a link outside is not part of it. A `quick` one starts no
+    process: what only git knows is not found.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, quick: bool = False) -> None:
         self.root = root
+        self._quick = quick
         self._below = self.root.rstrip(os.sep) + os.sep
         self._folders: dict[str, str] = {}
         self._texts: dict[str, str] = {}
@@ -154,8 +156,7 @@ class WorkTree:
         places = self._located(claims, git)
         commit = ""
         if any(places):
-            # A process costs more than all the rest of learning a statement.
-            commit = read_head(self.root) or git.resolved(["HEAD"])[0]
+            commit = read_head(self.root) or ("" if self._quick else git.resolved(["HEAD"])[0])
         pinned: dict[PinnedClaim, None] = {}
         for claim, place in zip(claims, places, strict=True):
             if place:
@@ -202,7 +203,7 @@ class WorkTree:
             for claim, place in zip(claims, places, strict=True)
             if not place and claim.kind in _SYMBOLS
         }
-        homes = self._homes(homeless, git)
+        homes = {} if self._quick else self._homes(homeless, git)
         for at, claim in enumerate(claims):
             found = homes.get(claim.symbol, [])
             if not places[at] and len(found) == 1:
@@ -214,6 +215,9 @@ class WorkTree:
         wanted = set(paths)
         if wanted and self._tracked is None:
             self._tracked = list_tracked(self.root) or []
+        if self._quick:
+            known = {path: _ending(self._tracked or [], path) for path in wanted}
+            return {path: ends.pop() for path, ends in known.items() if len(ends) == 1}
         # Two tracked files decide without a process; an untracked one is known to git alone.
         open_still = {path for path in wanted if len(_ending(self._tracked or [], path)) < 2}
         if open_still and self._files is None:

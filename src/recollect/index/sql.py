@@ -38,6 +38,11 @@ class IndexEntry(NamedTuple):
     """Name and value: its tags and scopes (an empty scope applies everywhere)."""
 
 
+FEW = 600
+"""So many entries that a filter leaves are compared themselves."""
+
+_SELECTIVE = frozenset({"tag", "ref", "owner"})
+
 _LONGEST_FACET = 500
 """An index of PostgreSQL takes at most 2,700 bytes."""
 
@@ -259,13 +264,48 @@ def find_candidates(
     """
     if not stems:
         return []
+    left = list_few(tx, filters) if is_selective(filters) else None
+    if left is not None:
+        return _best_parts(_match_few(tx, stems, left, vector))[:limit]
     where, params = _where(tx, filters)
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
-    # remain.
-    near = tx.match(stems, limit + limit // 8, where, params, exact=False, vector=vector)
+    # remain. A kind keeps some of them.
+    depth = 7 * limit if "kind" in filters and not tx.is_remote else limit + limit // 8
+    near = tx.match(stems, depth, where, params, exact=False, vector=vector)
     if where and len(near) < limit:
-        near = tx.match(stems, limit, where, params, vector=vector)
+        left = list_few(tx, filters)
+        if left is not None:
+            near = _match_few(tx, stems, left, vector)
+        else:
+            near = tx.match(stems, limit, where, params, vector=vector)
     return _best_parts(near)[:limit]
+
+
+def is_selective(filters: Mapping[str, Sequence[Any]]) -> bool:
+    """Check whether filters mostly leave few entries."""
+    return not _SELECTIVE.isdisjoint(filters)
+
+
+def list_few(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> list[int] | None:
+    """Return the entries that a filter leaves; None if they are many, or if it takes a round trip
+    more to find out."""
+    left = [] if tx.is_remote else list_entries(tx, filters, FEW)
+    return None if tx.is_remote or len(left) == FEW else left
+
+
+def _match_few(
+    tx: Tx, stems: Sequence[str], entries: Sequence[int], vector: bytes
+) -> list[IndexMatch]:
+    """Return those of few entries that have one of the stems, with the number of these as score:
+    the entries of a selective filter are compared themselves, and no others are looked at."""
+    wanted = {*stems}
+    found = []
+    for item in tx.filter_entries(entries, "", {}, vector) if entries else ():
+        held = item.stems.split()
+        shared = wanted.intersection(held)
+        if shared:
+            found.append(item._replace(score=len(shared) + len(shared) / len(held)))
+    return found
 
 
 def filter_entries(
@@ -300,8 +340,15 @@ def find_messages(
 def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> list[int]:
     """Return the ids of at most `most` entries that fulfil the filters."""
     where, params = _where(tx, filters)
+    table = "entries e WHERE"
+    if "tag" in filters:
+        # CROSS JOIN keeps the order: the tag leaves fewer than any column of an entry.
+        table = (
+            "facets t CROSS JOIN entries e WHERE t.space = :space AND t.name = 'tag' "
+            "AND t.value = :tag_0 AND e.id = t.entry AND"
+        )
     rows = tx.run(
-        f"SELECT e.id FROM entries e WHERE e.space = :space AND {where} LIMIT :most",
+        f"SELECT e.id FROM {table} e.space = :space AND {where} LIMIT :most",
         {**params, "most": most},
     )
     return [row[0] for row in rows]
@@ -329,6 +376,8 @@ _FACET = (
 )
 """DISTINCT lets PostgreSQL collect the entries once, also before it has statistics."""
 
+_HAS_FACET = "EXISTS (SELECT 1 FROM facets f WHERE f.entry = e.id AND f.name = '{}' AND {})"
+
 _TIMES = {
     "since": "e.at >= :since",
     "until": "e.at < :until",
@@ -340,6 +389,9 @@ _TIMES = {
 
 
 def _where(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str, Any]]:
+    """Return the condition of filters on entries `e`, and its parameters. SQLite checks the facets
+    of one candidate after the other: to collect all entries with a facet may take longer."""
+    facet = _FACET if tx.is_remote else _HAS_FACET
     parts: list[str] = []
     params: dict[str, Any] = {}
     for name, allowed in filters.items():
@@ -348,12 +400,12 @@ def _where(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str,
             params[name] = allowed[0]
         elif name == "tag":
             for place, tag in enumerate(allowed):
-                parts.append(_FACET.format(name, f"f.value = :tag_{place}"))
+                parts.append(facet.format(name, f"f.value = :tag_{place}"))
                 params[f"tag_{place}"] = facet_value(tag)
         elif name == "scope":
             from json import dumps
 
-            parts.append(_FACET.format(name, f"f.value IN ({tx.texts_in_json.format('scopes')})"))
+            parts.append(facet.format(name, f"f.value IN ({tx.texts_in_json.format('scopes')})"))
             params["scopes"] = dumps(list(allowed), ensure_ascii=False)
         elif name == "seen":
             own, bound = visible_to(allowed, "e.")

@@ -26,7 +26,7 @@ SIGNED = 4
 
 _NONE_KNOWN: Mapping[int, float] = {}
 
-FEW = 4_000
+FEW = 1_500
 """When a filter leaves fewer entries than this, all of them are compared."""
 
 
@@ -47,6 +47,10 @@ def find_near_records(
     """Return the entries nearest to the question that fulfil the filters, with their cosines, best
     first; none with a cosine below `least`, nor those whose cosine is `known`: they fulfil the
     filters and are among the nearest, but need not be read again."""
+    few = sql.list_few(tx, filters) if sql.is_selective(filters) else None
+    if few is not None:
+        among = _find_among(tx, question, few, count, least)
+        return [(item, cosine) for item, cosine in among if item.entry not in known]
     near = find_nearest(tx, question, SIGNED * count, known)
     close = {entry: cosine for entry, cosine in near.items() if cosine >= least}
     new = [entry for entry in close if entry not in known]
@@ -63,6 +67,16 @@ def find_near_records(
     best = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
     kept = [found[entry] for _, entry in best[:count]]
     return [(item, cosine) for item, cosine in kept if item is not None]
+
+
+def _find_among(
+    tx: Tx, question: bytes, entries: Sequence[int], count: int, least: float
+) -> list[tuple[IndexMatch, float]]:
+    """Return the nearest of few entries that a selective filter leaves."""
+    near = cosines_by_entry(question, sql_vectors.load_vectors(tx, entries))
+    best = sorted((-cosine, entry) for entry, cosine in near.items() if cosine >= least)[:count]
+    held = sql.filter_entries(tx, [entry for _, entry in best], {})
+    return [(held[entry], -cosine) for cosine, entry in best if entry in held]
 
 
 def _leaves_out(tx: Tx, close: int, found: int, count: int) -> bool:

@@ -83,7 +83,10 @@ def learn(
     ready = steps.prepare(draft, context.origin, now, new_id("m"), label)
     cited = json.loads(ready.row.citations)
     known = (
-        [] if draft.layer == "user" else freshness_steps.pin_claims(context, ready.row.text, cited)
+        []
+        if draft.layer == "user"
+        # A process would cost more than all the rest: `steps_verify.pin_waiting` starts it later.
+        else freshness_steps.pin_claims(context, ready.row.text, cited, quick=True)
     )
     return space.read_and_write(
         lambda tx: steps_neighbours.find_neighbours(tx, ready.row),
@@ -122,6 +125,7 @@ def list_memories(
     limit: int = 50,
     offset: int = 0,
     as_of: str = "",
+    after: str = "",
 ) -> tuple[Memory, ...]:
     """List the memories in use, newest first.
 
@@ -132,9 +136,11 @@ def list_memories(
     limit: how many to list at most
     offset: the number of memories to skip
     as_of: the memories as they were then: 2026-05-01, 3d, last week
+    after: the id of the last memory of the page before, which is quicker than `offset`
 
     Example: recollect list --kind policy
     Example: recollect list --as-of 2w
+    Example: recollect list --after m-4k9w2c
     """
     among("kind", (kind,) if kind else (), tuple(KINDS))
     among("layer", (layer,) if layer else (), LAYERS)
@@ -144,13 +150,18 @@ def list_memories(
             "--status cannot be combined with --as-of: earlier statuses are not stored",
             where="status",
         )
+    if as_of and after:
+        raise InvalidInput("--after cannot be combined with --as-of", where="after")
     at = dates.parse_time_filter(as_of, context.clock())
     write_recalls(context)
     chosen = {"kind": kind, "layer": layer, "status": status}
     where = {name: value for name, value in chosen.items() if value}
-    found = context.read_both(
-        lambda txs: [memory for tx in txs for memory in _list_open(tx, where, limit + offset, at)]
-    )
+
+    def load(txs: Sequence[Tx]) -> list[Memory]:
+        place = _find_place(txs, after) if after else None
+        return [one for tx in txs for one in _list_open(tx, where, limit + offset, at, place)]
+
+    found = context.read_both(load)
     found.sort(key=lambda memory: (-memory.first_seen, memory.id))
     return tuple(found[offset : offset + limit])
 
@@ -464,9 +475,24 @@ def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
     sql_upkeep.count_recalls(tx, noted)
 
 
-def _list_open(tx: Tx, where: Mapping[str, str], limit: int, at: int = 0) -> list[Memory]:
+def _find_place(txs: Sequence[Tx], id: str) -> sql_lists.Place:
+    """Return the place of a memory in the list of either space."""
+    for tx in txs:
+        if memory := steps_revisions.find(tx, id):
+            return memory.first_seen, memory.id
+    raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
+
+
+def _list_open(
+    tx: Tx,
+    where: Mapping[str, str],
+    limit: int,
+    at: int = 0,
+    after: sql_lists.Place | None = None,
+) -> list[Memory]:
     """Return open memories with these values, newest first, hidden ones only when asked for; or
     those believed at a time."""
     if at:
         return sql_lists.list_valid_at(tx, where, at, limit)
-    return sql_lists.list_open(tx, where, limit, without="" if "status" in where else "hidden")
+    without = "" if "status" in where else "hidden"
+    return sql_lists.list_open(tx, where, limit, after, without)

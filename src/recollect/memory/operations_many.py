@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -51,14 +50,14 @@ def learn_many(
 def _pin_all(
     context: Context, ready: Sequence[steps.PreparedMemory]
 ) -> dict[str, Sequence[freshness_steps.PinnedClaim]]:
-    """Pin the claims of many statements to the code, reading each file once."""
-    tree = freshness_steps.open_working_tree(context)
+    """Pin the claims of many statements to the code, reading each file once, without a process."""
+    tree = freshness_steps.open_working_tree(context, quick=True)
     claims = {
-        item.row.id: freshness_steps.find_claims(item.row.text, json.loads(item.row.citations))
+        item.row.id: freshness_steps.find_claims(item.row.text, item.memory.citations)
         for item in ready
     }
-    tree.look_up([claim for some in claims.values() for claim in some])
-    return {id: tree.pin(some) for id, some in claims.items() if some}
+    pinned = {id: tree.pin(some) for id, some in claims.items() if some}
+    return {id: some for id, some in pinned.items() if some}
 
 
 _LISTS = ("scope", "tags", "examples", "citations", "evidence")

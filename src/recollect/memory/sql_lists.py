@@ -118,14 +118,23 @@ def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+Place = tuple[int, str]
+"""Where a page of a list ended: the time at which a memory was first seen, and its id."""
+
+
 def list_open(
-    tx: Tx, where: Mapping[str, str], limit: int, offset: int = 0, without: str = ""
+    tx: Tx, where: Mapping[str, str], limit: int, after: Place | None = None, without: str = ""
 ) -> list[Memory]:
-    """Return open memories with these column values, newest first; `without` one status."""
+    """Return open memories with these column values, newest first, from the one `after` a place
+    on; `without` one status."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
+    params: dict[str, str | int] = {**where, "limit": limit, "without": without}
+    if after:
+        chosen += " AND first_seen <= :seen AND (first_seen < :seen OR id > :last)"
+        params |= {"seen": after[0], "last": after[1]}
     rows = tx.run(
         f"{sql.SELECT}{chosen} AND valid_to = {FOREVER} AND status <> :without "
-        "ORDER BY first_seen DESC, id LIMIT :limit OFFSET :offset",
-        {**where, "limit": limit, "offset": offset, "without": without},
+        "ORDER BY first_seen DESC, id LIMIT :limit",
+        params,
     )
     return sql.load_all(rows)

@@ -246,13 +246,13 @@ def prune(
     """Plan to hide what is old or doubtful, and do it with `apply`. What a more trusted writer
     stated is not pruned."""
     plan: list[lifecycle.Hiding] = []
-    offset = kept = 0
-    while found := sql_lists.list_open(tx, {}, PAGE, offset):
+    kept, after = 0, None
+    while found := sql_lists.list_open(tx, {}, PAGE, after):
         planned = lifecycle.plan_pruning(found, now, max_age_days, min_confidence)
         theirs = {item.id for item in found if not _may_change(origin, item)}
         plan += [item for item in planned if item.id not in theirs]
         kept += sum(item.id in theirs for item in planned)
-        offset += PAGE
+        after = found[-1].first_seen, found[-1].id
     if apply:
         before = {item.id: _read(tx, item.id) for item in plan}
         _keep_statuses(tx, {id: one.status for id, one in before.items()}, "hidden", now)

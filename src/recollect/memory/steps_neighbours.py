@@ -35,8 +35,7 @@ MOST_HERE = 500
 """Among so many of the newest memories with exactly its scope a statement's neighbours are found,
 besides those among all."""
 
-LARGE, RAREST, PROMISED = 2_000, 4, 1_000
-
+LARGE, RAREST, PROMISED = 2_000, 4, 250
 """With so many entries, at least so many of the rarest words are looked up, and more until they
 promise so many candidates: what says the same, the opposite or another value lacks fewer of them
 than that, and common words would cost as much as all that was ever learned."""

@@ -13,12 +13,13 @@ from typing import NamedTuple
 from ..freshness import claims as freshness_claims
 from ..freshness import sql as freshness_sql
 from ..freshness.claims import Claim, PinnedClaim
-from ..freshness.steps import ClaimTree, check_rows
+from ..freshness.steps import ClaimTree, check_rows, find_claims
 from ..secrets import redaction
+from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from ..text import messages
 from ..types.records import FOREVER, Json, Memory
-from . import sql, steps_revisions
+from . import sql, sql_upkeep, steps_revisions
 
 
 class Checked(NamedTuple):
@@ -51,6 +52,7 @@ class Move(NamedTuple):
 
 def check_claims(space: Database, tree: ClaimTree, fix: bool, now: int) -> ClaimReport:
     """Check every claim of every open memory; with `fix`, follow files that moved."""
+    pin_waiting(space, tree, now)
     rows = space.read(_all_claims)
     seen = check_rows(tree, rows, thorough=True) if rows else []
     space.try_write(lambda tx: freshness_sql.save_checks(tx, seen, now))
@@ -85,6 +87,49 @@ def pin_changed(tree: ClaimTree, rows: Sequence[freshness_sql.ClaimRow]) -> list
     changed = [row for row in check_rows(tree, rows, thorough=False) if row.state == "changed"]
     wanted = [Claim(row.path, row.symbol, row.line, row.kind, given=True) for row in changed]
     return tree.pin(wanted) if wanted else []
+
+
+_PINNED = "claims pinned until"
+_PINNED_AT_ONCE = 2_000
+
+
+def pin_waiting(space: Database, tree: ClaimTree, now: int) -> int:
+    """Pin the claims of new memories that only git can find, which `learn` leaves out because a
+    process takes longer than all the rest; return the number of memories. What was pinned when
+    the memory was learned stays so. Called in the background, and before everything is checked."""
+
+    def load(tx: Tx) -> tuple[list[Memory], dict[str, list[freshness_sql.ClaimRow]]]:
+        at, _, id = (storage_sql.get_value(tx, _PINNED) or "0 ").partition(" ")
+        since = int(at) if at.isdigit() else 0
+        new = sql_upkeep.find_reinforced_after(tx, (since, id), _PINNED_AT_ONCE)
+        ids = [id for _, id in new]
+        found = sql.get_many(tx, ids)
+        return [found[id] for id in ids if id in found], freshness_sql.load_claims(tx, ids)
+
+    memories, held = space.read(load)
+    if not memories:
+        return 0
+    claims = {one.id: find_claims(one.text, one.citations) for one in memories}
+    tree.look_up([claim for some in claims.values() for claim in some])
+    added: dict[str, list[freshness_sql.ClaimRow]] = {}
+    for id, wanted in claims.items():
+        rows = [row for row in held.get(id, ()) if row.state != "unverifiable"]
+        known = {(row.path, row.symbol, row.line) for row in rows}
+        places = len(rows)
+        for pinned in tree.pin(wanted) if wanted else ():
+            if (pinned.path, pinned.symbol, pinned.line) not in known:
+                rows.append(freshness_sql.make_row(id, len(rows), pinned))
+        if len(rows) > places:
+            added[id] = [row._replace(position=at) for at, row in enumerate(rows)]
+    last = f"{memories[-1].last_reinforced} {memories[-1].id}"
+
+    def save(tx: Tx) -> None:
+        for id, rows in added.items():
+            freshness_sql.replace_claims(tx, id, rows, now)
+        storage_sql.set_value(tx, _PINNED, redaction.redact(last), now)
+
+    space.write(save)
+    return len(added)
 
 
 def _all_claims(tx: Tx) -> list[freshness_sql.ClaimRow]:

@@ -110,6 +110,8 @@ class Tx(Protocol):
     """One transaction in one space. `:space` is bound in every statement."""
 
     space: str
+    is_remote: bool
+    """Whether every statement is a round trip."""
     for_update: str
     skip_locked: str
     texts_in_json: str
@@ -161,9 +163,10 @@ class Tx(Protocol):
         which is faster."""
 
     def filter_entries(
-        self, entries: Sequence[int], where: str, params: Params
+        self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
-        """Return those of the entries `e` that fulfil the SQL `where`, without a score."""
+        """Return those of the entries `e` that fulfil the SQL `where`, without a score; with their
+        vectors if a `vector` is compared with them."""
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         """Count the entries with each stem; approximate in a large store."""

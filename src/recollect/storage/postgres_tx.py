@@ -155,6 +155,7 @@ class Snapshot:
 class PostgresTx:
     """A transaction as one space uses it."""
 
+    is_remote = True
     for_update = "FOR UPDATE"
     skip_locked = "FOR UPDATE SKIP LOCKED"
     texts_in_json = "SELECT json_array_elements_text(CAST(:{} AS json))"
@@ -285,10 +286,11 @@ class PostgresTx:
         return found
 
     def filter_entries(
-        self, entries: Sequence[int], where: str, params: Params
+        self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
+        held = sql_postgres.VECTOR if vector else "NULL"
         rows = self.run(
-            f"SELECT {MATCH_COLUMNS}, e.stems, 0.0, NULL FROM entries e WHERE e.space = :space "
+            f"SELECT {MATCH_COLUMNS}, e.stems, 0.0, {held} FROM entries e WHERE e.space = :space "
             "AND e.id = ANY(:entries)" + (f" AND {where}" if where else ""),
             {**params, "entries": list(entries)},
         )

@@ -29,7 +29,7 @@ _HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
 _HOLDING_LATELY = f"{_HOLDING} AND rowid > ?"
 _LATELY, _TELLING = 2_000, 5
 _THESE = (
-    f"SELECT {MATCH_COLUMNS}, held.stems, 0.0, NULL FROM entries e "
+    f"SELECT {MATCH_COLUMNS}, held.stems, 0.0, {{vector}} FROM entries e "
     "CROSS JOIN words held ON held.rowid = e.id WHERE e.id IN ({entries})"
 )
 _ENTRY = "source, ref, kind, layer, owner, status, label, seq, at, part, id"
@@ -48,6 +48,7 @@ class SqliteTx:
     skip_locked = ""
     texts_in_json = "SELECT value FROM json_each(:{})"
     finds_nearest = False
+    is_remote = False
 
     def __init__(self, connection: apsw.Connection, space: str) -> None:
         self._connection = connection
@@ -141,9 +142,10 @@ class SqliteTx:
         return list(map(IndexMatch._make, self.run(sql, bound)))
 
     def filter_entries(
-        self, entries: Sequence[int], where: str, params: Params
+        self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
-        sql = _THESE.format(entries=", ".join(map(str, entries)))
+        held = "(SELECT v.vector FROM vectors v WHERE v.entry = e.id)" if vector else "NULL"
+        sql = _THESE.format(entries=", ".join(map(str, entries)), vector=held)
         sql += f" AND {where}" if where else ""
         return list(map(IndexMatch._make, self.run(sql, params)))
 
