@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,9 +25,9 @@ WANTED = 11
 LONG = "a note of many words about gardens and rivers that ends with one of them: deploy"
 
 
-def fill(mem: Mem, texts: Sequence[str], **fields: tuple[str, ...]) -> None:
+def fill(mem: Mem, texts: Sequence[str], **fields: Any) -> None:
     """Write memories in one transaction: learning each compares it with its neighbours."""
-    draft = memory_steps.Draft("a fact about the shop", **fields)  # type: ignore[arg-type]
+    draft = memory_steps.Draft("a fact about the shop", **fields)
     (row, *_) = memory_steps.prepare(draft, "user", mem.context.clock(), "m-0")
     count = mem.context.project_space.read(lambda tx: index_sql.count_records(tx, "memory"))
     rows = [
@@ -108,6 +110,34 @@ def test_what_was_believed_then_is_found_among_many_later_versions(
         space.write(lambda tx: tx.run(f"{close} AND id > 'm-0001000'", {"now": clock()}))
         clock.advance(days=2)
         assert len(mem.recall("deploy", as_of="3d", limit=50)) == WANTED
+
+
+def test_every_combination_of_filters_finds_all_that_match(
+    by_words: Mem, clock: Clock, engine: str
+) -> None:
+    """Each filter alone leaves many better matches, all together only the wanted ones."""
+    with by_words as mem:
+        fill(mem, better(BETTER[engine] // 4), tags=("web",), scope=("src/web/**",))
+        clock.advance(days=10)
+        fill(mem, wanted(), kind="pitfall", tags=("rare",), scope=("src/api/**",))
+        clock.advance(days=10)
+        fill(mem, better(BETTER[engine] // 4), tags=("web",), scope=("src/web/**",))
+        filters: dict[str, Any] = {
+            "kind": ["pitfall"],
+            "tags": ["rare"],
+            "file": "src/api/users.py",
+            "since": "15d",
+            "until": "5d",
+            "layer": ["project"],
+            "status": ["active", "proposed"],
+        }
+        alone = {"kind", "tags", "file"}
+        # A statement of PostgreSQL takes longer: all pairs, and all filters together.
+        for count in range(1, len(filters) + 1) if engine == "sqlite" else (2, len(filters)):
+            for names in combinations(filters, count):
+                if alone & set(names) or {"since", "until"} <= set(names):
+                    chosen = {name: filters[name] for name in names}
+                    assert len(mem.recall("deploy", limit=50, **chosen)) == WANTED, names
 
 
 def test_filters_hold_for_what_is_found_by_meaning(mem: Mem, engine: str) -> None:
