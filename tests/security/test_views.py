@@ -11,6 +11,7 @@ import pytest
 
 import recollect
 from recollect import config
+from recollect.interfaces.mcp_requests import RequestHandlers
 from recollect.interfaces.screens import results
 from recollect.text import display
 
@@ -139,3 +140,39 @@ def test_settings_of_a_hostile_repository_only_reduce(tmp_path: Path, text: str)
 
 def test_there_are_thirty_hostile_settings() -> None:
     assert len(HOSTILE) >= 30
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+NUMBER = "1" + "0" * 1_000_000
+BOMBS = {
+    "mem0.json": f'{{"memory": {DEEP}}}',
+    "number.json": f'{{"memory": {NUMBER}}}',
+    "graph.jsonl": f'{{"type": "entity", "name": {DEEP}}}\n',
+    "ltm.json": DEEP,
+    "export.jsonl": f'{{"recollect":1,"tables":{DEEP}}}\n',
+    "counts.jsonl": f'{{"recollect":1,"tables":{NUMBER}}}\n',
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_file_made_to_exhaust_a_parser_is_reported(
+    mem: recollect.Recollect, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text(BOMBS[name])
+    try:
+        assert mem.store.load(str(tmp_path / name)).problems
+    except recollect.InvalidInput as error:
+        assert error.where
+    assert mem.list() == ()
+
+
+def test_the_tools_are_described_in_the_same_words_whatever_is_stored(
+    hostile: recollect.Recollect, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    with recollect.open(tmp_path / "empty", environment=environment) as empty:
+        told = [
+            RequestHandlers(memory, True).answer("tools/list", {}) for memory in (hostile, empty)
+        ]
+    assert told[0] == told[1]
+    assert len(str(told[0])) > 1000
