@@ -113,7 +113,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
         seen = chosen
         try:
             found += formats.read(chosen, name, text)
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             problems.append(f"{name}: {error}")
     new = _learn_all(context, found, trust, problems)
     status = "active" if trust else "quarantined"

@@ -220,7 +220,7 @@ def _remove_outgrown(
 def _parse(line: str, number: int) -> dict[str, Json]:
     try:
         value = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}", where=f"line {number}") from error
     if not isinstance(value, dict):
         raise InvalidInput("not a JSON object", where=f"line {number}")
@@ -252,7 +252,7 @@ def _clean(value: Json) -> Json:
     if value[:1] in ("{", "["):
         try:
             parsed = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             parsed = None
         if parsed is not None:
             clean = redaction.redact_json(parsed)

@@ -173,7 +173,12 @@ PREFIXED = (
     ("e2b-key", "e2b_", H + "{40}"),
     # Any issuer
     ("jwt", "ZXlK", B + "{60,}={0,2}"),
-    ("jwt", "eyJ", r"(?<![_-]eyJ)" + W + r"{8,}\." + W + r"{8,}(?:\.[\w-]+){1,3}"),
+    # Behind a hyphen its header is bounded: any of many could begin a token.
+    (
+        "jwt",
+        "eyJ",
+        rf"(?:(?<![_-]eyJ){W}{{8,}}|{W}{{8,600}}+)\.{W}{{8,}}(?:\.[\w-]+){{1,3}}",
+    ),
 )
 """Type, prefixes, and the pattern after a prefix."""
 
