@@ -461,10 +461,10 @@ class Failing:
         return self._tx.match(stems, limit, where, params, exact=exact, vector=vector)
 
     def filter_entries(
-        self, entries: Sequence[int], where: str, params: Params
+        self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
         self._count()
-        return self._tx.filter_entries(entries, where, params)
+        return self._tx.filter_entries(entries, where, params, vector)
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         self._count()
