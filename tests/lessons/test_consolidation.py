@@ -405,7 +405,7 @@ class Failing:
         self._tx = tx
         self._left = left
         self.space, self.for_update, self.skip_locked = tx.space, tx.for_update, tx.skip_locked
-        self.texts_in_json = tx.texts_in_json
+        self.texts_in_json, self.is_remote = tx.texts_in_json, tx.is_remote
 
     def _count(self) -> None:
         self._left -= 1
