@@ -150,8 +150,8 @@ def stored() -> Iterator[Ratio]:
             yield line(f"{name}, {new} new", found["megabytes"], MOST_MEGABYTES, "MB", bound)
         small = _Store(f"{folder}/small", MEMORIES // 100, EPISODES // 100)
         small.consolidated(MEMORIES)
-        small.with_new(0)
-        least = small.with_new(NEW[-1])["cpu"]
+        for new in NEW:  # the same runs: each looks again at what the one before it wrote
+            least = small.with_new(new)["cpu"]
         more = ("at most", MOST_RATIO)
         yield line(f"{NEW[-1]} new: a hundred times the store", found["cpu"], least, "s CPU", more)
 

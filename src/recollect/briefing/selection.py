@@ -44,7 +44,7 @@ from .rendering import (
     LeftOut,
 )
 
-BUDGET, AIM, STATEMENT_AIM, RULE_AIM, HISTORY_AIM = 800, 293, 240, 190, 150
+BUDGET, AIM, STATEMENT_AIM, RULE_AIM, HISTORY_AIM = 800, 293, 232, 190, 150
 """Tokens of a start block: the hard limit; the sizes up to which lessons, statements of the user,
 rules that the user said in passing, and earlier tasks are added. What was stated as a rule has no
 limit but the budget. What is left out is shown with the prompt that it fits. Tuned on the first two

@@ -156,7 +156,7 @@ def load_start(
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
     seen = lessons_steps_observed.known_commands(txs[0], now=now) if txs else []
-    commands, left_out = _usable(txs, seen, instructions, added.refs)
+    commands, left_out = steps_action.usable_commands(txs, seen, instructions, added.refs)
     lines, full = _lines(txs, ask, now, commands, added.refs)
     left_out += full
     left_out += [
@@ -193,34 +193,6 @@ def _summary(txs: Sequence[Tx], instructions: matching.Instructions, limit: int)
     if document is None:
         return NO_SUMMARY
     return memory_summary.fit_summary(document.fields, limit, instructions.where, wrapped)
-
-
-def _usable(
-    txs: Sequence[Tx],
-    known: Sequence[KnownCommand],
-    instructions: matching.Instructions,
-    said: frozenset[str],
-) -> tuple[list[KnownCommand], list[LeftOut]]:
-    """Return the commands that may be shown, but for what is `said` elsewhere, and the others with
-    the reasons."""
-    refs = [wording.command_ref(one.form) for one in known]
-    tried = sql.outcomes(txs[0], refs) if refs else {}
-    commands: list[KnownCommand] = []
-    left_out: list[LeftOut] = []
-    for one, ref in zip(known, refs, strict=True):
-        reason = one.retired or (memory_summary.REASON if ref in said else "")
-        if not reason and command_words.suggests_danger(one.form):
-            reason = "only the user may suggest it"
-        if not reason and (place := instructions.where_command(one.form)):
-            reason = f"{place} says it already"
-        tries = steps_follow_up.TRIES if one.sessions_succeeded > 1 else steps_follow_up.FEW_TRIES
-        if not reason and steps_follow_up.is_idle(tried.get(ref, ()), tries):
-            reason = f"shown {tries} times where it fitted, without effect"
-        if reason:
-            left_out.append(LeftOut(one.form, ref, reason))
-        else:
-            commands.append(one)
-    return commands, left_out
 
 
 def _lines(

@@ -1,6 +1,8 @@
-"""Find what belongs to an action of the agent: before a command, before an edit, after a failure.
+"""Find what belongs to an action of the agent: before a command, before an edit, after a failure;
+and, at a session's start, which commands may be shown at all.
 
-Each is asked for at every call of a tool: with nothing to say it costs one or two indexed look-ups.
+Each action is asked for at every call of a tool: with nothing to say it costs one or two indexed
+look-ups.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
+from ..documents import memory_summary
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..freshness import steps as freshness_steps
 from ..lessons import findings
@@ -20,8 +23,8 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import BASELINE_KINDS, Json, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import command_rules, selection, sql, wording
-from .rendering import Item
+from . import command_rules, matching, selection, sql, steps_follow_up, wording
+from .rendering import Item, LeftOut
 
 if TYPE_CHECKING:
     from ..lessons.findings import KnownCommand
@@ -49,6 +52,34 @@ def watched_programs(txs: Sequence[Tx], replaced: Sequence[str]) -> str:
                 for program in command_rules.named_programs(memory.text):
                     watched.setdefault(program, []).append(memory.id)
     return command_rules.write_watched(watched)
+
+
+def usable_commands(
+    txs: Sequence[Tx],
+    known: Sequence[KnownCommand],
+    instructions: matching.Instructions,
+    said: frozenset[str],
+) -> tuple[list[KnownCommand], list[LeftOut]]:
+    """Return the commands that may be shown, but for what is `said` elsewhere, and the others with
+    the reasons."""
+    refs = [wording.command_ref(one.form) for one in known]
+    tried = sql.outcomes(txs[0], refs) if refs else {}
+    commands: list[KnownCommand] = []
+    left_out: list[LeftOut] = []
+    for one, ref in zip(known, refs, strict=True):
+        reason = one.retired or (memory_summary.REASON if ref in said else "")
+        if not reason and command_words.suggests_danger(one.form):
+            reason = "only the user may suggest it"
+        if not reason and (place := instructions.where_command(one.form)):
+            reason = f"{place} says it already"
+        tries = steps_follow_up.TRIES if one.sessions_succeeded > 1 else steps_follow_up.FEW_TRIES
+        if not reason and steps_follow_up.is_idle(tried.get(ref, ()), tries):
+            reason = f"shown {tries} times where it fitted, without effect"
+        if reason:
+            left_out.append(LeftOut(one.form, ref, reason))
+        else:
+            commands.append(one)
+    return commands, left_out
 
 
 def part_commands(commands: Sequence[KnownCommand]) -> list[Json]:

@@ -211,7 +211,7 @@ def judge(shown: Sequence[ShownRef], acts: SessionActs) -> list[tuple[str, str]]
 def _outcome(one: ShownRef, acts: SessionActs) -> str:
     """Return whether a shown command was run, or others in its place; a failing form avoided; a
     shown file opened, or only others."""
-    ran = [name for at, name in acts.forms if one.moment in ("start", "edit") or at > one.at]
+    ran = [name for at, name in acts.forms if one.moment == "start" or at > one.at]
     if one.ref.startswith(COMMAND):
         done = one.ref.removeprefix(COMMAND) in ran
         return sql.FOLLOWED if done else sql.IGNORED if ran else ""
