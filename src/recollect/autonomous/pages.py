@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ..documents import memory_summary
 from ..fast_typing import NamedTuple
 from ..procedures.skills import Procedure, to_skill_md
 from ..text import display
@@ -220,7 +219,7 @@ def _by_purpose(commands: Sequence[PageStatement]) -> list[SummaryLine]:
             lines.append(SummaryLine(f"{before.text}; {told}", (*before.refs, *one.refs)))
         else:
             line = whole if lines else one.line
-            lines.append(SummaryLine(line, (*one.refs, memory_summary.EVERY_COMMAND)))
+            lines.append(SummaryLine(line, one.refs))
     return lines
 
 

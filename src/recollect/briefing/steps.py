@@ -211,7 +211,6 @@ def _lines(
     room = selection.MOST_TOKENS[COMMANDS] - HEADING
     of_parts = [one for one in commands if one.parts][MOST_PARTS:]
     chosen = [one for one in commands if one not in of_parts][:MOST_COMMANDS]
-    chosen = [] if memory_summary.EVERY_COMMAND in said else chosen
     shown = wording.command_lines(chosen, room)
     lines += shown
     inside = {form for item in shown for form in item.forms}

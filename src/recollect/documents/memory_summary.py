@@ -14,8 +14,6 @@ from ..types.records import Json
 
 ADDRESS = "memory://root"
 REASON = "memory_summary.md says it"
-EVERY_COMMAND = "command:*"
-"""The name that a line of the summary has which tells the commands that are worth telling."""
 
 
 class InjectedSummary(NamedTuple):
