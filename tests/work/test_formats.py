@@ -165,7 +165,7 @@ def test_a_folder_is_read_whole_or_not_at_all(mem: Mem, tmp_path: Path) -> None:
     [
         ("{", "not JSON"),
         ('{"id": "sem-1"}', "the pattern is empty"),
-        ('{"pattern": "x", "links": [{"to": "y", "relation": "hates"}]}', "none of"),
+        ('{"pattern": "x", "links": [{"to": "y", "relation": "hates"}]}', "not one of"),
         ("7", "expected a JSON object"),
     ],
 )

@@ -30,9 +30,9 @@ LONGEST_ADDRESS = 2000
 _RECORDS = {"m": "memory", "e": "episode", "p": "procedure"}
 _SINGLE = ("root", "notes", "continuity")
 _NAMED = ("session", "scratch", "ledger", "handoff")
-_WHAT_THERE_IS = (
-    "There are root, notes, continuity, session/<id>, task/<slug>, scratch/<key>, ledger/<agent>,"
-    " handoff/<id>, and ids such as m-…"
+_KNOWN_FORMS = (
+    "One of: root, notes, continuity, session/<id>, task/<slug>, scratch/<key>, ledger/<agent>,"
+    " handoff/<id>, or an id such as m-…"
 )
 
 
@@ -76,7 +76,7 @@ def parse_address(text: str) -> Address:
             return Address(kind, name)
         case [record] if _is_id(record):
             return Address(_RECORDS[record[0]], record, revision=revision)
-    raise _refusal("there is no such address", text, _WHAT_THERE_IS)
+    raise _refusal("there is no such address", text, _KNOWN_FORMS)
 
 
 def format_address(address: Address) -> str:
