@@ -133,7 +133,7 @@ def test_the_label_is_that_of_the_path_and_not_of_the_content() -> None:
     ("given_", "place", "problem"),
     [
         ([], "episode", "a list"),
-        ({"outcome": "won"}, "episode.outcome", "none of success, failure, partial, unknown"),
+        ({"outcome": "won"}, "episode.outcome", "not one of success, failure, partial, unknown"),
         ({"timestamp": "noon"}, "episode.timestamp", "not a time"),
         ({"context": "do it"}, "episode", "context: expected an object"),
         ({"context": {"goal": 3}}, "episode.context.goal", "expected a text, found a number"),

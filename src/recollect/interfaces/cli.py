@@ -341,4 +341,7 @@ def _print_error(error: RecollectError, as_json: bool) -> None:
         print(display.format_json({"error": error.as_json()}))
         return
     lines = display.escape_invisible(str(error)).splitlines()
-    print(f"recollect: {lines[0]}", *lines[1:], sep="\n", file=sys.stderr)
+    text = "\n".join([f"recollect: {lines[0]}", *lines[1:]])
+    if sys.stderr and sys.stderr.isatty():
+        text = style.wrap_long(text)
+    print(text, file=sys.stderr)

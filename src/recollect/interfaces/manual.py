@@ -161,9 +161,7 @@ def unknown_command(words: list[str]) -> InvalidInput:
     group = [name for name in every if words and name.startswith(words[0] + " ")]
     given = " ".join(words[:2]) if group else " ".join(words[:1])
     if group and len(words) == 1:
-        return InvalidInput(
-            f"{given} needs a subcommand", where="recollect", hint=f"one of: {', '.join(group)}"
-        )
+        return InvalidInput(f"{given} needs a subcommand", hint=f"one of: {', '.join(group)}")
     from difflib import get_close_matches
 
     known = group or [*every, *SHORT_COMMANDS]
@@ -176,7 +174,6 @@ def unknown_command(words: list[str]) -> InvalidInput:
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return InvalidInput(
         f"unknown command {given!r}{meant}" if given else "missing command",
-        where="recollect",
         hint=f"one of: {', '.join(group)}" if group else "all commands: recollect help --all",
     )
 

@@ -32,9 +32,9 @@ _RECORDS = {"m": "memory", "e": "episode", "p": "procedure"}
 _LOADED = {"sem": "memory", "ep": "episode"}
 _SINGLE = ("root", "notes", "continuity")
 _NAMED = ("session", "scratch", "ledger", "handoff")
-_WHAT_THERE_IS = (
-    "There are root, notes, continuity, session/<id>, task/<slug>, scratch/<key>, ledger/<agent>,"
-    " handoff/<id>, and ids such as m-…"
+_KNOWN_FORMS = (
+    "One of: root, notes, continuity, session/<id>, task/<slug>, scratch/<key>, ledger/<agent>,"
+    " handoff/<id>, or an id such as m-…"
 )
 
 
@@ -80,7 +80,7 @@ def parse_address(text: str) -> Address:
             return Address(_RECORDS[record[0]], record, revision=revision)
         case [record] if "-" in record and record.partition("-")[0] in _LOADED:
             return Address(_LOADED[record.partition("-")[0]], record)
-    raise _refusal("there is no such address", text, _WHAT_THERE_IS)
+    raise _refusal("there is no such address", text, _KNOWN_FORMS)
 
 
 def format_address(address: Address) -> str:

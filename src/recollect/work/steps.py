@@ -103,11 +103,13 @@ def write_document(tx: Tx, new: NewDocument, origin: str, now: int, label: str =
     return written
 
 
-def get_document(tx: Tx, address: str, hint: str = "") -> Document:
-    """Return the document at an address; raise NotFound."""
+def get_document(
+    tx: Tx, address: str, hint: str = "", missing: str = "there is nothing at this address"
+) -> Document:
+    """Return the document at an address; raise NotFound with the message `missing`."""
     document = documents_sql.get_document(tx, address)
     if document is None:
-        raise NotFound("there is nothing at this address", where=address, hint=hint)
+        raise NotFound(missing, where=address, hint=hint)
     return document
 
 
@@ -258,6 +260,7 @@ def get_artifacts(tx: Tx, name: str) -> tuple[str, ...]:
         tx,
         f"memory://handoff/{addresses.check_key(name)}",
         "`recollect handoff list` lists them",
+        "there is no such handoff",
     )
     return ledgers.handoff_from_json(document.fields).artifacts
 
