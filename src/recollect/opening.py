@@ -66,7 +66,7 @@ def open_context(
     project = find_project(path)
     if project.doubt and not _trusts(variables):
         raise Refused(
-            f"this project could be another user's trap: {project.doubt}",
+            f"this project is not trusted: {project.doubt}",
             where=project.root,
             hint="make the files your own (chown), repair the link (git worktree repair), or set "
             "RECOLLECT_TRUST=1 where everything is yours",

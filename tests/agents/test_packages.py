@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.released import harness
 from tools.build_packages import EXTENSION, MARKETPLACE, PLUGIN, ROOT, render_files
 
 FILES = render_files()
@@ -74,3 +75,12 @@ def test_without_the_program_a_hook_does_nothing_and_the_server_says_why(tmp_pat
     assert (hook.returncode, hook.stdout, hook.stderr) == (0, "", "")
     server = run(script, ["mcp"], tmp_path, path)
     assert server.returncode == 127 and "pipx install" in server.stderr
+
+
+def test_the_table_of_the_docs_names_the_versions_that_the_tests_install() -> None:
+    header = next(
+        line
+        for line in (ROOT / "docs" / "how-to" / "agents.md").read_text().splitlines()
+        if line.startswith("| | Claude Code ")
+    )
+    assert re.findall(r"\d+\.\d+\.\d+", header) == list(harness.TESTED.values())

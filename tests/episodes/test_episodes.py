@@ -74,7 +74,7 @@ def test_an_episode_told_in_a_few_words_has_its_fields(mem: Mem) -> None:
     ("given", "problem"),
     [
         ({"outcome": "great", "context": {"goal": "x"}}, "great"),
-        ({"outcome": "success"}, "tells nothing"),
+        ({"outcome": "success"}, "the episode is empty"),
         ({"context": {"goal": 3}}, "expected a text"),
     ],
 )

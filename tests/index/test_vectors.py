@@ -269,6 +269,6 @@ def test_a_missing_model_leaves_words(mem: Mem, tmp_path: Path) -> None:
 def test_what_is_no_embedder_is_a_clear_error(project: Path, environment: dict[str, str]) -> None:
     with (
         open_with(project, environment, "word2vec") as mem,
-        pytest.raises(ConfigError, match="'word2vec' is no embedder"),
+        pytest.raises(ConfigError, match="unknown embedder 'word2vec'"),
     ):
         mem.recall("anything")

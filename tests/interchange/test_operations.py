@@ -182,7 +182,7 @@ def test_a_store_moves_to_postgresql_and_back_equal_by_hash(
     with recollect.open(project, origin="user", environment=home) as memory:
         fill(memory)
         there = memory.store.migrate(postgres_url)
-        with pytest.raises(recollect.Refused, match="holds memory already"):
+        with pytest.raises(recollect.Refused, match="is not empty"):
             memory.store.migrate(postgres_url)
         database = Path(memory.project.database)
     on_server = {**home, "RECOLLECT_DATABASE": postgres_url}

@@ -70,7 +70,7 @@ STATUS = Status(
     start_tokens=214,
     start_items=5,
     next=(NextStep("recollect doctor", "see what is wrong with a connection"),
-          NextStep("recollect review", "answer what waits, one key each")),
+          NextStep("recollect review", "review waiting items, one key each")),
     at=NOW + 600_000_000,
 )  # fmt: skip
 

@@ -403,5 +403,5 @@ def test_a_command_that_was_not_typed_is_refused_with_a_hint(
         cwd=project, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 5
-    assert "only a person writes into the user layer" in done.stderr
+    assert "only a person can write to the user layer" in done.stderr
     assert "at a terminal" in done.stderr

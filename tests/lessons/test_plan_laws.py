@@ -223,7 +223,7 @@ MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        (GOOD._replace(sources=("e-1", "e-99")), "derived from e-99, which is no episode"),
+        (GOOD._replace(sources=("e-1", "e-99")), "derived from e-99, which is not an episode"),
         (GOOD._replace(sources=()), "no source"),
         (GOOD._replace(sources=("e-1",)), "a pattern needs 2 episodes"),
         (GOOD._replace(confidence=0.5), "not enough for a pattern"),
@@ -255,7 +255,7 @@ MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
         (MERGE._replace(label="user"), "not that of the least trusted"),
         (Promote("m-3", "project", (), (), "agent", "again"), "it does not recur"),
         (Promote("m-1", "session", ("m-3",), ("x",), "agent", "again"), "session is not above"),
-        (Connect("m-1", "likes", "m-2", "agent", "x"), "likes is no relation"),
+        (Connect("m-1", "likes", "m-2", "agent", "x"), "unknown relation likes"),
         (Connect("m-1", "contradicts", "m-1", "agent", "x"), "linked to itself"),
         (Archive("m-4", "weak"), "not in use any more"),
     ],

@@ -271,7 +271,7 @@ def test_only_a_person_makes_it_a_rule(
         (("ID", "scope"), {}, "scope needs scope"),
         (("ID", "keep"), {"text": "x"}, "text goes with edit"),
         (("ID", "both"), {}, "does not take both"),
-        (("ID", "keep"), {"kind": "policy"}, "choose among many"),
+        (("ID", "keep"), {"kind": "policy"}, "need `all` as the id"),
         (("all", "edit"), {"text": "x"}, "one item at a time"),
         (("all", "hide"), {"kind": "nonsense"}, "is not a kind"),
         (("all", "hide"), {"reason": "nonsense"}, "is not a reason"),

@@ -112,7 +112,7 @@ def _checkpoint(context: Context, session: str) -> None:
 
 
 def list_notices(context: Context) -> tuple[str, ...]:
-    """Show what was captured in runs without a terminal and was not shown to you yet.
+    """Show the notices of runs without a terminal that you have not seen yet.
 
     The next session that you start in an agent shows it, too.
 

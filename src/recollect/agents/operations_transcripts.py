@@ -41,15 +41,14 @@ def import_transcripts(
         not lie in an agent's own folder is quarantined: `recollect review` accepts it
     agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
         codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
-    all: those of every project on this machine, each into its own project's memory; only a
-        person can
+    all: those of every project on this machine, each into its own memory (only a person)
 
     Example: recollect import
     Example: recollect import ~/.codex/sessions --agent codex
     """
     if agent and agent not in registry.AGENT_NAMES:
         raise InvalidInput(
-            f"{agent!r} is not an agent we know",
+            f"unknown agent {agent!r}",
             where="agent",
             hint=f"one of: {', '.join(registry.AGENT_NAMES)}",
         )
@@ -263,7 +262,7 @@ def is_ours(context: Context, transcript: Transcript) -> bool:
 def _import_all(context: Context, agent: str, passed: dict[str, str]) -> agents.Imported:
     if context.origin != "user":
         raise Refused(
-            "only a person imports into the memory of other projects",
+            "only a person can import into other projects",
             where="all",
             hint="the user can run `recollect import --all` at a terminal; without --all this "
             "project's conversations are imported",

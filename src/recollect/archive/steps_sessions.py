@@ -59,7 +59,7 @@ def session_not_found(name: str) -> NotFound:
     """Return the error for a session that does not exist."""
     if name == CURRENT:
         return NotFound("there are no sessions yet", hint="`recollect import` reads agents' own")
-    hint = "`recollect session list` shows what there is"
+    hint = "`recollect session list` lists them"
     return NotFound("there is no such session", where=name, hint=hint)
 
 

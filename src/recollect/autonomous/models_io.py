@@ -93,7 +93,7 @@ def parse_model(setting: str, key: str, environment: Mapping[str, str]) -> Model
     if url.startswith(("http://", "https://")) and name.strip():
         return _checked(ModelSpec("compatible", name.strip(), url, key))
     raise ConfigError(
-        f"{setting!r} names no model",
+        f"{setting!r} is not a model",
         where="models_default or models_smol",
         hint="one of: anthropic:MODEL, openai:MODEL, http://HOST:PORT/v1 MODEL, command:WORDS",
     )

@@ -85,7 +85,7 @@ class MemoryStatus(NamedTuple):
 
 
 def view(context: Context) -> briefing_steps.Briefing:
-    """Show what a session is given at its start: the start block and, if enabled, the summary.
+    """Show the text that a session starts with: the start block and, if enabled, the summary.
 
     Example: recollect memory view
     """
@@ -93,11 +93,11 @@ def view(context: Context) -> briefing_steps.Briefing:
 
 
 def clear(context: Context, apply: bool = False) -> ClearedMemory:
-    """Clear the memory of this project: hide what it learned, remove what was made of it.
+    """Clear the memory of this project: hide its memories, delete the generated files.
 
     Sessions stay, other projects and your own memories are not touched. Counts first.
 
-    apply: really do it, at a terminal; `clear undo` brings back what was hidden
+    apply: do it (only at a terminal); `clear undo` restores the hidden memories
 
     Example: recollect memory clear
     Example: recollect memory clear --apply
@@ -108,7 +108,7 @@ def clear(context: Context, apply: bool = False) -> ClearedMemory:
 def reset(context: Context, apply: bool = False) -> ClearedMemory:
     """Clear the memory of this project, and process its sessions again at the next start.
 
-    apply: really do it, at a terminal; `clear undo` brings back what was hidden
+    apply: do it (only at a terminal); `clear undo` restores the hidden memories
 
     Example: recollect memory reset --apply
     """
@@ -219,7 +219,7 @@ def _plan(context: Context) -> Rebuilt:
 
 
 def diagnose(context: Context) -> MemoryStatus:
-    """Show the state of autonomous memory: settings, queue, what models cost, what went wrong.
+    """Show the state of autonomous memory: settings, queue, model costs, errors.
 
     Example: recollect memory diagnose
     """

@@ -44,7 +44,7 @@ def work(context: Context, watch: worker_io.Watch) -> Rebuilt:
     now = context.clock()
     worker = space.write(lambda tx: jobs_sql.acquire_lease(tx, WORKER, owner, now, length))
     if worker is None:
-        return Rebuilt(notes=("another worker is at it",))
+        return Rebuilt(notes=("another process is running it",))
 
     def renew() -> None:
         space.write(lambda tx: jobs_sql.renew_lease(tx, worker, context.clock() + length))

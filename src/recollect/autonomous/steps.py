@@ -114,7 +114,7 @@ def begin_call(tx: Tx, job: jobs_sql.Job, call: sql.SpendRow, cap: int) -> None:
     if is_capped(tx, cap, call.at):
         raise Refused(
             "the daily cap of tokens is reached", where="memories_daily_token_cap",
-            hint="it goes on tomorrow, or with a higher cap",
+            hint="it continues tomorrow, or with a higher cap",
         )  # fmt: skip
     sql.insert_call(tx, call)
 

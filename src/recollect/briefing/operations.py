@@ -54,10 +54,10 @@ def make_briefing(
     budget: int = 0,
     explain: bool = False,
 ) -> steps.Briefing:
-    """Show what an agent is given when a session starts.
+    """Show the text that an agent gets when a session starts.
 
-    session: the session it is for; its start block stays the same until the context is gone
-    query: what the user asks; without it only the start block is made
+    session: the session it is for; its start block does not change until a compaction
+    query: the user's prompt; without it, only the start block is shown
     files: files that are about to be changed (repeat for several)
     budget: the most tokens for the start block (default: setting briefing_budget)
     explain: show why each item is in, and why others are not

@@ -141,8 +141,9 @@ def before_task(
 ) -> TaskBriefing:
     """List the patterns, pitfalls and skills that matter for a task.
 
-    goal: what is to be done
-    phase: exploration, implementation, debugging, review or refactoring; read from the goal
+    goal: the goal of the task
+    phase: exploration, implementation, debugging, review or refactoring; by default guessed
+        from the goal
     files: files it is about (repeat for several)
 
     Example: recollect before-task "fix the failing login test" --file tests/test_login.py
@@ -220,17 +221,17 @@ def verify(
 def verify(
     context: Context, archive: bool = False, fix: bool = False
 ) -> memory_steps_verify.ClaimReport | archive_steps_sessions.VerifiedArchive:
-    """Check what memories say about the code, or check the archive.
+    """Check memories against the code, or check the archive.
 
-    archive: prove that every message is there, unchanged and in its place, instead
-    fix: follow what moved, also in the texts that name it
+    archive: check instead that every message is present, unchanged and in order
+    fix: update the paths of moved files, also inside the texts
 
     Example: recollect verify --fix
     Example: recollect verify --archive
     """
     if archive:
         if fix:
-            raise InvalidInput("the archive is proven, not fixed", where="verify")
+            raise InvalidInput("the archive can be checked, not fixed", where="verify")
         return archive_steps_sessions.verify_archive(context.project_space)
     return memory_steps_verify.check_claims(
         context.project_space,

@@ -101,9 +101,7 @@ def prepared(
     """Return the row of an episode in JSON, checked and scrubbed; it has no id of ours yet."""
     episode = records.from_json(given, label)
     if not (episode.goal or episode.actions or episode.errors):
-        raise InvalidInput(
-            "this episode tells nothing", where="episode", hint="give it a goal at least"
-        )
+        raise InvalidInput("the episode is empty", where="episode", hint="add at least a goal")
     redaction.check_name(episode.session, "session")
     body = redaction.redact_json(records.to_json(episode))
     if len(body.text) > LONGEST_GIVEN:

@@ -81,7 +81,7 @@ class StaticModel:
         )
         if magic != MODEL_MAGIC or version != MODEL_VERSION or size != start + count * (6 + dims):
             raise Unavailable(
-                "the static model's file is not one, or is cut off",
+                "the static model's file is damaged or incomplete",
                 where=path,
                 hint="Install the package again; recall works by words alone until then.",
             )
@@ -189,7 +189,7 @@ def make_embedder(
         return StaticEmbedder()
     if not embedder.startswith(("http://", "https://")):
         raise ConfigError(
-            f"{embedder!r} is no embedder",
+            f"unknown embedder {embedder!r}",
             where="embedder",
             hint="one of: static, off, or the http address of an embeddings server",
         )
@@ -320,7 +320,7 @@ class HttpEmbedder:
             size = len(vector) if isinstance(vector, list) else "no"
             raise self._unusable(f"one has {size} dimensions where {self._dims} are configured")
         if not all(isinstance(x, int | float) and isfinite(x) for x in vector):
-            raise self._unusable("one holds something that is no number")
+            raise self._unusable("a vector contains a value that is not a number")
         return quantise(vector)
 
     def _unusable(self, what: str) -> Unavailable:

@@ -57,7 +57,7 @@ def export_memory(
     path: the new file for jsonl, or the folder for another form
     form: jsonl (everything), clio, loki, repo (/memories/repo) or markdown (MEMORY.md)
     layer: project or user
-    local: also what makes sense on this machine only (cursors, jobs, counts of use)
+    local: include data of this machine only (cursors, jobs, usage counts)
 
     Example: recollect export memory.jsonl
     Example: recollect export . --form repo
@@ -88,7 +88,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
     path: the file, or a folder with such files
     form: recollect, mcp-memory, mem0, claude-mem, basic-memory, rules, clio, loki or repo; found by
         name and content
-    trust: it is your own, and used at once
+    trust: the content is your own; use it at once
 
     Example: recollect load memory.jsonl
     Example: recollect load AGENTS.md --trust
@@ -147,9 +147,9 @@ def migrate(context: Context, to: str, layer: str = "project") -> Migrated:
 def _copy_verified(context: Context, source: Database, target: Database, to: str) -> Migrated:
     place = _place(target)
     if place == _place(source):
-        raise InvalidInput("the store is there already", where=to)
+        raise InvalidInput("the store is already there", where=to)
     if target.present() and not target.read(steps.is_empty):
-        raise Refused("the target holds memory already", where=to, hint="name an empty one")
+        raise Refused("the target is not empty", where=to, hint="name an empty one")
     after = steps.copy_space(source, target, _columns(context), context.clock())
     digest = f"{sum(int(value, 16) for value in after.tables.values()) % 2**256:064x}"
     return Migrated(place, after.rows, digest)

@@ -115,7 +115,7 @@ def parse_lines(lines: Iterator[str], known: Columns) -> tuple[int, dict[str, li
     in the order of our columns."""
     header = _parse(next(lines, ""), 1)
     if header.get("recollect") != FORM:
-        raise InvalidInput("this is no export of Recollect", where="line 1")
+        raise InvalidInput("this file is not an export of Recollect", where="line 1")
     given = header.get("tables", {})
     found: dict[str, list[Row]] = {}
     rows = total = 0
@@ -221,9 +221,9 @@ def _parse(line: str, number: int) -> dict[str, Json]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"no JSON: {error}", where=f"line {number}") from error
+        raise InvalidInput(f"not JSON: {error}", where=f"line {number}") from error
     if not isinstance(value, dict):
-        raise InvalidInput("no JSON object", where=f"line {number}")
+        raise InvalidInput("not a JSON object", where=f"line {number}")
     return value
 
 
@@ -232,7 +232,7 @@ def _is_clean_attachment(held: Mapping[str, Json], number: int) -> bool:
     try:
         data = b64decode(str(held.get("data", "")), validate=True)
     except ValueError as error:
-        raise InvalidInput(f"no base64: {error}", where=f"line {number}") from error
+        raise InvalidInput(f"not base64: {error}", where=f"line {number}") from error
     if sha256(data).hexdigest() != held.get("sha256"):
         raise InvalidInput("an attachment was changed", where=f"line {number}")
     return attachments.redact_bytes(data)[0] == data

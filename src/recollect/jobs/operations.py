@@ -62,7 +62,7 @@ def show_job(context: Context, id: str) -> JobState:
 
 
 def retry_job(context: Context, id: str) -> JobState:
-    """Run a job again at the next start, with all its tries.
+    """Run a job again at the next start, with all its retries.
 
     id: the job's id
 
@@ -72,7 +72,7 @@ def retry_job(context: Context, id: str) -> JobState:
 
 
 def cancel_job(context: Context, id: str) -> JobState:
-    """Cancel a job. A runner that has it cannot write any more.
+    """Cancel a job. A process that runs it can no longer write.
 
     It is queued again when there is something new to work on.
 
@@ -102,7 +102,7 @@ def _reset(context: Context, id: str, status: str) -> JobState:
         job = _existing(tx, id)
         if not job.run_after:
             raise InvalidInput(
-                "this job is a lease, not queued: it starts by itself",
+                "this job is not queued: it starts automatically",
                 where=id,
                 hint="only jobs with a status of their own are retried and cancelled",
             )

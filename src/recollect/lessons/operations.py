@@ -25,14 +25,14 @@ class EpisodeFields(TypedDict, total=False):
 
     files: files it was about (repeat for several)
     artifacts: files that were made or changed (repeat for several)
-    constraints: what had to be kept to (repeat for several)
+    constraints: a constraint of the task (repeat for several)
     errors: an error and what helped, as "TypeError: no len() => pass a list" (repeat for several)
     phase: exploration, implementation, debugging, review or refactoring
     task: the task's id or slug
     session: the session it happened in
-    agent: who did it
-    commit: the commit that came of it
-    sources: addresses of the messages it is told from (repeat for several)
+    agent: the agent that did it
+    commit: the resulting commit
+    sources: addresses of the messages it was built from (repeat for several)
     """
 
     files: Sequence[str]
@@ -56,7 +56,7 @@ def record_episode(
 ) -> episodes_steps.RecordedEpisode:
     """Save an episode: what happened on a task.
 
-    goal: what was to be done
+    goal: the goal of the task
     outcome: success, failure, partial or unknown
     episode: the whole episode as a JSON object, in place of all other options
 
@@ -80,7 +80,7 @@ def record_episode(
 def load_episodes(context: Context, path: str) -> tuple[episodes_steps.RecordedEpisode, ...]:
     """Load episodes from a JSON file or a folder of them.
 
-    path: the file or folder; what an agent loads is found, and nothing is made of it
+    path: the file or folder; what an agent loads can be searched and is not learned from
 
     Example: recollect episode load episodes/task-001.json
     """
@@ -97,7 +97,7 @@ def load_episodes(context: Context, path: str) -> tuple[episodes_steps.RecordedE
 def build_episodes(context: Context, session: str = "") -> episodes_steps.BuiltEpisodes:
     """Build episodes from archived conversations.
 
-    session: only this session; without it, all that have grown since the last time
+    session: only this session; without it, all with new messages since the last build
 
     Example: recollect episode build
     """
@@ -169,10 +169,10 @@ def list_learnings(
 def consolidate(
     context: Context, dry_run: bool = False, if_due: bool = False
 ) -> steps.Consolidated:
-    """Make lessons from episodes, merge duplicates, hide what has faded.
+    """Learn lessons from episodes, merge duplicates, hide faded memories.
 
     dry_run: change nothing, show what would be done and why
-    if_due: only if a week has passed since the last time, or it left something over
+    if_due: only if the last run was a week ago, or did not finish its work
 
     Example: recollect consolidate --dry-run
     Example: recollect consolidate
@@ -247,7 +247,7 @@ def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]
     raise NotFound(
         "there is no such record",
         where=", ".join(addresses),
-        hint=several or "`recollect list` shows what there is",
+        hint=several or "`recollect list` lists them",
     )
 
 
@@ -259,7 +259,7 @@ def list_links(
     id: an id or address
     depth: how many steps to follow
     format: the graph as json, dot or mermaid
-    relation: only these, as seen on the way: source_of, superseded_by, … (repeat for several)
+    relation: only these relations, such as source_of or superseded_by (repeat for several)
 
     Example: recollect links m-4k9w2c --depth 2
     Example: recollect links m-4k9w2c --depth 3 --format mermaid

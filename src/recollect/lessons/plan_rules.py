@@ -146,7 +146,7 @@ def _refusal(number: int, step: Step, problem: str) -> InvalidInput:
     return InvalidInput(
         f"the plan cannot be applied: {problem}",
         where=f"step {number} ({kind})",
-        hint="Nothing was changed. LessonPlan again from what is stored now.",
+        hint="Nothing was changed. Make a new plan from the stored records.",
     )
 
 
@@ -188,7 +188,9 @@ def _problems(
 def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
     missing = [source for source in step.sources if source not in told]
     if missing or not step.sources:
-        yield f"it is derived from {missing[0]}, which is no episode" if missing else "no source"
+        yield (
+            f"it is derived from {missing[0]}, which is not an episode" if missing else "no source"
+        )
         return
     sources = [told[source] for source in step.sources]
     if not step.text.strip():
@@ -282,7 +284,7 @@ def _kept(sources: Iterable[str], label: str, group: list[Memory]) -> Iterator[s
 
 def _connect(step: Connect, known: Mapping[str, Memory]) -> Iterator[str]:
     if step.relation not in RELATIONS:
-        yield f"{step.relation} is no relation"
+        yield f"unknown relation {step.relation}"
     if step.source == step.target:
         yield "it is linked to itself"
     yield from _there((step.source, step.target), known)

@@ -278,7 +278,7 @@ def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
                 old = texts[step.memory]
                 told = f"{old.text} (confidence {old.confidence:.2f} -> {step.confidence:.2f})"
                 back = old.status == "hidden" and step.revives
-                reason = f"{step.reason}: it is taken back out of the archive" if back else ""
+                reason = f"{step.reason}: it is restored" if back else ""
                 yield DiffLine("~", step.memory, told, reason or step.reason)
             case Promote():
                 told = f"{texts[step.memory].text} ({texts[step.memory].layer} -> {step.layer})"
@@ -299,7 +299,7 @@ def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
 
 def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) -> Iterator[DiffLine]:
     for other in others:
-        yield DiffLine("-", other, texts[other].text, f"gives way to {keep}")
+        yield DiffLine("-", other, texts[other].text, f"replaced by {keep}")
 
 
 # ---------------------------------------------------------------- taking back

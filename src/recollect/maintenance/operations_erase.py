@@ -67,13 +67,13 @@ class Retracted(NamedTuple):
 
 
 def forget(context: Context, target: str = "", text: str = "", yes: bool = False) -> Receipt:
-    """Erase a record or a text for good, everywhere; it is not learned again.
+    """Erase a record or a text everywhere, for good. It is not learned again.
 
     `hide` takes a memory out of use and can be undone. This cannot. Without --yes it only counts.
 
     target: a memory, a session, messages (memory://session/ID/messages/3-5) or a document
     text: every record and file that contains this text
-    yes: erase
+    yes: erase; without it, show what would be erased
 
     Example: recollect forget m-4k9w2c --yes
     Example: recollect forget --text "the customer's name" --yes
@@ -132,11 +132,11 @@ def blame(context: Context, id: str) -> Lineage:
         found = space.read(lambda tx: _lineage(tx, id))
         if found:
             return found
-    raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
+    raise NotFound("there is no such memory", where=id, hint="`recollect list` lists them")
 
 
 def retract(context: Context, source: str) -> Retracted:
-    """Take everything out of use that came from a source; `restore` takes one back.
+    """Hide everything that came from a source; `restore` brings one back.
 
     source: a session, messages, an episode, a memory, or a source as `blame` shows it
 

@@ -125,10 +125,10 @@ def _next_steps(status: Status) -> list[NextStep]:
     steps = []
     if status.paused:
         end = "recollect resume --all" if status.paused == "all" else "recollect resume"
-        steps.append(NextStep(end, "let the hooks work again"))
+        steps.append(NextStep(end, "resume the hooks"))
     connected = [one for one in status.agents if one.detail.startswith("connected")]
     if not status.agents:
-        names = "claude-code, codex, gemini, opencode or cursor"
+        names = "claude-code, codex, gemini, opencode, copilot or cursor"
         steps.append(NextStep("recollect init --agent NAME", f"connect {names}"))
     elif not connected:
         steps.append(NextStep("recollect init", "connect your agents to this memory"))
@@ -137,7 +137,7 @@ def _next_steps(status: Status) -> list[NextStep]:
     if connected and not status.messages:
         steps.append(NextStep("recollect import", "read the conversations you had before"))
     if status.waiting:
-        steps.append(NextStep("recollect review", "answer what waits, one key each"))
+        steps.append(NextStep("recollect review", "review waiting items, one key each"))
     if not status.by_kind:
         steps.append(NextStep('recollect learn "…"', "save a first memory"))
     elif status.start_tokens and not status.waiting:
@@ -151,7 +151,7 @@ def _next_steps(status: Status) -> list[NextStep]:
 def list_seen(context: Context, session: str = "") -> Seen:
     """Show what an agent was shown, at which moment, and why.
 
-    session: its id or the beginning of it; by default the session that was shown something last
+    session: its id or the beginning of it; by default the latest one
 
     Example: recollect seen
     Example: recollect seen claude-code.5b0c
@@ -171,7 +171,7 @@ def list_seen(context: Context, session: str = "") -> Seen:
     seen = context.read_both(read)
     if seen is None and session:
         raise NotFound(
-            "no session of this name was shown anything",
+            "this session was shown nothing",
             where=session,
             hint="`recollect session list` shows the sessions",
         )
@@ -182,7 +182,7 @@ def list_seen(context: Context, session: str = "") -> Seen:
 
 
 def measure_sizes(context: Context) -> Sizes:
-    """Show what the store takes on disk, by part, and how to keep less.
+    """Show the size of the store by part, and how to reduce it.
 
     Example: recollect sizes
     """

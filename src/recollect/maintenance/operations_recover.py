@@ -26,11 +26,11 @@ class Recovered(NamedTuple):
 
 
 def recover(context: Context, backup: str = "", layer: str = "project") -> Recovered:
-    """Bring back a damaged store: everything that can be read, and the rest from backups.
+    """Repair a damaged store: keep what can be read, take the rest from backups.
 
     The damaged files are kept in a folder beside the store. A store without damage is left alone.
 
-    backup: take everything from this copy instead; what was forgotten since stays forgotten
+    backup: restore this copy instead; what was erased with `forget` stays erased
     layer: project or user
 
     Example: recollect recover
@@ -42,7 +42,7 @@ def recover(context: Context, backup: str = "", layer: str = "project") -> Recov
     path = getattr(space, "path", "")
     if not path:
         raise Refused(
-            "only an SQLite store is recovered here",
+            "only SQLite stores can be recovered",
             hint="restore a PostgreSQL database with the tools of its server",
         )
     problems = _find_problems(space)

@@ -26,12 +26,12 @@ class Scrubbed(NamedTuple):
 
 
 def scrub(context: Context, yes: bool = False) -> Scrubbed:
-    """Remove secrets from what is stored already, by the rules of today.
+    """Remove secrets from stored records, by the current rules.
 
     Text is scanned before it is stored; this scans it again after the rules improved. Without
     --yes it only counts.
 
-    yes: remove them
+    yes: remove them; without it, show what would be removed
 
     Example: recollect scrub
     Example: recollect scrub --yes

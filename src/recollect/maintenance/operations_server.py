@@ -36,10 +36,10 @@ def server_setup(
 
 
 def server_grant(context: Context, role: str, space: str, read_only: bool = False) -> ServerMember:
-    """Let a person's role use a shared space. Run it as the role that owns the tables.
+    """Give a role access to a shared space. Run it as the role that owns the tables.
 
     role: the role that the person connects with
-    space: the name of the space: the others set RECOLLECT_SPACE to it
+    space: the name of the space; members set RECOLLECT_SPACE to it
     read_only: the role may not write
 
     Example: recollect server grant alice our-product
@@ -64,7 +64,7 @@ def server_revoke(context: Context, role: str, space: str) -> bool:
 
 
 def server_members(context: Context) -> tuple[ServerMember, ...]:
-    """List who may use which space: all for the owner of the tables, one's own for others.
+    """List the members of each space; only the owner of the tables sees all.
 
     Example: recollect server members
     """
@@ -75,7 +75,7 @@ def _refuse_others(context: Context, command: str) -> None:
     """Raise Refused for an agent: a membership opens another project's space."""
     if context.origin != "user":
         raise Refused(
-            "only a person changes the members of a server",
+            "only a person can change the members of a server",
             hint=f"run `recollect server {command}` yourself",
         )
 

@@ -123,7 +123,7 @@ def plan_pruning(
 ) -> list[Hiding]:
     """Plan what pruning hides, oldest first: too old or too doubtful, a policy never by age."""
     if max_age_days <= 0:
-        raise InvalidInput(f"{max_age_days:g} days is no age", where="max_age_days")
+        raise InvalidInput(f"{max_age_days:g} days is not a valid age", where="max_age_days")
     if not 0.0 <= min_confidence <= 1.0:
         raise InvalidInput(f"{min_confidence:g} is not from 0 to 1", where="min_confidence")
     plan = []

@@ -27,7 +27,7 @@ from . import (
 class MemoryFields(TypedDict, total=False):
     """The fields of a memory besides its text and kind.
 
-    subject: what it is about, in a few words
+    subject: the topic, in a few words
     scope: path globs it applies to, such as src/api/** (repeat for several)
     tags: words to filter by (repeat for several)
     examples: files that show it (repeat for several)
@@ -35,7 +35,7 @@ class MemoryFields(TypedDict, total=False):
     evidence: addresses of the messages or episodes it came from (repeat for several)
     reason: why it is worth keeping
     confidence: how sure you are, from 0 to 1
-    priority: normal, medium, high or critical (only a person); the kind decides if you do not
+    priority: normal, medium, high or critical (only a person); by default that of the kind
     layer: project (default), user (across projects; only a person), task or session
     owner: the task or session, for these two layers
     detail: fields of its kind as a JSON object, such as {"error": "…", "fix": "…"}
@@ -131,7 +131,7 @@ def list_memories(
         otherwise
     limit: how many to list at most
     offset: the number of memories to skip
-    as_of: what was believed then: 2026-05-01, 3d, last week
+    as_of: the memories as they were then: 2026-05-01, 3d, last week
 
     Example: recollect list --kind policy
     Example: recollect list --as-of 2w
@@ -140,7 +140,10 @@ def list_memories(
     among("layer", (layer,) if layer else (), LAYERS)
     among("status", (status,) if status else (), STATUSES)
     if as_of and status:
-        raise InvalidInput("which status a memory had at a time is not known", where="status")
+        raise InvalidInput(
+            "--status cannot be combined with --as-of: earlier statuses are not stored",
+            where="status",
+        )
     at = dates.parse_time_filter(as_of, context.clock())
     write_recalls(context)
     chosen = {"kind": kind, "layer": layer, "status": status}
@@ -182,7 +185,7 @@ def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
     """Change the text of a memory. The old text stays in its history.
 
     id: the memory's id, or the beginning of it
-    text: what is true now
+    text: the new text
     reason: why it changed
 
     Example: recollect correct m-4k9w2c "Redis listens on port 6390"
@@ -303,9 +306,9 @@ def prune(
 ) -> steps_lifecycle.Pruned:
     """Hide memories that are old and unused, or doubtful. Shows them first.
 
-    max_age_days: not reinforced, confirmed or recalled for so long
-    min_confidence: less sure than this
-    apply: really hide them; `restore` takes one back
+    max_age_days: hide those not reinforced, confirmed or recalled for this many days
+    min_confidence: hide those with a lower confidence, from 0 to 1
+    apply: hide them; `recollect restore ID` brings one back
 
     Example: recollect prune
     Example: recollect prune --max-age-days 180 --apply
@@ -321,9 +324,9 @@ def prune(
 
 
 def clear_memories(context: Context, apply: bool = False) -> steps_lifecycle.Cleared:
-    """Hide all that the project has learned: memories, episodes, procedures; counts first.
+    """Hide everything the project has learned. Without --apply, only count it.
 
-    apply: really hide it, at a terminal; `clear undo` takes it back
+    apply: hide everything (only at a terminal); `recollect clear undo` undoes it
 
     Example: recollect clear
     Example: recollect clear --apply
@@ -377,7 +380,7 @@ def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]
 def add_discovery(context: Context, fact: str, confidence: float = 0.8) -> Learned:
     """Save a fact about the codebase.
 
-    fact: what was found out
+    fact: the fact
     confidence: how sure you are, from 0 to 1
 
     Example: recollect add-discovery "Config uses YAML, not JSON" --confidence 0.9
@@ -390,8 +393,8 @@ def add_solution(
 ) -> Learned:
     """Save an error with its fix.
 
-    error: what went wrong
-    solution: what helps
+    error: the error message
+    solution: the fix
     examples: files it is about (repeat for several)
 
     Example: recollect add-solution "Session save: permission denied" "Own .clio/ yourself"
@@ -410,7 +413,7 @@ def add_pattern(
 ) -> Learned:
     """Save a convention of the code.
 
-    pattern: how things are done here
+    pattern: the convention
     confidence: how sure you are, from 0 to 1
     examples: files that show it (repeat for several)
 
@@ -431,7 +434,7 @@ def _tend(
     for space in (context.project_space, context.user_space):
         if space.present() and space.read(lambda tx: steps_revisions.has_memory(tx, id)):
             return context.writable(space).write(work) if write else space.read(work)
-    raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
+    raise NotFound("there is no such memory", where=id, hint="`recollect list` lists them")
 
 
 _MOST_NOTED = 200

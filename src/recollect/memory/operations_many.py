@@ -89,7 +89,7 @@ def _read_draft(item: Mapping[str, Json], layer: str) -> steps.Draft:
     fields.update(item)  # type: ignore[typeddict-item]
     if (fields["layer"] == "user") != (layer == "user"):
         raise InvalidInput(
-            "one call writes into the user's layer or into the project's",
+            "one call can write to one layer only",
             where="layer",
             hint="pass --layer user for statements about you",
         )

@@ -83,7 +83,7 @@ def check_draft(draft: Draft) -> Draft:
         )
     if draft.layer in ("session", "task") and not draft.owner:
         raise InvalidInput(
-            f"a memory of the {draft.layer} layer needs its {draft.layer}",
+            f"a memory of the {draft.layer} layer needs an owner",
             where="owner",
             hint=f"pass owner=<{draft.layer} id>",
         )

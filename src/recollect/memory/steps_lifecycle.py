@@ -93,7 +93,7 @@ def correct(
         raise InvalidInput(
             "the memory says that already",
             where=old.address,
-            hint=f"`recollect confirm {old.id}` stands behind it",
+            hint=f"`recollect confirm {old.id}` confirms it",
         )
     kept = steps_revisions.make_row(old)
     row = kept._replace(

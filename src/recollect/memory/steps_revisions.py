@@ -60,9 +60,7 @@ def open_memory(tx: Tx, name: str, lock: bool = False) -> Memory:
     id, revision = addresses.split_revision(name.removeprefix(addresses.SCHEME))
     memory = find(tx, id, lock)
     if memory is None:
-        raise NotFound(
-            "there is no such memory", where=id, hint="`recollect list` shows what there is"
-        )
+        raise NotFound("there is no such memory", where=id, hint="`recollect list` lists them")
     if revision not in (0, memory.revision):
         raise changed_meanwhile(memory, revision)
     if memory.valid_to == FOREVER:

@@ -9,6 +9,7 @@ from ..context import Context, new_id
 from ..documents.input_files_io import read_json_objects, read_text
 from ..errors import Refused
 from ..fast_typing import TypedDict, Unpack
+from ..memory import operations as memory_operations
 from ..project import write_private
 from ..storage.database import Tx
 from ..types.records import Json, Learned
@@ -22,10 +23,10 @@ _LARGEST_SKILL = 1_000_000
 class ProcedureParts(TypedDict, total=False):
     """The parts of a procedure besides its name and description.
 
-    prerequisites: what must be there first (repeat for several)
-    steps: what to do, in order (repeat for several)
-    errors: what goes wrong and what to do, as "Schema mismatch: regenerate" (repeat for several)
-    exit_criteria: when it is done (repeat for several)
+    prerequisites: a prerequisite (repeat for several)
+    steps: a step (repeat for several, in order)
+    errors: an error and its fix, as "Schema mismatch: regenerate" (repeat for several)
+    exit_criteria: a condition that must hold at the end (repeat for several)
     """
 
     prerequisites: Sequence[str]
@@ -203,6 +204,7 @@ def show_pattern(context: Context, id: str) -> dict[str, Json]:
 
     Example: recollect pattern show sem-001
     """
+    memory_operations.write_recalls(context)
     return context.project_space.read(lambda tx: procedures_steps.show_pattern(tx, id))
 
 

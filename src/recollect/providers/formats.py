@@ -79,7 +79,9 @@ def _own(messages: Iterable[Message]) -> list[Message]:
 
 def _decoded(record: Mapping[str, Json], unknown_role: str, form: str, at: int) -> list[Message]:
     if "role" not in record and form != "responses":
-        raise _not_understood(at, record, f"it is no message of the {form} format (no role)")
+        raise _not_understood(
+            at, record, f"it is not a message of the {form} format (it has no role)"
+        )
     try:
         decoded = FORMATS[form][0](record)
     except InvalidInput as error:
@@ -235,7 +237,7 @@ def _not_understood(at: int, record: Json, why: str, hint: str = "") -> InvalidI
     return InvalidInput(
         f"message {at} cannot be understood: {why}",
         where=f"messages[{at}] = {look}",
-        hint=hint or "Nothing was taken over. Correct this message, or leave it out.",
+        hint=hint or "Nothing was imported. Correct this message, or leave it out.",
     )
 
 

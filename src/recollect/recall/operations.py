@@ -43,7 +43,7 @@ class RecallFilters(TypedDict, total=False):
     since: not older than: 2026-05-01, 3d, 2w, yesterday
     until: older than: 2026-05-01, 3d, 2w, yesterday
     status: active, proposed, hidden, superseded, quarantined (repeat for several)
-    as_of: search what was believed then: 2026-05-01, 3d, last week
+    as_of: search the memories as they were then: 2026-05-01, 3d, last week
     around: also show this many messages before and after each message
     explain: show the score of each hit in parts
     """
@@ -248,11 +248,11 @@ def make_vectors(context: Context) -> int:
 _HINTS = {
     "notes": "`recollect notes set` writes it",
     "continuity": "`recollect continuity` makes it",
-    "task": "`recollect task list` shows what there is",
-    "handoff": "`recollect handoff list` shows what there is",
+    "task": "`recollect task list` lists them",
+    "handoff": "`recollect handoff list` lists them",
     "ledger": "`recollect ledger AGENT` writes one",
-    "scratch": "`recollect scratch list` shows what there is",
-    "session": "`recollect session list` shows what there is",
+    "scratch": "`recollect scratch list` lists them",
+    "session": "`recollect session list` lists them",
     "root": "it is made of what was learned: `recollect list`, `recollect procedure list`",
 }
 
@@ -260,7 +260,7 @@ _HINTS = {
 def record_not_found(address: str) -> NotFound:
     """Return the error for an address without a record, with the command that makes one."""
     kind = address.removeprefix("memory://").partition("/")[0]
-    hint = _HINTS.get(kind) or "`recollect list` and `recollect session list` show what there is"
+    hint = _HINTS.get(kind) or "`recollect list` and `recollect session list` list the records"
     return NotFound("there is no such record", where=address, hint=hint)
 
 

@@ -30,12 +30,12 @@ def review(
     reason: str = "",
     limit: int = 50,
 ) -> tuple[ReviewItem, ...]:
-    """Answer what waits for you: proposed, imported and stale memories.
+    """Review proposed, imported and stale memories, one key each.
 
     id: only this memory, by its id or the beginning of it
     kind: only this kind, or procedure
-    from_: only what came from this session, by its id or the beginning of it
-    reason: only what waits for this reason: proposed, quarantined, contradicting or stale
+    from_: only items from this session, by its id or the beginning of it
+    reason: only items that wait for this reason: proposed, quarantined, contradicting or stale
     limit: how many to list at most
 
     Example: recollect review
@@ -73,7 +73,7 @@ def answer_review(
     from_: str = "",
     reason: str = "",
 ) -> tuple[ReviewAnswer, ...]:
-    """Answer one item of the review queue, or all that fit.
+    """Answer one item of the review queue, or all that match the options.
 
     id: the item's id or the beginning of it, or all for every item that fits the options
     answer: keep (use it as your own word), edit, scope, both (a contradiction that is none), hide
@@ -81,8 +81,8 @@ def answer_review(
     text: the new text, for edit
     scope: path globs where it applies, for scope (repeat for several)
     kind: with all, only this kind
-    from_: with all, only what came from this session
-    reason: with all, only what waits for this reason
+    from_: with all, only items from this session
+    reason: with all, only items that wait for this reason
 
     Example: recollect review answer m-4k9w2c keep
     Example: recollect review answer m-4k9w2c scope --scope 'src/api/**'
@@ -92,7 +92,7 @@ def answer_review(
     if id != ALL:
         if kind or from_ or reason:
             raise InvalidInput(
-                "kind, from and reason choose among many items",
+                "kind, from and reason need `all` as the id",
                 where="id",
                 hint=f"use {ALL} as the id, or leave these options out",
             )
@@ -131,7 +131,7 @@ def _check_answer(
         )
     if answer not in ("hide", "later") and context.origin != "user":
         raise Refused(
-            f"only a person answers {answer}",
+            f"only a person can answer {answer}",
             where="answer",
             hint="the user can run `recollect review` at a terminal",
         )
@@ -147,7 +147,7 @@ def _check_answer(
 def _single(items: Sequence[ReviewItem]) -> Sequence[ReviewItem]:
     if len(items) > 1:
         raise InvalidInput(
-            "several items begin so",
+            "several items begin with this id",
             where=items[0].id,
             hint=f"one of: {', '.join(item.id for item in items[:5])}",
         )

@@ -280,7 +280,7 @@ def check_name(name: str, field: str) -> SafeText:
         raise Refused(
             f"this {field} holds a secret" + (f": {shown}" if shown != name else ""),
             where=field,
-            hint="Take another name.",
+            hint="Choose another name.",
         )
     return SafeText(name)
 

@@ -103,7 +103,7 @@ def find_write(tx: Tx, key: str, content: str = "") -> str | None:
         raise Conflict(
             "this key was used for another content; nothing was changed",
             where="key",
-            hint="Take a new key for a new write; repeat a key only to repeat the same write.",
+            hint="Use a new key for a new write; repeat a key only to repeat the same write.",
         )
     return str(row[0])
 

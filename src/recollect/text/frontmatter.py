@@ -62,7 +62,7 @@ def read_frontmatter(lines: Sequence[str], first: int = 2) -> dict[str, YamlValu
         if not row.text or row.text.startswith("#"):
             continue
         if row.indent:
-            raise _refusal("it is indented, but belongs to no key", row.number)
+            raise _refusal("this line is indented without a key above it", row.number)
         key, rest = _keyed(row)
         if key in found:
             raise _refusal(f"{key} is given twice", row.number)
@@ -81,7 +81,7 @@ def _is_item(row: _Line, rest: str) -> bool:
 def _keyed(row: _Line) -> tuple[str, str]:
     found = _key().match(row.text)
     if not found:
-        raise _refusal("this is no `key: value`", row.number)
+        raise _refusal("this is not `key: value`", row.number)
     return found[1], _uncommented(found[2] or "")
 
 
@@ -142,7 +142,7 @@ def _block(mark: str, block: list[_Line]) -> str:
 
 def _item(row: _Line) -> str:
     if not row.text.startswith("- "):
-        raise _refusal("this is no item of the list above it", row.number)
+        raise _refusal("this line is not an item of the list above it", row.number)
     return _scalar(_uncommented(row.text[2:].strip()), row.number)
 
 

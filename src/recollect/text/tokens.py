@@ -32,7 +32,7 @@ PER_MESSAGE, PER_NAME, PER_CALL, PRIMING = 3, 1, 10, 3
 def estimate_tokens(chars: int, ratio: float = DEFAULT_RATIO) -> int:
     """Estimate the tokens of a number of characters, rounded up."""
     if not ratio > 0:
-        raise InvalidInput(f"{ratio} characters per token make no estimate: it must be above 0")
+        raise InvalidInput(f"{ratio} characters per token is not valid: it must be above 0")
     return ceil(chars / ratio)
 
 

@@ -165,7 +165,7 @@ def read_choice(*words: str) -> Callable[[Json], str]:
 
     def read(value: Json) -> str:
         if read_text(value) not in words:
-            raise ValueError(f"{value!r} is none of {', '.join(words)}")
+            raise ValueError(f"{value!r} is not one of {', '.join(words)}")
         return str(value)
 
     return read

@@ -25,7 +25,7 @@ def check_layer(layer: str, origin: str) -> None:
     """
     if layer == "user" and origin != "user":
         raise Refused(
-            "only a person writes into the user layer, which every project reads",
+            "only a person can write to the user layer, which every project reads",
             where="layer",
             hint="the user can run this command at a terminal; the project layer is open to you",
         )
@@ -35,7 +35,7 @@ def check_priority(priority: str, origin: str) -> None:
     """Raise Refused when an origin other than a person or the system sets priority critical."""
     if priority == "critical" and origin not in TRUSTED_ORIGINS:
         raise Refused(
-            "only a person makes a memory critical",
+            "only a person can make a memory critical",
             where="priority",
             hint="use high, or leave the priority to the kind; the user can raise it at a terminal",
         )

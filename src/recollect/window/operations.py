@@ -23,9 +23,9 @@ class RequestAbout(TypedDict, total=False):
 
     max_output: tokens reserved for the answer
     max_prompt: the largest prompt in tokens, where a model takes less than its context window
-    tools: the tools as the model gets them, or how many tokens they cost
+    tools: the tools as sent to the model, or their cost in tokens
     system: a system prompt that is not in the archive; it is sent first
-    model: the model's name; what a character costs is learned for each
+    model: the model's name; tokens per character are measured for each
     """
 
     max_output: int

@@ -86,8 +86,8 @@ def set_notes(
 
     objective: the current work
     phase: its phase
-    blockers: what blocks it (repeat for several); none clears them
-    pending: what is next (repeat for several); none clears it
+    blockers: a blocker (repeat for several); `none` removes all
+    pending: a next step (repeat for several); `none` removes all
 
     Example: recollect notes set "Add login" --phase design --pending "choose a library"
     """

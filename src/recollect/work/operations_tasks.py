@@ -43,9 +43,9 @@ class HandoffParts(TypedDict, total=False):
     """The parts of a handoff besides what was done.
 
     artifacts: files that were made or changed (repeat for several)
-    needs_testing: what is not tested yet (repeat for several)
-    known_issues: what is known to be wrong (repeat for several)
-    relevant_patterns: ids of memories that matter (repeat for several)
+    needs_testing: an item that is not tested yet (repeat for several)
+    known_issues: a known issue (repeat for several)
+    relevant_patterns: the id of a relevant memory (repeat for several)
     git_state: the state of the tree; by default read from git
     """
 
@@ -59,7 +59,7 @@ class HandoffParts(TypedDict, total=False):
 def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> steps_tasks.ShownTask:
     """Start a task that outlives the conversation.
 
-    title: what is to be done; the task's name is made from it
+    title: the task in a few words; its name is made from them
     phases: the phases of the plan (repeat for several)
 
     Example: recollect task start "Feature X" --phase design --phase build
@@ -130,7 +130,7 @@ def record_decision(
     """Record a decision of a task.
 
     slug: the task
-    text: what was decided
+    text: the decision
     reason: why
 
     Example: recollect task decide feature-x "Use one table" --reason "fewer joins"
@@ -173,7 +173,7 @@ def verify_task_items(
     """Mark items as verified; a new revision of the plan starts with none.
 
     slug: the task
-    items: what was verified (repeat for several)
+    items: a verified item (repeat for several)
     revise: the reason for a new revision of the plan
 
     Example: recollect task verify feature-x --item "login works"
@@ -278,7 +278,7 @@ def give_handoff(
     """Hand work over to another agent.
 
     to: the agent that receives it
-    done: what was done
+    done: the finished work
     sender: the agent that gives it
     handoff: the whole handoff as a JSON object, in place of all other options
 

@@ -257,7 +257,7 @@ def get_artifacts(tx: Tx, name: str) -> tuple[str, ...]:
     document = get_document(
         tx,
         f"memory://handoff/{addresses.check_key(name)}",
-        "`recollect handoff list` shows what there is",
+        "`recollect handoff list` lists them",
     )
     return ledgers.handoff_from_json(document.fields).artifacts
 

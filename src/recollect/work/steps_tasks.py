@@ -127,7 +127,7 @@ def verify_change(reason: str, items: Sequence[str], now: int) -> TaskChange:
 
 def load_task(tx: Tx, slug: str, hold: bool = False) -> tasks.Task:
     """Load a task by its slug."""
-    hint = "`recollect task list` shows what there is"
+    hint = "`recollect task list` lists them"
     document = work_steps.get_document(tx, task_address(slug), hint)
     if hold:
         documents_sql.get_document(tx, document.address, hold=True)

@@ -214,7 +214,7 @@ def write_plugin_files(
     ours = '"name": "recollect"' in _read_text(os.path.join(folder, manifest))
     if os.path.isdir(folder) and os.listdir(folder) and not ours:
         raise Refused(
-            "the folder holds other files than this plugin",
+            "the folder contains other files",
             where=folder,
             hint="name a new or empty folder. Nothing was changed.",
         )

@@ -26,7 +26,7 @@ _WORK = {
 
 KEPT = {
     "import": "What was read is kept; `recollect import` reads the rest.",
-    "init": "The memory is kept; `recollect init` goes on.",
+    "init": "The memory is kept; `recollect init` continues.",
     "rebuild": "What was indexed is kept; `recollect rebuild` finishes it.",
     "episode build": "The episodes so far are kept; `recollect episode build` makes the rest.",
     "session import": "The messages so far are kept; the same command reads the rest.",

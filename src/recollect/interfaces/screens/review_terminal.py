@@ -273,7 +273,7 @@ class ReviewScreen:
     def _help(self, item: ReviewItem) -> str:
         lines = [f"{key}  {_HELP[one]}" for key, one in KEYS.items() if one in item.answers]
         lines += ["w  keep it, and write it into AGENTS.md or CLAUDE.md (shown as a diff first)"]
-        lines += ["K H  keep or hide all that wait as this kind for this reason", "u  take back"]
+        lines += ["K H  keep or hide all that wait as this kind for this reason", "u  undo"]
         return "\n".join(lines)
 
     def _clear(self) -> None:
