@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 import recollect
@@ -154,6 +156,31 @@ def test_a_destroyed_file_comes_back_from_the_backup(project: Path) -> None:
     with recollect.open(project, origin="user") as memory:
         assert memory.store.recover().kept
         assert {one.text for one in memory.list(limit=1000)} == whole
+
+
+def test_attachments_before_and_after_a_damaged_page_come_back(project: Path) -> None:
+    with recollect.open(project, origin="user") as memory:
+        for number in range(40):
+            data = b64encode(bytes([number]) * 3000).decode()
+            source = {"type": "base64", "media_type": "image/png", "data": data}
+            memory.record("s", {"role": "user", "content": [{"type": "image", "source": source}]})
+        path = Path(memory.project.database)
+    connection = apsw.Connection(str(path))
+    pages = connection.execute(
+        "SELECT pageno FROM dbstat WHERE name = 'attachments' AND pagetype = 'leaf' ORDER BY path"
+    ).fetchall()
+    size = connection.pragma("page_size")
+    connection.close()
+    assert len(pages) >= 4
+    raw = bytearray(path.read_bytes())
+    at = (int(str(pages[len(pages) // 2][0])) - 1) * int(size)
+    raw[at : at + 200] = b"\xff" * 200
+    path.write_bytes(raw)
+    with recollect.open(project, origin="user") as memory:
+        done = memory.store.recover()
+        assert done.gaps["attachments"] >= 1
+        assert 20 <= done.saved["attachments"] < 40
+        assert memory.verify(archive=True).messages == 40
 
 
 def test_backups_rotate(project: Path) -> None:

@@ -265,11 +265,18 @@ def _rows(source: apsw.Connection, table: str, columns: Sequence[str]) -> Iterat
         last = source.execute(f"SELECT max(rowid) FROM {table}").get or 0
     except apsw.CorruptError:
         last = _FURTHEST
-    except apsw.SQLError:  # a table without row numbers is derived
-        try:
-            yield from source.execute(f"SELECT {chosen} FROM {table}").fetchall()
-        except (apsw.CorruptError, UnicodeDecodeError):
-            yield None
+    except apsw.SQLError:  # a table without row numbers: from both ends up to the damage
+        keys = TABLES[table]
+        for order in ("", " DESC"):
+            try:
+                yield from source.execute(
+                    f"SELECT {chosen} FROM {table} ORDER BY "
+                    + ", ".join(f"{key}{order}" for key in ("space", *keys))
+                )
+            except (apsw.CorruptError, apsw.IOError, UnicodeDecodeError):
+                yield None
+            else:
+                return
         return
     ranges = [(0, int(last))]
     tries, failed = _MOST_FAILURES, -2
