@@ -267,7 +267,7 @@ def test_a_quoted_value_has_no_line_and_no_fence_in_it(value: str) -> None:
         ("name: &anchor x", 2, "must not begin with &"),
         ("metadata:\n  a: b\n    c: d", 4, "one level of nested keys"),
         ("metadata:\n  a: b\n  a: c", 4, "a is given twice"),
-        ("tools:\n  - a\n  b", 4, "no item of the list"),
+        ("tools:\n  - a\n  b", 4, "not an item of the list"),
     ],
 )
 def test_what_is_not_in_the_subset_is_refused_with_its_line(
