@@ -60,13 +60,13 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix=".autonomous-", dir=Path.home()) as folder:
             home = Path(folder).resolve()
             project = build(data, home)
-            runs["rules"] = _run(home, project, {})
+            runs["rules"] = run(home, project, {})
             _save(args.out, data, "rules", project)
             marked = home / "marked.jsonl"
             marked.write_text("\n".join(json.dumps(one) for one in gold), "utf-8")
             answer = f"{sys.executable} -m bench.autonomous --answer {marked}"
             model = f"command:env PYTHONPATH={os.getcwd()} {answer}"
-            runs["scripted model"] = _run(home, project, {"RECOLLECT_MODELS_DEFAULT": model})
+            runs["scripted model"] = run(home, project, {"RECOLLECT_MODELS_DEFAULT": model})
             _save(args.out, data, "model", project)
         _print(data.name, gold, runs)
         failed = failed or any(run.broken for run in runs.values())
@@ -139,7 +139,7 @@ def _environment(home: Path) -> dict[str, str]:
 # ---------------------------------------------------------------- runs
 
 
-def _run(home: Path, project: Path, more: dict[str, str]) -> Kept:
+def run(home: Path, project: Path, more: dict[str, str]) -> Kept:
     """Run the pipeline from the beginning."""
     variables = {
         **_environment(home),

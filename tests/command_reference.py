@@ -12,7 +12,7 @@ def page() -> str:
     lines = [
         "# Commands",
         "",
-        "Every command takes `--json`, `--project PATH` and `--incognito`; `recollect help COMMAND` tells of one.",
+        "Every command takes `--json`, `--project PATH`, `--incognito` and `--no-ltm`; `recollect help COMMAND` tells of one.",
         "`recollect demo` replays two sessions on a throw-away store, `recollect hook` is what agents run, and",
         "`recollect mcp` [serves the memory](../how-to/mcp.md). "
         + ", ".join(f"`{short}`" for short in SHORT_COMMANDS)

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from heapq import nlargest
 
 from recollect.index import vectors as index_vectors
-from recollect.recall import judgement, ranking
+from recollect.recall import judgement, questions, ranking
 from recollect.text import dates, terms
 
 from .baselines import EMBEDDER, Retriever
@@ -45,7 +45,7 @@ class InMemory(Retriever):
         self._planes = index_vectors.pack_signs(self._vectors)
 
     def search(self, question: str, count: int) -> list[str]:
-        asked = {terms.stem(word): word for word in reversed(ranking.subject_terms(question))}
+        asked = {terms.stem(word): word for word in reversed(questions.subject_terms(question))}
         searched = [term for term in reversed(asked) if term in self._holding]
         total, vector = len(self._items), EMBEDDER.vector(question)
         asking = ranking.RankingQuestion(
@@ -56,10 +56,10 @@ class InMemory(Retriever):
                 for term in searched
             ),
             sum(self._lengths) / total,
-            ranking.asked_speaker(question),
+            questions.asked_speaker(question),
             dates.find_period(question, max(item.at for item in self._items)),
-            ranking.find_names(searched),
-            asks=bool(ranking.question_stems(question)),
+            questions.find_names(searched),
+            asks=bool(questions.question_stems(question)),
         )
         by_words = self._by_words(searched)
         vectors = [self._vectors[number] for number in by_words]

@@ -140,6 +140,7 @@ def test_each_command_of_a_line_is_told_how_it_ended() -> None:
     assert {state for _, state in states(chain, "failed")} == {"unknown"}
     assert states("cd x && make test | tail", "failed") == [("make test", "failed")]
     assert states("make lint || true", "ok") == [("make lint", "unknown")]
+    assert states("make lint | grep error", "ok") == [("make lint", "unknown")]
     assert states("npm run dev &", "ok") == [("npm run dev", "unknown")]
     assert states("npm run dev", "running") == [("npm run dev", "unknown")]
     assert states("make test", "running") == [("make test", "unknown")]

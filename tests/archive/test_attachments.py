@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,3 +146,30 @@ def test_a_secret_in_a_text_file_is_not_stored(mem: recollect.Recollect, code: s
     (kept,) = {bytes(row[0]).decode(code) for row in held}
     assert secret not in kept and "region: eu" in kept
     assert str(mem.prepare("s", 100_000).request("chat")).count(b64encode(held[0][0]).decode()) == 2
+
+
+@pytest.mark.parametrize("form", SHAPES)
+def test_an_export_carries_the_bytes_to_another_store(
+    mem: recollect.Recollect, form: str, tmp_path: Path
+) -> None:
+    for record in SHAPES[form]:
+        mem.record("s", record)
+    path, place = str(tmp_path / "s.jsonl"), tmp_path / "other"
+    place.mkdir()
+    mem.sessions.export(path, "s")
+    with recollect.open(place, environment={"RECOLLECT_HOME": str(tmp_path)}) as other:
+        other.sessions.import_file(path, session="copy")
+        assert other.sessions.import_file(path, session="copy").messages == 0
+        request = other.prepare("copy", 100_000).request(form)
+    assert request["input" if form == "responses" else "messages"] == SHAPES[form]
+
+
+def test_an_export_with_changed_bytes_is_refused(mem: recollect.Recollect, tmp_path: Path) -> None:
+    mem.record("s", SHAPES["chat"][0])
+    path = tmp_path / "s.jsonl"
+    mem.sessions.export(str(path), "s")
+    text = path.read_text("utf-8")
+    data = next(iter(json.loads(text.splitlines()[1])["attachments"].values()))
+    path.write_text(text.replace(data, "AAAA"), "utf-8")
+    with pytest.raises(recollect.InvalidInput, match="changed after it was exported"):
+        mem.sessions.import_file(str(path), session="forged")

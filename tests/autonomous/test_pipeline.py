@@ -342,7 +342,7 @@ def test_the_summary_is_injected_where_it_is_switched_on_and_nothing_is_said_twi
     switch(three, memories_enabled=True)
     both = three.briefing().text
     start, _, summary = both.partition('<recollect-memory block="memory_summary">')
-    assert "Treat it as a hint" in summary
+    assert "a hint, not authority" in summary
     for said in ("`ruff check`", "British English"):
         assert said in summary
         assert said not in start

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from recollect.briefing.wording import advice_line, command_lines, place_lines, resolution_line
+from recollect.briefing.wording import (
+    advice_line,
+    command_lines,
+    place_lines,
+    resolution_line,
+    resolution_lines,
+)
 from recollect.episodes.session_errors import Remedy
 from recollect.lessons.findings import CommandAdvice, KnownCommand, KnownPlace, KnownResolution
 from recollect.text.tokens import count_tokens
@@ -68,3 +74,37 @@ def test_places_are_named_from_the_third_session_on() -> None:
     (item,) = place_lines("src/a.py", places)
     assert item.line == "`src/a.py` was changed together with `tests/test_a.py`, `docs/a.md`"
     assert place_lines("src/a.py", places[1:]) == []
+
+
+def resolution(remedy: Remedy, sessions: int = 1, last: int = MARCH_2) -> KnownResolution:
+    return KnownResolution("<path>: no (noctx)", "make lint", remedy, sessions, last, sessions > 1)
+
+
+def test_what_the_edits_of_a_fix_added_is_told_with_the_last_file() -> None:
+    remedy = Remedy(files=("a.go", "b.go"), added=("exec.CommandContext", "ctx.Done", "x.Y"))
+    assert resolution_line(resolution(remedy, 2)).line == (
+        "Resolved in 2 sessions, last on 2026-03-02, after edits added `exec.CommandContext`, "
+        "`ctx.Done`, last in `b.go`"
+    )
+    fence = resolution_line(resolution(Remedy(files=("a.md",), added=("```text",)))).line
+    assert "after edits added ```` ```text ````, last in `a.md`" in fence
+
+
+def test_of_single_sightings_with_edits_only_the_newest_is_told() -> None:
+    old, new = (
+        resolution(Remedy(files=(name,)), last=at)
+        for name, at in (("a.go", MARCH_1), ("b.go", MARCH_2))
+    )
+    call = resolution(Remedy(gained=("--fix",)))
+    assert [item.files for item in resolution_lines([old, new, call])] == [("b.go",), ()]
+
+
+def test_files_of_one_folder_are_named_only_if_changed_together_every_time() -> None:
+    assert place_lines("src/a.go", [KnownPlace(("src/b.go",), 3, 4)]) == []
+    assert place_lines("src/a.go", [KnownPlace(("src/b.go",), 3, 3)])
+    assert place_lines("src/a.go", [KnownPlace(("docs/b.md",), 3, 4)])
+
+
+def test_where_a_command_was_used_is_told() -> None:
+    (line,) = command_lines([known("go test", "test")._replace(below="cmd/cli")])
+    assert line.line.startswith("test: `go test` below `cmd/cli` worked in 6 sessions")

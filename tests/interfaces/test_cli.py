@@ -454,7 +454,7 @@ def test_every_option_in_a_hint_exists() -> None:
     """A hint that sends somebody to an option which does not exist is worse than none."""
     from recollect.interfaces import mcp
 
-    known = {"--help", "--json", "--project", "--incognito"}
+    known = {"--help", "--json", "--project", "--incognito", "--no-ltm"}
     for operation in (*map(commands.load_command, OPERATIONS), mcp.USAGE):
         for parameter in operation.parameters:
             known.update(commands.option_flags(parameter))

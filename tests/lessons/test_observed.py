@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +248,23 @@ def test_clearing_hides_what_was_learned_from_work_and_undo_brings_it_back(
     mem.memories.undo_clear()
     commands, *rest = everything()
     assert ("make test", 3) in commands and rest == before[1:]
+
+
+@pytest.mark.parametrize(
+    ("changes", "others", "told"),
+    [
+        ({}, (), None),
+        ({"purpose": "install"}, (), "every project has one"),
+        ({"purpose": ""}, (), "nothing says what it is for"),
+        ({"aimed": True}, (), "something of that one time"),
+        ({"aimed": True, "below": "src"}, (), None),
+        ({}, range(6, 14), "not in 8 sessions since"),
+        ({"ok": [4, 5]}, range(6, 14), None),
+    ],
+)
+def test_a_command_that_worked_once_is_shown_only_if_it_says_something_of_the_project(
+    changes: dict[str, Any], others: Sequence[int], told: str | None
+) -> None:
+    body = {"wording": "", "purpose": "test", "ok": [5], "failed": 0, "in_a_row": 0, **changes}
+    retired = findings.known_command("tool go", body, 20, None, others).retired
+    assert retired is None if told is None else told in str(retired)

@@ -82,3 +82,11 @@ def test_a_trimmed_conversation_is_valid(mem: recollect.Recollect, form: str) ->
     prompt = mem.prepare("s", 700)
     assert prompt.trimmed
     check_request(form, prompt.request(form))
+
+
+def test_a_search_that_the_provider_ran_gets_an_id_which_codex_does_not_store() -> None:
+    search = {"type": "web_search_call", "action": {"type": "search", "query": "zstd"}}
+    sent = formats.to_request(formats.from_wire([search], "responses"), "responses")
+    check_request("responses", sent)
+    assert sent["input"][0]["id"].startswith("ws_")
+    assert formats.to_wire(formats.from_wire([search], "responses"), "responses") == [search]

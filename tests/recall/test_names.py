@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 import pytest
 
 import recollect
+from recollect.archive import steps as archive_steps
+from recollect.archive.operations import build_session
 from recollect.recall.judgement import WEAK
+from recollect.types.records import Message
 
 Mem = recollect.Recollect
 
@@ -18,6 +22,15 @@ def run(mem: Mem, id: str, command: str, output: str, session: str = "s") -> Non
     call = {"id": id, "function": {"name": "bash", "arguments": json.dumps({"command": command})}}
     mem.record(session, {"role": "assistant", "content": None, "tool_calls": [call]})
     mem.record(session, {"role": "tool", "tool_call_id": id, "content": output})
+
+
+def say(mem: Mem, texts: Sequence[str]) -> None:
+    """Record what a user says, all at once."""
+    said = [
+        archive_steps.prepare(archive_steps.Incoming(Message("user", text)), 1) for text in texts
+    ]
+    new = build_session(mem.context, "talk")
+    mem.context.project_space.write(lambda tx: archive_steps.record(tx, new, said, 1))
 
 
 @pytest.fixture
@@ -49,6 +62,25 @@ def test_a_name_is_found_first_wherever_it_stands(work: Mem, name: str, seq: int
     first = work.recall(name)[0]
     assert first.id == f"s:{seq}"
     assert first.score > 0.8
+
+
+def test_a_name_in_a_long_text_is_found_behind_many_short_ones_with_its_parts(mem: Mem) -> None:
+    texts = [f"the response is message number {number}" for number in range(300)]
+    say(mem, texts)
+    listing = "\n".join(f"func part{number}() error" for number in range(900))
+    run(mem, "c1", "cat event.go", f"{listing}\nResponseMessage string\n{listing}")
+    assert mem.recall("ResponseMessage")[0].id == "s:2"
+
+
+def test_of_many_with_a_name_in_another_spelling_the_one_that_spells_it_is_first(mem: Mem) -> None:
+    texts = [f"the endpoint number {number} of the endpoints" for number in range(300)]
+    say(mem, texts)
+    listing = "\n".join(f"GET /part/{number}" for number in range(900))
+    run(mem, "c1", "cat api.md", f"{listing}\n# API ENDPOINTS\n{listing}")
+    assert mem.recall("ENDPOINTS")[0].id == "s:2"
+    mem.record("other", "the type SentShare has sentShares and more, sentShares above all")
+    mem.record("other", "grep for the word sentShare in the web client, and for two others")
+    assert mem.recall("sentShare")[0].id == "other:2"
 
 
 def test_parts_of_a_found_name_are_dropped(work: Mem) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.recall import judgement, ranking
+from recollect.recall import questions as recall_questions
 from recollect.recall.ranking import RankingCandidate, RankingQuestion
 
 HOUR = 3_600_000_000
@@ -89,7 +90,7 @@ def test_what_opens_a_session_comes_first() -> None:
     ],
 )
 def test_a_question_says_whose_words_it_asks_for(question: str, speaker: str) -> None:
-    assert ranking.asked_speaker(question) == speaker
+    assert recall_questions.asked_speaker(question) == speaker
 
 
 def test_the_words_of_the_one_asked_for_come_first() -> None:
@@ -126,7 +127,7 @@ def test_a_newer_statement_about_another_number_does_not() -> None:
     asked = RankingQuestion((4.0, 4.0, 3.0), 20.0, asks=True)
     seventh, ninth = candidate(1, (1, 1, 1), at=DAY), candidate(2, (1, 1, 0), at=90 * DAY)
     assert order(asked, [seventh, ninth]) == [2, 1]
-    numbered = asked._replace(names=ranking.find_names(["worker", "port", "w7"]))
+    numbered = asked._replace(names=recall_questions.find_names(["worker", "port", "w7"]))
     assert order(numbered, [seventh, ninth]) == [1, 2]
 
 
@@ -169,7 +170,7 @@ def test_a_name_that_stands_there_whole_comes_before_its_parts() -> None:
 
 def test_a_rule_comes_first_for_a_question_about_rules() -> None:
     rule, fact = candidate(1, standing=True), candidate(2, cosine=0.6)
-    about, other = map(ranking.asks_for_rules, ("How should I?", "Where is it?"))
+    about, other = map(recall_questions.asks_for_rules, ("How should I?", "Where is it?"))
     subject = ASKED._replace(asks=False)
     assert order(subject._replace(standing=about), [fact, rule]) == [1, 2]
     assert order(subject._replace(standing=other), [fact, rule]) == [2, 1]
@@ -198,7 +199,7 @@ def test_a_newer_statement_is_not_lifted_for_a_subject() -> None:
 def test_words_that_only_ask_are_not_searched_if_others_are_left(
     question: str, terms: list[str]
 ) -> None:
-    assert ranking.subject_terms(question) == terms
+    assert recall_questions.subject_terms(question) == terms
 
 
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:
@@ -304,4 +305,4 @@ def test_a_message_that_only_restates_the_question_scores_lower_and_is_not_lifte
     ],
 )
 def test_the_stems_of_a_question_are_found(question: str, stems: set[str]) -> None:
-    assert ranking.question_stems(question) == stems
+    assert recall_questions.question_stems(question) == stems

@@ -30,10 +30,13 @@ FRESH = WindowState("s1")
 TASK = Message("user", "Find the reason for the slow start of the server, please.")
 targets = st.integers(0, 6_000)
 budgets = st.builds(
-    lambda target, more, limit: Budget(target + more, target, limit=target + limit),
+    lambda target, more, limit, summary: Budget(
+        target + more, target, limit=target + limit, summary=summary
+    ),
     targets,
     st.sampled_from([0, 500]),
     st.sampled_from([0, 300, 2_000]),
+    st.sampled_from([0, 100]),
 )
 
 
@@ -105,10 +108,7 @@ def test_the_newest_unit_is_byte_identical_whenever_the_prompt_with_it_fits(
     if unit is None or shows(view_messages(done.state, session), messages_of(unit)):
         return
     whole = sum(count_message(message, measure) for message in messages_of(unit))
-    # What came after the turn began is dropped after it.
-    later = [n.message for n in session if n.seq > unit.head and n not in unit.members]
-    newer = sum(count_message(message, measure) for message in later)
-    assert always_kept(done, session, measure) + whole + newer > max(budget.target, budget.limit)
+    assert always_kept(done, session, measure) + whole > max(budget.target, budget.limit)
 
 
 @settings(deadline=None, max_examples=150)
@@ -344,9 +344,38 @@ def test_reasoning_that_leaves_no_room_goes_before_the_result_does() -> None:
     assert not plan_trim(done.state, session, proactive_budget(Limits(context=10_000))).changed
 
 
-def test_calls_that_alone_are_too_long_leave_with_their_results() -> None:
-    """Arguments cannot be cut: half of a JSON object is not JSON."""
-    asked = [call("new", name="Write", content=lines(4_000)), result("new", "ok")]
+def test_texts_in_the_arguments_of_a_call_are_cut_where_the_call_alone_is_too_long() -> None:
+    asked = [call("new", name="Write", path="a.txt", content=lines(4_000)), result("new", "ok")]
+    session = number([TASK, *asked])
+    done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
+    [shown] = view_messages(done.state, session)[-2].calls
+    arguments = json.loads(shown.arguments)
+    assert done.fits and done.dropped == () and done.after > 0.9 * done.target
+    assert view_messages(done.state, session)[-1] == asked[-1]
+    assert (shown.id, shown.name, arguments["path"]) == ("new", "Write", "a.txt")
+    head, tail = arguments["content"].split("memory://session/s1/messages/2-2")
+    assert lines(4_000).startswith(head[:1_000]) and lines(4_000).endswith(tail[-1_000:])
+
+
+def test_calls_with_too_many_short_arguments_leave_with_their_results() -> None:
+    asked = [call("new", paths=[f"src/{n}.py" for n in range(4_000)]), result("new", "ok")]
     session = number([TASK, *asked])
     done = plan_trim(FRESH, session, proactive_budget(Limits(context=10_000)))
     assert done.fits and done.dropped == ((2, 3),)
+
+
+def test_messages_that_came_after_it_are_left_out_before_the_newest_unit_is_cut() -> None:
+    asked = [call("new", paths=[f"src/{n}.py" for n in range(1_000)]), result("new", "ok")]
+    more = [Message("user", "one more " * 1_500), Message("user", "and another " * 20)]
+    session = number([TASK, *asked, *more, Message("user", "What is in all these files, then?")])
+    limits = Limits(context=10_000)
+    done = plan_trim(FRESH, session, proactive_budget(limits))
+    assert done.dropped == ((1, 1), (4, 4)) and done.state.skipped == (4,)
+    shown = view_messages(done.state, session)
+    assert shows(shown, [*asked, *(n.message for n in session[-2:])])
+    assert not plan_trim(done.state, session, proactive_budget(limits)).changed
+    said = [n.message for n in session]
+    later = [*session, *number([*said, call("b"), result("b", lines(900))])[-2:]]
+    then = plan_trim(done.state, later, proactive_budget(limits))
+    assert then.changed and then.state.skipped == ()
+    assert view_messages(then.state, later)[-2:] == [n.message for n in later[-2:]]

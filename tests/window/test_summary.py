@@ -12,7 +12,7 @@ from recollect.providers.formats import from_wire
 from recollect.text.messages import SUMMARY_TAG, NumberedMessage
 from recollect.types.records import Message, ToolCall
 from recollect.window.limits import Budget
-from recollect.window.summary import render_summary
+from recollect.window.summary import SUMMARY_SHARES, render_summary
 from recollect.window.thread_facts import (
     CAPS,
     Fact,
@@ -163,6 +163,34 @@ def test_sections_are_ordered_and_empty_ones_left_out() -> None:
 
 def test_nothing_dropped_means_no_summary() -> None:
     assert render_summary(Facts(), "s1") == ""
+
+
+def test_a_summary_shrinks_to_its_limit_and_keeps_the_newest_of_each_list() -> None:
+    messages = [Message("user", f"Request {n}: " + "please look at it " * 20) for n in range(9)]
+    for n in range(40):
+        messages += ran("Edit", f"w{n}", "ok", file_path=f"src/module_{n}.py")
+        messages += ran("Read", f"r{n}", "text", file_path=f"docs/page_{n}.md")
+    facts = extract_facts(number(messages))
+    forms = [render_summary(facts, "s1", share) for share in SUMMARY_SHARES]
+    assert sorted(map(len, forms), reverse=True) == [*map(len, forms)]
+    assert len(forms[-1]) < len(forms[0]) / 4
+    for form in forms:
+        assert "[original] Request 0" in form and "- Request 8" in form
+        assert "src/module_39.py" in form and "docs/page_39.md" in form
+        assert "memory://session/s1/messages/1-169" in form
+
+
+def test_as_many_files_as_allowed_are_read_beside_those_that_were_written() -> None:
+    messages: list[Message] = []
+    for n in range(32):
+        messages += ran("Read", f"r{n}", "text", file_path=f"src/{n}.py")
+    for n in range(2, 32):
+        messages += ran("Edit", f"w{n}", "ok", file_path=f"src/{n}.py")
+    for n in range(20):
+        messages += ran("Read", f"d{n}", "text", file_path=f"docs/{n}.md")
+    summary = render_summary(extract_facts(number(messages)), "s1")
+    section = summary.partition("Files read:\n")[2].partition("\n\n")[0].splitlines()
+    assert section == [f"- docs/{n}.md" for n in range(10, 20)]
 
 
 def test_the_caps_hold() -> None:

@@ -328,8 +328,8 @@ def test_an_anchor_that_is_no_longer_the_task_goes_with_the_next_trim() -> None:
 
 def test_the_three_stages_trim_at_their_marks_and_to_their_targets() -> None:
     limits = Limits(context=10_000, prompt=8_000, output=1_000, margin=200)
-    assert proactive_budget(limits) == Budget(7_500, 4_000, limit=6_800)
-    assert validation_budget(limits) == Budget(6_800, 4_000, limit=6_800)
+    assert proactive_budget(limits) == Budget(7_500, 4_000, limit=6_800, summary=850)
+    assert validation_budget(limits) == Budget(6_800, 4_000, limit=6_800, summary=850)
     assert [reactive_budget(limits, n, 9_000)[:2] for n in (1, 2, 3)] == [
         (0, 4_000),
         (0, 2_000),
@@ -339,7 +339,7 @@ def test_the_three_stages_trim_at_their_marks_and_to_their_targets() -> None:
 
 def test_tools_are_part_of_the_prompt() -> None:
     limits = Limits(context=10_000, tools=2_000)
-    assert proactive_budget(limits) == Budget(5_500, 3_000 + 1_000, limit=8_000)
+    assert proactive_budget(limits) == Budget(5_500, 3_000 + 1_000, limit=8_000, summary=1_000)
     assert validation_budget(limits).trigger == 8_000
 
 

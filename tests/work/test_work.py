@@ -369,7 +369,9 @@ def test_every_event_does_what_its_rule_says(mem: Mem) -> None:
         done = mem.work.event(rule.event.replace(" ", "-"), "feature-x", "s-1", "eng")
         assert (done.event, done.rule) == (rule.event, rule)
         assert bool(done.read) == bool(rule.read), rule.event
-    log = [json.loads(line) for line in mem.tasks.log("feature-x").splitlines()]
+    whole = [json.loads(line) for line in mem.tasks.log("feature-x").splitlines()]
+    assert [one["type"] for one in whole[:2]] == ["task start", "phase start"]
+    log = whole[2:]
     assert [one["type"] for one in log] == [rule.event for rule in RULES]
     assert {one["agent"] for one in log} == {"eng"}
     assert log[0]["phase"] == "design"

@@ -24,7 +24,15 @@ from .command_output import (
     ran_nothing,
     reports_failure,
 )
-from .command_words import RUNNERS, is_check, is_noise, only_looks, word_set
+from .command_words import (
+    RUNNERS,
+    is_check,
+    is_noise,
+    is_quiet,
+    makes_changes,
+    only_looks,
+    word_set,
+)
 from .shell import command_words
 from .tool_calls import (
     describe_target,
@@ -212,7 +220,9 @@ def _fails_quietly(attempt: CallAttempt) -> bool:
     swallowed = "|" in attempt.script or ";" in attempt.script.rstrip(";\n ")
     if not swallowed or attempt.looks:
         return False
-    return never_began(attempt.output) or (attempt.checks and reports_failure(attempt.output))
+    makes = any(makes_changes(one) and not is_quiet(one[0]) for one in attempt.commands)
+    ends = attempt.checks or makes
+    return never_began(attempt.output) or (ends and reports_failure(attempt.output))
 
 
 def _is_cut_off(attempt: CallAttempt) -> bool:

@@ -79,23 +79,32 @@ def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Comma
     Where a chain failed it is not known which part did, unless there is only one.
     """
     placed, _ = _walk(line, cwd, start)
-    found: list[tuple[SimpleCommand, CommandForm]] = []
+    found: list[tuple[int, CommandForm]] = []
     others, piped = 0, False
-    for command, folder in placed:
+    for place, (command, folder) in enumerate(placed):
         name = command.words[0].text
         if not piped and name != "cd":
             form = form_of(command.words)
             if form:
-                found.append((command, form._replace(folder=folder)))
+                found.append((place, form._replace(folder=folder)))
             else:
                 others += not (is_noise(name) or name == "mkdir")
         piped = command.after in ("|", "|&")
-    last = placed[-1][0] if placed else None
     alone = len(found) == 1 and not others
-    return [
-        CommandRun(form, _state(one, form, state, _Blame(alone, one is last)))
-        for one, form in found
-    ]
+    runs = []
+    for place, form in found:
+        command, filters = placed[place][0], placed[place + 1 : place + 2]
+        hidden = command.after in ("|", "|&") and not any(_shows_end(one) for one, _ in filters)
+        blame = _Blame(alone, place == len(placed) - 1)
+        ended = "unknown" if hidden else _state(command, form, state, blame)
+        runs.append(CommandRun(form, ended))
+    return runs
+
+
+def _shows_end(filter: SimpleCommand) -> bool:
+    """Check whether a filter leaves the end of an output, where a command says how it ended: the
+    exit status is that of the filter."""
+    return filter.words[0].text in ("tail", "head", "tee", "cat", "less", "more")
 
 
 def folder_after(line: str, cwd: str, start: str = "") -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from ..text.display import escape_invisible, format_time, strip_terminal_escapes
@@ -22,7 +22,8 @@ from ..text.messages import (
     body_from_message,
     parse_arguments,
 )
-from ..types.records import Message, Session, Stored, ToolCall
+from ..types.records import Json, Message, Session, Stored, ToolCall
+from . import attachments
 
 _JOINERS = re.compile("([\u200c\u200d])")
 
@@ -75,14 +76,28 @@ def split_reasoning(message: Message) -> tuple[str, str]:
 # ---------------------------------------------------------------- JSON lines
 
 
-def render_jsonl(session: Session, messages: Iterable[Stored]) -> Iterator[str]:
-    """Yield the session and then every message with its hashes, one JSON object a line."""
+def render_jsonl(
+    session: Session,
+    messages: Iterable[Stored],
+    load: Callable[[Sequence[str]], Mapping[str, bytes]] | None = None,
+) -> Iterator[str]:
+    """Yield the session and then every message with its hashes, one JSON object a line.
+
+    `load` returns the bytes of attachments by hash; each is written once, in base64, with the first
+    message that names it.
+    """
+    written: set[str] = set()
     about = {"recollect": "session", "id": session.id, "name": session.name}
     about |= {"agent": session.agent, "created": format_time(session.created)}
     yield _json_line(about)
     for stored in messages:
         place = {"seq": stored.seq, "at": format_time(stored.message.at), "origin": stored.origin}
-        proof = {"digest": stored.digest, "hash": stored.hash}
+        proof: dict[str, Json] = {"digest": stored.digest, "hash": stored.hash}
+        new = sorted(attachments.references(stored.message) - written) if load else []
+        if load and new:
+            written.update(new)
+            held = load(new).items()
+            proof["attachments"] = {name: b64encode(data).decode() for name, data in held}
         yield _json_line({**place, **body_from_message(stored.message), **proof})
 
 

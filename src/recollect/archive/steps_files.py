@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import json
 import os
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
@@ -20,7 +23,7 @@ from ..storage.database import Database, Tx
 from ..text import addresses
 from ..text import messages as text_messages
 from ..types.records import Json, Message, Recorded, Session, Stored
-from . import export_formats, sql, steps, steps_sessions
+from . import attachments, export_formats, sql, steps, steps_sessions
 from .steps import stored_message
 
 _EXPORT_PAGE = 200
@@ -60,7 +63,12 @@ def choose_form(path: str, form: str) -> str:
 def export_session(tx: Tx, name: str, form: str, write: Callable[[str], object]) -> Session:
     """Write a session piece by piece: it is never in memory as a whole."""
     session = steps_sessions.get_session(tx, name)
-    for piece in FORMS[form](session, _read_messages(tx, session)):
+    render = FORMS[form]
+    if form == "jsonl":
+        render = partial(
+            export_formats.render_jsonl, load=lambda names: sql.load_attachments(tx, names)
+        )
+    for piece in render(session, _read_messages(tx, session)):
         write(piece)
     return session
 
@@ -255,7 +263,7 @@ def _is_exported(item: Json) -> bool:
 
 def _parse_exported(item: Mapping[str, Json]) -> Message:
     """Parse a message of our own export; check its digest."""
-    place = ("seq", "at", "origin", "digest", "hash")
+    place = ("seq", "at", "origin", "digest", "hash", "attachments")
     body = {name: value for name, value in item.items() if name not in place}
     if text_messages.body_digest(redaction.redact_json(body).text) != item["digest"]:
         raise InvalidInput(
@@ -263,7 +271,26 @@ def _parse_exported(item: Mapping[str, Json]) -> Message:
             where=str(item["seq"]),
             hint="Nothing was imported. Export it again, or remove its seq, digest and hash.",
         )
-    return text_messages.message_from_body(body)._replace(at=_microseconds(str(item["at"])))
+    message = text_messages.message_from_body(body)._replace(at=_microseconds(str(item["at"])))
+    return attachments.attach(message, _read_attachments(item))
+
+
+def _read_attachments(item: Mapping[str, Json]) -> dict[str, bytes]:
+    """Return the bytes of the attachments of an exported message; check their hashes."""
+    found: dict[str, bytes] = {}
+    given = item.get("attachments", {})
+    for name, text in given.items() if isinstance(given, dict) else ():
+        try:
+            found[name] = b64decode(str(text), validate=True)
+        except ValueError:
+            found[name] = b""
+        if sha256(found[name]).hexdigest() != name:
+            raise InvalidInput(
+                f"an attachment of message {item['seq']} was changed after it was exported",
+                where=str(item["seq"]),
+                hint="Nothing was imported. Export it again, or remove its attachments.",
+            )
+    return found
 
 
 def _microseconds(text: str) -> int:

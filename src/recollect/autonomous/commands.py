@@ -11,8 +11,7 @@ from collections.abc import Container, Sequence
 from functools import cache
 
 from ..actions import command_words
-from ..briefing import wording
-from ..episodes.session_observations import CHECKS
+from ..briefing import rendering, wording
 from ..fast_typing import NamedTuple
 from ..lessons import findings
 from .quotations import SessionEvidence, group_evidence, sources_of
@@ -26,6 +25,9 @@ out."""
 FEWEST_WORDS = 3
 """A command of fewer words that ran or installed something once is bare: its arguments are
 missing."""
+
+_ALONE = frozenset(("test", "lint", "format", "typecheck", "build"))
+"""What a command is for that is told from the first session on, when it ran without arguments."""
 
 MOST_WORDS = 6
 """A command of more words that worked once is about one time."""
@@ -59,7 +61,9 @@ def workflows(extractions: Sequence[Extraction]) -> list[Workflow]:
             body = seen[0].evidence.body
             steps = tuple(wordings.get(step, step) for step in body["steps"])
             last = seen[0].evidence.at
-            sources = sources_of(seen)
+            # Of the newest session each step, of the others the commit.
+            steps_of = sources_of(seen[:1], each=len(body["steps"]) + 1)
+            sources = tuple(dict.fromkeys((*steps_of, *sources_of(seen[1:], each=1))))
             found.append(Workflow(steps, tuple(body["purposes"]), len(seen), last, sources))
     return sorted(found, key=lambda one: (-one.sessions, -one.last))
 
@@ -88,7 +92,7 @@ def statements_of(
     known = findings.known_command(form, finding.body, now, scripts)
     found = []
     for said, folder, runs in _wordings(seen)[:MOST_WORDINGS]:
-        is_whole = known.purpose in CHECKS and said == runs[0].evidence.body.get("wording")
+        is_whole = known.purpose in _ALONE and said == runs[0].evidence.body.get("wording")
         one_will_do = bool(known.script) or is_whole or _names_part(said, folder)
         if known.retired or len(runs) < (1 if one_will_do else CONFIRMED):
             continue
@@ -97,6 +101,7 @@ def statements_of(
         told = known._replace(
             form=said,
             folder=folder,
+            below="",
             sessions_succeeded=len(runs),
             last_success=max(one.evidence.at for one in runs),
             replaces=tuple(sorted(replaces)),
@@ -111,10 +116,18 @@ def statements_of(
                 sources=sources_of(runs),
                 at=finding.at,
                 weight=findings.score(finding.body, now) * len(runs) / finding.sessions,
+                short=_short(told),
                 refs=tuple(dict.fromkeys(map(wording.command_ref, (known.form, form, said)))),
             )
         )
     return found
+
+
+def _short(known: findings.KnownCommand) -> str:
+    """Return a command as it stands behind another one for the same purpose."""
+    folder = f" in {rendering.code(known.folder)}" if known.folder else ""
+    often = "once" if known.sessions_succeeded < 2 else f"in {known.sessions_succeeded}"
+    return f"{rendering.code(known.form)}{folder} {often}"
 
 
 def _wordings(seen: Sequence[SessionEvidence]) -> list[tuple[str, str, list[SessionEvidence]]]:

@@ -211,6 +211,6 @@ def _cause() -> re.Pattern[str]:
 @cache
 def _purpose() -> re.Pattern[str]:
     return re.compile(
-        r"(?i)\b(?:so that|since|instead of|rather than|otherwise|without|prevent\w*|fail\w*"
-        r"|break\w*|bypass\w*|only (?:when|if)|must|never|enabl\w+|replac(?:es|ing))\b"
+        r"(?i)\b(?:so that|since|instead of|rather than|otherwise|without|prevent\w*"
+        r"|avoids?|break\w*|bypass\w*|only (?:when|if)|must|enabl\w+|replac(?:es|ing))\b"
     )

@@ -12,10 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from ..actions.call_results import CallAttempt, list_attempts
-from ..actions.command_forms import CommandRun, below, form_of, runs_of
+from ..actions.command_forms import ELSEWHERE, CommandRun, below, runs_of
 from ..actions.command_output import signatures
-from ..actions.command_words import is_lasting
-from ..actions.shell import simple_commands, unwrap
 from ..episodes import session_observations
 from ..episodes.session_errors import SessionObservation
 from ..text.messages import parse_arguments
@@ -23,8 +21,9 @@ from ..types.records import Json, Stored
 from . import commits as autonomous_commits
 from .statements import Evidence, Span
 
-MOST_SPANS = 4
-LONGEST_COMMAND = 100
+MOST_SPANS = 7
+"""Messages of one piece of evidence: a commit and the six commands that may lead up to it."""
+
 DIALOGUES = frozenset(("AskUserQuestion",))
 """Tools with which an agent asks its user, by their exact names: a server that calls its own tool
 alike cannot put words into the user's mouth."""
@@ -51,7 +50,7 @@ def extract(
     traced = []
     for one in found:
         if one.kind == "command":
-            one = one._replace(body={**one.body, "exact": _exact(one.subject, ran, cwd)})
+            one = one._replace(body={**one.body, "exact": _exact(one.subject, ran)})
         if one.kind == "place":
             edits = _edits(one, tried, cwd)
             one = one._replace(body={**one.body, "edits": edits})
@@ -100,31 +99,17 @@ def _spans(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> I
         yield from trace[one.kind](one, tried, cwd)
 
 
-def _exact(
-    key: str, ran: Sequence[tuple[CallAttempt, list[CommandRun]]], cwd: str
-) -> list[list[Json]]:
+def _exact(key: str, ran: Sequence[tuple[CallAttempt, list[CommandRun]]]) -> list[list[Json]]:
     """Return each wording in which a command worked, with all its arguments: the folder, the
     command, and the messages of its last run."""
     found: dict[tuple[str, str], Span] = {}
     for attempt, runs in ran:
-        worked = [run for run in runs if run.form.key == key and run.state == "ok"]
+        worked = [run.form for run in runs if run.form.key == key and run.state == "ok"]
         if len(worked) == 1 and _shows(attempt):
-            said = _words_of(attempt.script, key, cwd)
-            if said:
-                found[worked[0].form.folder, said] = _span(attempt)
+            [form] = worked
+            if form.exact and form.folder != ELSEWHERE and "REDACTED" not in form.exact:
+                found[form.folder, form.exact] = _span(attempt)
     return [[folder, said, *span] for (folder, said), span in found.items()]
-
-
-def _words_of(script: str, key: str, cwd: str) -> str:
-    """Return a command of a shell line as it was written; empty when it is about one time only."""
-    for command in simple_commands(below(script, cwd)):
-        form = form_of(command.words)
-        if form and form.key == key:
-            words = unwrap(command.words)
-            text = " ".join(word.text for word in words)
-            plain = all(word.literal and is_lasting(word.text) for word in words)
-            return text if plain and len(text) <= LONGEST_COMMAND and "REDACTED" not in text else ""
-    return ""
 
 
 def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
@@ -146,16 +131,20 @@ def _shows(attempt: CallAttempt) -> bool:
 
 
 def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
-    """Yield the last call that failed so, and the one that passed afterwards."""
+    """Yield the last call that failed so, the one that passed afterwards, and the last edit of the
+    file that resolved it."""
     line = str(one.body["line"])
     broken = [a for a in tried if a.state == "failed" and a.script and line in signatures(a.output)]
     if not broken:
         return
     yield _span(broken[-1])
-    for attempt in tried:
-        if attempt.asked > broken[-1].asked and attempt.at == one.at and attempt.state == "ok":
-            yield _span(attempt)
-            return
+    after = [attempt for attempt in tried if attempt.asked > broken[-1].asked]
+    passed = [attempt for attempt in after if attempt.at == one.at and attempt.state == "ok"][:1]
+    yield from map(_span, passed)
+    files = one.body["remedy"]["files"]
+    edits = [a for a in after if passed and a.asked < passed[0].asked and a.state == "ok"]
+    told = [a for a in edits if any(below(name, cwd) in files for name in a.writes)]
+    yield from map(_span, told[-1:])
 
 
 def _place(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, wording
+from ..episodes import session_errors
+from ..fast_typing import NamedTuple
 from ..lessons import findings
 from ..text import display, terms
 from ..types.records import Json
@@ -37,9 +39,9 @@ MOST_OF = {CLAIMS: 40, HISTORY: 60}
 TOGETHER = 4
 """So many sessions must have changed two files together that have different names."""
 
-SAME = 0.5
+SAME, SAME_PULL = 0.5, 0.4
 """Share of the words of two commits from which on the later one is a new attempt of the earlier, if
-they changed a file in common."""
+they changed a file in common; and of a commit and the pull request that is about it."""
 
 RECURRING = 3
 """An error without a confirmed remedy is worth a line when so many sessions met it."""
@@ -98,22 +100,38 @@ def merge(
 def _newest_attempts(
     found: Sequence[PageStatement], groups: Mapping[tuple[str, str], Sequence[SessionEvidence]]
 ) -> list[PageStatement]:
-    """Leave out the commits that a later one made anew, and pull requests of told commits."""
+    """Leave out commits that a later one made anew, plans whose files a later one changed, and pull
+    requests of told commits."""
     told = {one.key for one in found}
     made = [
-        (kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), f"{kind}:{key}")
+        _Made(kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), key)
         for (kind, key), [(_, one), *_] in groups.items()
-        if kind in ("commit", "pull") and f"{kind}:{key}" in told
+        if kind in ("commit", "pull", "task") and f"{kind}:{key}" in told
     ]
     dropped = {
-        key
-        for kind, at, words, files, key in made
-        for other, later, others, changed, _ in made
-        if other == "commit"
-        and (kind == "pull" or (later > at and files & changed))
-        and len(words & others) >= SAME * len(words | others)
+        f"{one.kind}:{one.key}" for one in made if any(_replaces(other, one) for other in made)
     }
     return [one for one in found if one.key not in dropped]
+
+
+class _Made(NamedTuple):
+    """What was made: a commit, a pull request or a task, with its words and files."""
+
+    kind: str
+    at: int
+    words: set[str]
+    files: set[str]
+    key: str
+
+
+def _replaces(new: _Made, old: _Made) -> bool:
+    shared = old.files & new.files
+    if old.kind == "task":
+        return new.kind == "task" and new.at > old.at and 2 * len(shared) >= len(old.files)
+    if new.kind != "commit" or not (old.kind == "pull" or (new.at > old.at and shared)):
+        return False
+    enough = SAME_PULL if old.kind == "pull" else SAME
+    return len(old.words & new.words) >= enough * len(old.words | new.words)
 
 
 def _replacement(body: Mapping[str, Json]) -> str:
@@ -137,11 +155,12 @@ def _errors(
     if command_words.suggests_danger(" ".join(known.remedy.gained)):
         return []
     date = display.format_time(finding.at)[:10]
-    told, sources = f"in {finding.sessions} sessions, last on {date}", sources_of(seen)
+    told, sources = f" in {finding.sessions} sessions, last on {date}", sources_of(seen)
     if known.confirmed:
         resolved = wording.resolution_line(known).line
-        told += f"; {resolved[0].lower()}{resolved[1:]}"
-        sources = sources_of(_with_remedy(seen, known.remedy._asdict()))
+        often = told if finding.sessions > known.sessions else ""
+        told = f"{often}; {resolved[0].lower()}{resolved[1:]}"
+        sources = sources_of(_with_remedy(seen, known.remedy), each=3)
     elif finding.sessions < RECURRING or _is_timeout(line):
         return []
     elif all(one.evidence.body["remedy"]["files"] for one in seen):
@@ -151,7 +170,7 @@ def _errors(
             key=f"error:{line}",
             section=ERRORS,
             line=f"- {rendering.code(known.command)} failed with "
-            f"{rendering.code(known.signature)} {told}",
+            f"{rendering.code(known.signature)}{told}",
             label="system",
             sources=sources,
             at=finding.at,
@@ -166,17 +185,21 @@ def _is_timeout(line: str) -> bool:
 
 
 def _with_remedy(
-    seen: Sequence[SessionEvidence], remedy: Mapping[str, Json]
+    seen: Sequence[SessionEvidence], remedy: session_errors.Remedy
 ) -> list[SessionEvidence]:
-    """Return the sessions that resolved it so, or edited one of the same files."""
-    files = set(remedy["files"])
+    """Return the sessions that resolved it so, at least in part."""
+    words = {*remedy.gained, *remedy.lost, *remedy.files, *remedy.added}
+    commands = {remedy.step_before, remedy.other_form} - {""}
 
     def same(one: SessionEvidence) -> bool:
         given = one.evidence.body["remedy"]
-        told = {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
-        return told == dict(remedy) or not files.isdisjoint(given["files"])
+        told = {word for key in _REMEDY_WORDS for word in given.get(key, ())}
+        return bool(words & told) or bool(commands & {given["step_before"], given["other_form"]})
 
     return [one for one in seen if same(one)]
+
+
+_REMEDY_WORDS = ("gained", "lost", "files", "added", "also")
 
 
 def _places(

@@ -16,7 +16,7 @@ from ..text import display
 from ..text.addresses import slugify
 from ..text.messages import text_digest
 from ..types.records import Json
-from .statements import CLAIMS, COMMANDS, DECISIONS, ERRORS, HISTORY, RULES, SECTIONS, PageStatement
+from .statements import CLAIMS, COMMANDS, DECISIONS, HISTORY, RULES, SECTIONS, PageStatement
 
 HEAD = (
     "# Memory\n\n"
@@ -26,8 +26,11 @@ HEAD = (
 )
 SOURCES = "Sources"
 HAND = "hand:"
-MOST_IN_SUMMARY = {HISTORY: 8, CLAIMS: 8}
-_SUMMARY = (RULES, COMMANDS, ERRORS, DECISIONS, CLAIMS, HISTORY)
+MOST_IN_SUMMARY = {COMMANDS: 8, HISTORY: 3, CLAIMS: 3}
+"""So many statements of a section are in the summary: the best commands, the newest of others."""
+
+_SUMMARY = (RULES, COMMANDS, DECISIONS, CLAIMS, HISTORY)
+"""The sections of the summary. Errors are told when they come up again, places before an edit."""
 
 
 class HandLine(NamedTuple):
@@ -159,11 +162,12 @@ def summary_lines(
     """Return the lines of memory_summary.md, as many as fit into a budget of tokens."""
     lines: list[SummaryLine] = []
     for section in _SUMMARY:
-        inside = [
-            SummaryLine(one.line, one.refs)
-            for one in _newest(statements, section)
+        shown = [
+            one
+            for one in _first(statements, section)
             if one.in_summary and one.key not in edits.removed
         ]
+        inside = _by_purpose(shown) if section == COMMANDS else list(map(_summary_line, shown))
         inside += [
             SummaryLine(f"> by hand in MEMORY.md: {display.quote_data(_bare(one.text))}")
             for one in edits.lines
@@ -172,15 +176,35 @@ def summary_lines(
         lines += [SummaryLine(f"{section}:"), *inside] if inside else []
     if skills:
         lines.append(SummaryLine("Skills, each at memory://root/skills/NAME/SKILL.md:"))
-        lines += [SummaryLine(f"- {one.name}: {one.description}") for one in skills]
+        lines += [
+            SummaryLine(f"- {one.name}: {one.description.partition('. ')[0]}") for one in skills
+        ]
     return _fitting(lines, budget, count)
 
 
-def _newest(statements: Sequence[PageStatement], section: str) -> list[PageStatement]:
+def _first(statements: Sequence[PageStatement], section: str) -> list[PageStatement]:
+    """Return the statements of a section that may be in the summary, in their order."""
     inside = [one for one in statements if one.section == section]
-    if section not in MOST_IN_SUMMARY:
-        return inside
-    return sorted(inside, key=lambda one: (-one.at, one.key))[: MOST_IN_SUMMARY[section]]
+    if section in (HISTORY, CLAIMS):
+        inside = sorted(inside, key=lambda one: (-one.at, one.key))
+    return inside[: MOST_IN_SUMMARY.get(section, len(inside))]
+
+
+def _summary_line(one: PageStatement) -> SummaryLine:
+    return SummaryLine(one.short or one.line, one.refs)
+
+
+def _by_purpose(commands: Sequence[PageStatement]) -> list[SummaryLine]:
+    """Return commands with those for one purpose side by side."""
+    lines: dict[str, SummaryLine] = {}
+    for one in commands:
+        purpose = one.line.partition(":")[0]
+        if before := lines.get(purpose):
+            joined = f"{before.text}; {one.short or one.line}"
+            lines[purpose] = SummaryLine(joined, (*before.refs, *one.refs))
+        else:
+            lines[purpose] = SummaryLine(one.line, one.refs)
+    return list(lines.values())
 
 
 def _bare(text: str) -> str:

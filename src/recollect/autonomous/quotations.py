@@ -26,7 +26,7 @@ from .statements import (
     conversation_of,
 )
 
-MOST_SOURCES = 6
+MOST_SOURCES = 7
 FEWEST_WORDS = 4
 """A goal with fewer content words tells nothing to a reader who was not there."""
 
@@ -185,8 +185,8 @@ def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageSt
     ):
         return []
     changed = _changed(body["files"], len(body["files"]))
-    told = f"carried out the plan {display.quote_data(_short(title))}{changed}"
-    return [_past(f"task:{subject}", f"{told}; {body['outcome']}", seen)]
+    short = f"carried out the plan {display.quote_data(_short(title))}"
+    return [_past(f"task:{subject}", f"{short}{changed}; {body['outcome']}", seen, short)]
 
 
 def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
@@ -203,10 +203,11 @@ def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[Page
         return []
     hash = f" ({rendering.code(str(body['hash'])[:10])})" if body["hash"] else ""
     told = f"committed {display.quote_data(_short(title))}{hash}"
+    short = told
     if reason:
         told += f": {display.quote_data(reason)}"
     told += _changed(body["files"], int(body["count"]))
-    made = _past(f"commit:{subject}", told, seen[:1])
+    made = _past(f"commit:{subject}", told, seen[:1], short)
     # Words of a session that read the web are not shown unasked.
     return [made._replace(in_summary=not body.get("foreign"))]
 
@@ -218,7 +219,7 @@ def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageSt
     words = set(terms.query_terms(title))
     if len(words - _PASSING) < FEWEST_WORDS - 1 or words & (_ELSEWHERE | _CHORES):
         return []
-    if not commits.gives_reason(f"{title}. {reason}") or len(reason) < FEWEST_CHARACTERS:
+    if title.lower().startswith(_SMALL_TYPES) or len(reason) < FEWEST_CHARACTERS:
         return []
     told = f"opened pull request {body['number']} {display.quote_data(_short(title))}"
     made = _past(f"pull:{subject}", f"{told}: {display.quote_data(reason)}", seen[:1])
@@ -265,15 +266,17 @@ def answer_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[Page
     ]
 
 
-def _past(key: str, told: str, seen: Sequence[SessionEvidence]) -> PageStatement:
+def _past(key: str, told: str, seen: Sequence[SessionEvidence], short: str = "") -> PageStatement:
     newest = seen[0].evidence
+    date = display.format_time(newest.at)[:10]
     return PageStatement(
         key=key,
         section=HISTORY,
-        line=f"> {display.format_time(newest.at)[:10]}: {told}",
+        line=f"> {date}: {told}",
         label="agent",
         sources=sources_of(seen, each=MOST_SOURCES),
         at=newest.at,
+        short=f"> {date}: {short or told}",
     )
 
 

@@ -48,7 +48,8 @@ class Extraction(NamedTuple):
 
 class PageStatement(NamedTuple):
     """One line of MEMORY.md. `key` identifies it when it is worded anew, `sources` are addresses of
-    messages, `refs` the names under which the start block would show the same."""
+    messages, `refs` the names under which the start block would show the same. `short` is what the
+    summary says of it: a line, or what is joined to the line of another command."""
 
     key: str
     section: str
@@ -59,6 +60,7 @@ class PageStatement(NamedTuple):
     weight: float = 0.0
     refs: tuple[str, ...] = ()
     in_summary: bool = True
+    short: str = ""
 
 
 def addresses_of(session: str, spans: Sequence[Span]) -> list[str]:

@@ -196,7 +196,13 @@ def _after(remedy: Remedy, command: str) -> str:
 
 def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:
     """Return the files that were changed together with a file."""
-    often = [place for place in places if place.sessions >= LEAST_TOGETHER]
+    often = [
+        place
+        for place in places
+        if place.sessions >= LEAST_TOGETHER
+        # Files of one folder are changed together by chance, unless it is every time.
+        and (place.sessions >= place.of or not _are_neighbours(path, place.files))
+    ]
     named = list(dict.fromkeys(file for place in often for file in place.files if file != path))
     if not named:
         return []
@@ -215,6 +221,11 @@ def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:
             files=tuple(named[:MOST_TOGETHER]),
         )
     ]
+
+
+def _are_neighbours(path: str, files: Sequence[str]) -> bool:
+    folder = path.rpartition("/")[0]
+    return any(file.rpartition("/")[0] == folder for file in files)
 
 
 def conclusion_line(known: Conclusion) -> Item:

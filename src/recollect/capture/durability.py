@@ -43,8 +43,10 @@ def is_for_good(text: str) -> bool:
 def is_taken_back(text: str, after: Sequence[str]) -> bool:
     """Check whether one of the next messages takes a statement back: it objects and is about the
     same; the very next one needs to share only one word with it."""
-    own = set(terms.query_stems(text))
+    own, said = set(terms.query_stems(text)), " ".join(text.split()).rstrip(".! ")
     for place, message in enumerate(after[:MOST_AFTER]):
+        if said in message and _found("going on", message.partition(said)[2]):
+            return True  # sent again with an end that changes it
         shared = own & set(terms.query_stems(message[:400]))
         if len(shared) > (place > 0) and _found("objection", message):
             return True
@@ -89,7 +91,8 @@ _SOURCES = {
     r"|\bdoing (?:this|that|it)\b",
     "wondering": r"\bi(?:'m| am)? (?:honestly |really |just |also |starting to |am )*"
     r"(?:feel|feeling|wonder|wondering|guess|suspect|thinking)\b|\bmy (?:\w+ )?(?:issue|concern|"
-    r"worry|question)\b|\bnot (?:quite |really )?sure\b|\bcorrect me\b|\bif i understand\b"
+    r"worry|question)\b|\bhonestly\b|\bplaying with\b|\bnot (?:quite |really )?sure\b"
+    r"|\bcorrect me\b|\bif i understand\b"
     r"|\bprobably\b|\bmaybe\b|\bperhaps\b|\binternal discussion\b|\bcurrently\b|\bat this point\b",
     "for good": r"\b(?:always|never|ever|every time|whenever|from now on|going forward|in (?:the )?"
     r"future|as a rule|by default|no longer|remember|(?:do not|don'?t|never) forget|by convention|"
@@ -111,6 +114,7 @@ _SOURCES = {
     "task": r"^/\w|^(?:ok(?:ay)?,? |yes,? |now |so |please )*(?:commit|push|implement|create|add|"
     r"fix|update|refactor|rename|remove|move|merge|write|make|build|change) (?:this|that|it|the|"
     r"an?|these|those|all|some)\b",
+    "going on": r"^,? (?:or|but|no|not|actually|well|wait)\b",
     "objection": r"^(?:(?:oh|hmm+|ah|ok(?:ay)?|well|but|and)[, ]+)*(?:no\b|nope|not\b|actually|"
     r"wait|sorry|never ?mind|scratch that|forget (?:it|that)|instead)|\bi was wrong\b"
     r"|\bmy mistake\b"

@@ -24,6 +24,8 @@ PROBED = 8
 SIGNED = 4
 """So many times the wanted number are picked by their signs, then compared exactly."""
 
+_NONE_KNOWN: Mapping[int, float] = {}
+
 FEW = 4_000
 """When a filter leaves fewer entries than this, all of them are compared."""
 
@@ -40,19 +42,27 @@ def find_near_records(
     filters: Mapping[str, Sequence[Any]],
     count: int,
     least: float = -1.0,
+    known: Mapping[int, float] = _NONE_KNOWN,
 ) -> list[tuple[IndexMatch, float]]:
     """Return the entries nearest to the question that fulfil the filters, with their cosines, best
-    first; none with a cosine below `least`."""
-    near = find_nearest(tx, question, SIGNED * count)
+    first; none with a cosine below `least`, nor those whose cosine is `known`: they fulfil the
+    filters and are among the nearest, but need not be read again."""
+    near = find_nearest(tx, question, SIGNED * count, known)
     close = {entry: cosine for entry, cosine in near.items() if cosine >= least}
-    through = sql.filter_entries(tx, list(close), filters)
-    found = {entry: (item, close[entry]) for entry, item in through.items()}
+    new = [entry for entry in close if entry not in known]
+    through = sql.filter_entries(tx, new, filters)
+    found: dict[int, tuple[IndexMatch | None, float]] = {
+        entry: (through.get(entry), cosine)
+        for entry, cosine in close.items()
+        if entry in through or entry in known
+    }
     if tx.finds_nearest:
         found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, False))
     if len(found) < count and _leaves_out(tx, len(close), len(found), count):
         found |= _search_filtered(tx, question, filters, count)
-    kept = [one for one in found.values() if one[1] >= least]
-    return sorted(kept, key=lambda one: (-one[1], one[0].entry))[:count]
+    best = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
+    kept = [found[entry] for _, entry in best[:count]]
+    return [(item, cosine) for item, cosine in kept if item is not None]
 
 
 def _leaves_out(tx: Tx, close: int, found: int, count: int) -> bool:
@@ -87,8 +97,11 @@ def _with_cosines(
     return {item.entry: (item, cosines[item.entry]) for item in matches if item.entry in cosines}
 
 
-def find_nearest(tx: Tx, question: bytes, count: int) -> dict[int, float]:
-    """Return the entries of the blocks nearest to the question with their cosines, best first."""
+def find_nearest(
+    tx: Tx, question: bytes, count: int, known: Mapping[int, float] = _NONE_KNOWN
+) -> dict[int, float]:
+    """Return the entries of the blocks nearest to the question with their cosines, best first;
+    those of the `known` are not computed again."""
     if tx.finds_nearest and not tx.frequencies(()).blocks:
         return {}
     cells = _nearest_cells(question, sql_vectors.list_clusters(tx))
@@ -97,8 +110,10 @@ def find_nearest(tx: Tx, question: bytes, count: int) -> dict[int, float]:
     numbers = array("q")
     for block in blocks:
         numbers += block.entries
-    entries = [numbers[place] for place in vectors.pick_best(scores, count)]
-    found = cosines_by_entry(question, sql_vectors.load_vectors(tx, list(dict.fromkeys(entries))))
+    entries = dict.fromkeys([numbers[place] for place in vectors.pick_best(scores, count)])
+    new = [entry for entry in entries if entry not in known]
+    found = cosines_by_entry(question, sql_vectors.load_vectors(tx, new))
+    found |= {entry: known[entry] for entry in entries if entry in known}
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 

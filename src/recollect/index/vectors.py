@@ -27,6 +27,7 @@ from math import sqrt
 ZERO = 128
 _SIGNS = bytes([48 + (value > ZERO) for value in range(256)])
 _TOP = 255
+_HIGH_HALVES, _UNUSED = bytes([value >> 4 for value in range(256)]), bytes(240)
 
 
 def quantise(numbers: Sequence[float]) -> bytes:
@@ -106,16 +107,17 @@ def _tables(question: Sequence[int]) -> list[bytes]:
     for start in range(0, len(question), 8):
         high = _sums(question[start : start + 4], factor)
         low = _sums(question[start + 4 : start + 8], factor)
-        tables.append(bytes([one + other for one in high for other in low]))
+        columns = int.from_bytes(_HIGH_HALVES.translate(high + _UNUSED), "little")
+        tables.append((columns + int.from_bytes(low * 16, "little")).to_bytes(256, "little"))
     return tables
 
 
-def _sums(four: Sequence[int], factor: float) -> list[int]:
+def _sums(four: Sequence[int], factor: float) -> bytes:
     """Return what 16 patterns of four signs add, from 0 for all signs against the question."""
     totals = [sum(map(abs, four)) - sum(four)]
     for component in reversed(four):
         totals += [total + 2 * component for total in totals]
-    return [round(total * factor) for total in totals]
+    return bytes([round(total * factor) for total in totals])
 
 
 def pick_best(scores: bytes, count: int) -> list[int]:

@@ -1,6 +1,6 @@
 """Read statements out of the files of other memory systems, and write their layouts.
 
-Each reader yields `Statement`s; what a format has and Recollect has not is said in `LOSS`.
+Each reader yields `ForeignStatement`s; what a format has and Recollect has not is said in `LOSS`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..fast_typing import NamedTuple
-from ..types.records import Json, Memory
+from ..types.records import RELATIONS, Json, Memory
 
 LOSS = {
     "mcp-memory": "relations become facts; the entity type is a tag",
@@ -19,7 +19,7 @@ LOSS = {
     "basic-memory": "observations and relations only; other prose is not kept",
     "rules": "headings become subjects; prose and code blocks are not kept",
     "clio": "counts and confidence are kept; sessions and memory/ are not read",
-    "loki": "patterns, facts and learnings; ledgers and handoffs are not read",
+    "loki": "patterns, facts, links and learnings; ledgers and handoffs are not read",
     "repo": "facts and citations are kept; revisions, trust and counts are not written",
     "markdown": "text, kind and scope are written; revisions, trust and counts are not",
 }
@@ -37,6 +37,10 @@ class ForeignStatement(NamedTuple):
     citations: tuple[str, ...] = ()
     confidence: float = 0.8
     reason: str = ""
+    id: str = ""
+    """Its id in that file, for links."""
+    links: tuple[tuple[str, str], ...] = ()
+    """Relation and id of other statements. A statement without a text only carries links."""
 
 
 def detect(name: str, text: str) -> str:
@@ -193,7 +197,16 @@ def _entry(one: Json, kind: str) -> ForeignStatement:
         citations=tuple(map(str, one.get("citations") or ())),
         confidence=min(1.0, max(0.0, float(one.get("confidence") or 0.8))),
         reason=str(one.get("reason") or one.get("why") or ""),
+        id=str(one.get("id") or ""),
+        links=_links(one.get("links")),
     )
+
+
+def _links(given: Json) -> tuple[tuple[str, str], ...]:
+    """Return relation and target of the links of an entry; unknown relations are left out."""
+    told = [one for one in given or () if isinstance(one, dict)]
+    pairs = [(str(one.get("relation", "")), str(one.get("to", ""))) for one in told]
+    return tuple(pair for pair in pairs if pair[0] in RELATIONS and pair[1])
 
 
 _TEXTS = (
@@ -216,7 +229,10 @@ def _loki(name: str, text: str) -> Iterator[ForeignStatement]:
     if isinstance(value, dict):
         lists = [one for one in value.values() if isinstance(one, list)]
         value = lists[0] if lists else [value]
-    for one in value if kind else ():
+    for one in value:
+        if not kind:
+            yield ForeignStatement("", id=str(one.get("from", "")), links=_links([one]))
+            continue
         statement = _entry(one, kind)
         if statement.text:
             yield statement

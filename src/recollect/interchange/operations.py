@@ -11,6 +11,7 @@ from ..errors import InvalidInput, NotFound, Refused
 from ..fast_typing import NamedTuple
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
+from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
 from ..storage.database import Database, Tx
 from ..text import display
@@ -116,7 +117,8 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
             problems.append(f"{name}: {error}")
     new = _learn_all(context, found, trust, problems)
     status = "active" if trust else "quarantined"
-    return Loaded(seen, len(found), new, status, formats.LOSS.get(seen, ""), tuple(problems))
+    read = sum(bool(one.text) for one in found)
+    return Loaded(seen, read, new, status, formats.LOSS.get(seen, ""), tuple(problems))
 
 
 def migrate(context: Context, to: str, layer: str = "project") -> Migrated:
@@ -187,6 +189,7 @@ def _learn_all(
     origin = "user" if trust else "import"
     now = context.clock()
     ready: list[memory_steps.PreparedMemory] = []
+    texts: list[str] = []
     for statement in _unique(found):
         draft = memory_steps.Draft(
             text=statement.text,
@@ -200,15 +203,33 @@ def _learn_all(
         )
         try:
             ready.append(memory_steps.prepare(draft, origin, now, new_id("m"), origin))
+            texts.append(statement.text)
         except (InvalidInput, Refused) as error:
             problems.append(f"{statement.text[:60]!r}: {error}")
-    done = context.project_space.write(lambda tx: memory_steps.learn_all(tx, ready, now, {}))
-    return sum(one.action == "created" for one in done)
+
+    def learn(tx: Tx) -> int:
+        done = memory_steps.learn_all(tx, ready, now, {})
+        ids = {text: one.id for text, one in zip(texts, done, strict=True)}
+        _link_all(tx, found, ids, now)
+        return sum(one.action == "created" for one in done)
+
+    return context.project_space.write(learn)
+
+
+def _link_all(tx: Tx, found: list[formats.ForeignStatement], ids: dict[str, str], now: int) -> None:
+    """Connect the statements of a file as it says, by the ids that they got here."""
+    here = {one.id: ids[one.text] for one in found if one.id and one.text in ids}
+    for one in found:
+        for relation, target in one.links:
+            if one.id in here and target in here:
+                memory_steps_neighbours.link(
+                    tx, here[one.id], relation, [here[target]], "loaded", now
+                )
 
 
 def _unique(found: list[formats.ForeignStatement]) -> Iterator[formats.ForeignStatement]:
     seen: set[str] = set()
     for one in found:
-        if one.text not in seen:
+        if one.text and one.text not in seen:
             seen.add(one.text)
             yield one

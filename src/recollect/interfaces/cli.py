@@ -228,7 +228,7 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
     from ..opening import open_context
     from .screens import overview, review_terminal
 
-    context = open_context(given.project or None, dict(os.environ), given.incognito, by.origin)
+    context = open_context(given.project or None, given.variables, given.incognito, by.origin)
     with Recollect(context) as memory:
         if name == "seen":
             return overview.converse_seen(memory, str(given.values.get("session", "")))
@@ -259,7 +259,7 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
 
     by = identify_caller(os.environ)
     values = {name: _read_value(name, value) for name, value in given.values.items()}
-    context = open_context(given.project or None, dict(os.environ), given.incognito, by.origin)
+    context = open_context(given.project or None, given.variables, given.incognito, by.origin)
     with Recollect(context) as memory:
         line = None
         if style.can_redraw(sys.stderr):

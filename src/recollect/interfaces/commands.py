@@ -10,6 +10,7 @@ default are positional (if all have one, the first text); all others are options
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import InvalidInput
@@ -68,13 +69,22 @@ class Arguments(NamedTuple):
     json: bool = False
     project: str = ""
     incognito: bool = False
+    no_ltm: bool = False
     help: bool = False
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Return the environment with the mode that an option asks for; a stricter one stays."""
+        chosen = {"RECOLLECT_MODE": "no-ltm"} if self.no_ltm else {}
+        strict = os.environ.get("RECOLLECT_MODE") == "incognito"
+        return {**os.environ, **({} if strict else chosen)}
 
 
 COMMON_OPTIONS = (
     Parameter("json", "bool", None, "print JSON"),
     Parameter("project", "str", None, "a directory of the project, if not the current one"),
     Parameter("incognito", "bool", None, "read and write nothing on disk"),
+    Parameter("no_ltm", "bool", None, "put no long-term memory in front of a model"),
     Parameter("help", "bool", None, "show this help"),
 )
 

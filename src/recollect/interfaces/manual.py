@@ -59,7 +59,9 @@ def render_overview() -> str:
     for name in EVERYDAY:
         lines += commands.render_entry(name, summary(name), start=9)
     lines += ["", *style.hints(*_MORE), ""]
-    lines += style.fill("Every command takes -j/--json, -C/--project DIR and --incognito.")
+    lines += style.fill(
+        "Every command takes -j/--json, -C/--project DIR, --incognito and --no-ltm."
+    )
     return "\n".join(lines)
 
 
@@ -85,7 +87,10 @@ def render_all() -> str:
     lines += ["", style.paint("title", "other names")]
     for name, shorts in aliases.items():
         lines.append(f"  {', '.join(shorts):<17} {name}")
-    lines += ["", "Options of all commands: -j/--json, -C/--project DIR, --incognito, -h/--help"]
+    lines += [
+        "",
+        "Options of all commands: -j/--json, -C/--project DIR, --incognito, --no-ltm, -h/--help",
+    ]
     return "\n".join(lines)
 
 
@@ -226,6 +231,9 @@ _MANUAL_END = (
     ".TP",
     ".B \\-\\-incognito",
     "Read and write nothing on disk.",
+    ".TP",
+    ".B \\-\\-no\\-ltm",
+    "Put no long-term memory in front of a model; sessions are kept.",
     ".TP",
     ".B \\-h, \\-\\-help",
     "Show the options and examples of a command.",

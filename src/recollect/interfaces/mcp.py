@@ -86,7 +86,9 @@ def main(words: Sequence[str]) -> int:
         print(commands.render_help(USAGE))
         return 0
     place = _project_path(given.project, os.environ)
-    memory = open_memory(place, incognito=given.incognito, origin="agent")
+    memory = open_memory(
+        place, environment=given.variables, incognito=given.incognito, origin="agent"
+    )
     handlers = RequestHandlers(memory, full=bool(given.values.get("full")))
     if given.values.get("http"):
         from .http import serve_http

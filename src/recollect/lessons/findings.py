@@ -104,6 +104,8 @@ class KnownPlace(NamedTuple):
 
     files: tuple[str, ...]
     sessions: int
+    of: int = 0
+    """In how many sessions the file was changed."""
 
 
 class Conclusion(NamedTuple):
@@ -381,13 +383,14 @@ def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
         for name, at in ordered
         if len(at) >= CONFIRMED and MOSTLY * len(at) >= (MOSTLY - 1) * len(bodies)
     ]
-    body = {"files": often[:MOST_TOGETHER]}
+    body = {"files": often[:MOST_TOGETHER], "of": len(bodies)}
     return MergedFinding(len(bodies), times[0], body) if often else None
 
 
 def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
     """Return the files that were changed together, each with in how many sessions."""
-    return [KnownPlace((name,), count) for name, count, *_ in body["files"]]
+    total = int(body.get("of", 0))
+    return [KnownPlace((name,), count, total) for name, count, *_ in body["files"]]
 
 
 def _latest(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:

@@ -85,7 +85,7 @@ def around(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
 def walk(
     edges: Iterable[Edge], start: str, depth: int = 2, relations: Collection[str] = ()
 ) -> list[Reached]:
-    """Return the records within `depth` links of a record, both ways, the nearest first.
+    """Return all links within `depth` steps of a record, each once, both ways, the nearest first.
 
     `relations` are those to follow, as they are seen on the way; none means all. Circles end where
     they began.
@@ -93,15 +93,21 @@ def walk(
     links = around(edges)
     reached: list[Reached] = []
     seen = {start}
+    passed: set[tuple[str, str, str]] = set()
     waiting = deque([(start, 0)])
     while waiting:
         here, steps = waiting.popleft()
         if steps == depth:
             continue
         for edge in links.get(here, ()):
-            if edge.target not in seen and (not relations or edge.relation in relations):
-                seen.add(edge.target)
+            if edge.target == here or (relations and edge.relation not in relations):
+                continue
+            if (here, edge.relation, edge.target) not in passed:
+                back = (edge.target, inverse(edge.relation), here)
+                passed |= {(here, edge.relation, edge.target), back}
                 reached.append(Reached(edge.target, here, edge.relation, steps + 1, edge.reason))
+            if edge.target not in seen:
+                seen.add(edge.target)
                 waiting.append((edge.target, steps + 1))
     return reached
 

@@ -198,6 +198,11 @@ _SOURCES = {
     r"^`?[\w./-]+\.\w{1,5}`? imports (?:`?[\w.]++`?(?:, | and |, and )?)+[.!]?$",
     "path": r"[\s│├└─|`+\\-]*+[\w.@-]++(?:/[\w.@-]++)*+/?\s*$",
     "diff": r"(?:diff --git |index [0-9a-f]+\.\.|@@ |\+\+\+ |--- |[+-](?! ))",
+    "pointing": r"(?:it|this|that|they|these|those|he|she) "
+    r"(?:is|are|was|were|has|have|does|do|can)\b",
+    "moving": r"\b(?:currently|at the moment|right now|these days|latest version|so far|"
+    r"as of (?:now|today)|will (?:soon|probably|likely) (?:change|move|be)|"
+    r"(?:is|are) (?:still )?in flux)\b",
     "passing": r"\b(?:this (?:task|pr|ticket|sprint|change|branch|refactoring|session)|for now|"
     r"temporar(?:y|ily)|until (?:we|i|the|this|it|then)|as a stopgap|hotfix for|"
     r"current (?:task|plan|sprint|objective)|work in progress|wip|experiment(?:al)? branch|"
@@ -250,7 +255,28 @@ def review_note(note: Note, known: Sequence[KnownNote]) -> Verdict:
     passing = _pattern("passing").search(note.text)
     if passing and note.kind not in _NEVER_REFUSED:
         return Verdict("drop", "durable", f"“{passing[0]}” ties it to this task: it stays there")
-    return _duplicate(note, known) or _incomplete(note) or _promoted(note)
+    return _fleeting(note) or _duplicate(note, known) or _incomplete(note) or _promoted(note)
+
+
+MOST_SENTENCES = 2
+"""A fact that needs more is several facts, or a document."""
+
+
+def _fleeting(note: Note) -> Verdict | None:
+    """Apply the other two tests of durability, and the size of a fact: it can be acted upon by
+    itself, and it is unlikely to change."""
+    if note.kind in _NEVER_REFUSED:
+        return None
+    pointing = _pattern("pointing").match(note.text.strip())
+    if pointing:
+        return Verdict("defer", "durable", f"“{pointing[0]}” points at something that is not told")
+    moving = _pattern("moving").search(note.text)
+    if moving:
+        return Verdict("defer", "durable", f"“{moving[0]}”: it is likely to change")
+    count = len(_sentences(note.text))
+    if note.kind == "fact" and count > MOST_SENTENCES:
+        return Verdict("defer", "short", f"a fact has one or two sentences, this one has {count}")
+    return None
 
 
 def _duplicate(note: Note, known: Sequence[KnownNote]) -> Verdict | None:

@@ -231,6 +231,16 @@ def find_alias(tx: Tx, alias: str) -> str:
     return str(row[0]) if row else ""
 
 
+def put_alias(tx: Tx, alias: SafeText, memory: Memory) -> None:
+    """Let another id mean a memory from now on."""
+    tx.run(
+        "INSERT INTO memory_aliases (space, alias, id, revision) "
+        "VALUES (:space, :alias, :id, :revision) ON CONFLICT (space, alias) "
+        "DO UPDATE SET id = excluded.id, revision = excluded.revision",
+        {"alias": alias, "id": memory.id, "revision": memory.revision},
+    )
+
+
 class MemoryStatement(NamedTuple):
     """What a memory says, and how far it is trusted."""
 

@@ -77,9 +77,19 @@ def load_earlier_sketches(
 
 
 def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """Return the open memory of the chain for each superseded memory that says something else."""
+    """Return the memory that replaced each superseded one and says something else: by a link, or
+    the open one of its chain."""
     found: dict[str, str] = {}
     for names, params in batches("id", ids):
+        rows = tx.run(
+            "SELECT l.target, l.source FROM links l WHERE l.space = :space "
+            f"AND l.relation = 'supersedes' AND l.valid_to = {FOREVER} AND l.target IN ({names}) "
+            "UNION ALL SELECT l.source, l.target FROM links l WHERE l.space = :space "
+            "AND l.relation = 'superseded_by' "
+            f"AND l.valid_to = {FOREVER} AND l.source IN ({names})",
+            params,
+        )
+        found.update(dict(rows))
         rows = tx.run(
             "SELECT old.id, new.id FROM memories old JOIN memories new ON new.space = old.space "
             f"AND new.root = old.root AND new.valid_to = {FOREVER} "

@@ -9,6 +9,7 @@ from ..context import Context, new_id
 from ..documents.input_files_io import read_json_objects, read_text
 from ..errors import Refused
 from ..fast_typing import TypedDict, Unpack
+from ..memory import operations as memory_operations
 from ..project import write_private
 from ..storage.database import Tx
 from ..types.records import Json, Learned
@@ -203,6 +204,7 @@ def show_pattern(context: Context, id: str) -> dict[str, Json]:
 
     Example: recollect pattern show sem-001
     """
+    memory_operations.write_recalls(context)
     return context.project_space.read(lambda tx: procedures_steps.show_pattern(tx, id))
 
 

@@ -95,7 +95,12 @@ def from_memory(memory: Memory, linked: Iterable[PatternLink] = ()) -> Pattern:
     """Convert a memory to a pattern: as loaded, with later changes."""
     if isinstance(memory.detail.get("pattern"), str):
         given = load_record(Pattern, _PATTERN, memory.detail, "pattern")
-        return given._replace(pattern=memory.text, confidence=memory.confidence)
+        return given._replace(
+            pattern=memory.text,
+            confidence=memory.confidence,
+            usage_count=given.usage_count + memory.recalls,
+            last_used=max(given.last_used, memory.last_recalled),
+        )
     detail = memory.detail
     return Pattern(
         id=memory.id,

@@ -322,7 +322,13 @@ def save_patterns(
     new = {one.id for one in done}
     known = {_source_id(memory): memory for memory in _list_patterns(tx)}
     reason = redaction.redact("given with the pattern")
-    for memory in known.values():
+    for name, memory in known.items():
+        if memory.id in new:
+            if name != memory.id:
+                memory_sql.put_alias(tx, redaction.redact_name(name), memory)
+            for source in memory.evidence:
+                source = source.removeprefix(addresses.SCHEME)
+                links_sql.put(tx, Link(memory.id, "derived_from", source), reason, now)
         for link in patterns.from_memory(memory).links:
             target = known.get(link.to)
             if target and target.id != memory.id and new & {memory.id, target.id}:

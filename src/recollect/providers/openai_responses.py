@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ..errors import InvalidInput
-from ..text.messages import Block, Content, image_text
+from ..text.messages import Block, Content, body_digest, image_text
 from ..types.records import Json, Message, ToolCall
 from .content_blocks import (
     JSON_OBJECT,
@@ -61,10 +61,23 @@ def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
     return [item for message in messages for item in _items(message)]
 
 
+_HOSTED = {
+    "web_search_call": "ws",
+    "file_search_call": "fs",
+    "image_generation_call": "ig",
+    "code_interpreter_call": "ci",
+}
+"""Calls that the provider runs itself, and how their ids begin."""
+
+
 def complete_items(items: Sequence[dict[str, Json]]) -> None:
-    """Add what a request must name: the detail of an image, the annotations of an answer. An answer
-    that another format recorded has no id, and is sent as plain text."""
+    """Add what a request must name: the detail of an image, the annotations of an answer, the id of
+    a search that the provider ran (Codex stores none). An answer that another format recorded has
+    no id, and is sent as plain text."""
     for item in items:
+        if (prefix := _HOSTED.get(item.get("type", ""))) and not item.get("id"):
+            item |= {"id": f"{prefix}_{body_digest(json.dumps(item, sort_keys=True))[:32]}"}
+            item.setdefault("status", "completed")
         for key in ("content", "output"):
             if isinstance(item.get(key), list):
                 item[key] = list(map(_complete_block, item[key]))

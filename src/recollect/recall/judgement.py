@@ -20,7 +20,7 @@ WEAK = 0.3
 """A hit that is less likely than this is probably wrong."""
 
 _FALL = 1.5
-_FAR, _CUT_NAME, _NAME_ALONE = 0.1, 0.1, 0.9
+_FAR, _CUT_NAME = 0.1, 0.1
 _EXACT_ONES = 12
 _SAME_THING = 0.5
 
@@ -93,7 +93,8 @@ def calibrate(
     order = sorted(range(len(scores)), key=lambda place: -scores[place])
     done: list[int] = []
     for places in ranking.trust_groups(candidates):
-        ours = [place for place in order if place in set(places)]
+        group = set(places)
+        ours = [place for place in order if place in group]
         for place, value in zip(ours, _pool(question, candidates, scores, ours), strict=True):
             if place not in done:
                 found[place] = value
@@ -137,7 +138,7 @@ def is_tail(
     """Return for each candidate whether it is dropped: far behind the best, or unlikely where a
     name alone was asked for, and found."""
     best = max(scores, default=0.0)
-    one_name = question.naming > _NAME_ALONE and len(question.wholes) == 1
+    one_name = question.naming > ranking.NAME_ALONE and len(question.wholes) == 1
     named = one_name and max(likely, default=0.0) >= 0.5
     return [
         score < _FAR * best or (named and value < _CUT_NAME)

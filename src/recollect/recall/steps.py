@@ -11,7 +11,7 @@ from ..storage.database import Tx
 from ..text import terms
 from ..types import records
 from ..types.records import Hit, Recalled
-from . import judgement, outdated, ranking, steps_candidates, steps_hits
+from . import judgement, outdated, questions, ranking, steps_candidates, steps_hits
 from .steps_candidates import FoundCandidate, PreparedQuestion
 from .steps_candidates import RecallQuestion as RecallQuestion
 
@@ -20,7 +20,10 @@ MOST_OUTCOMES, WHOLLY = 8, 0.6
 matches."""
 
 _BEFORE, _BEHIND = 1.01, 0.99
-_NAME_ALONE = 0.9
+_SPELLED, _SPELLED_ALONE, _MOST_SPELLED = 1.15, 2.0, 20
+"""The factors of a message with a name in the spelling of the question, which may be that name
+alone; and how many such messages are loaded beside the best."""
+
 _OTHER_EMBEDDER = (
     "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes ours"
 )
@@ -53,7 +56,7 @@ def _recall(
     if_indexed: bool = False,
 ) -> Recalled | None:
     words: dict[str, str] = {}
-    for word in ranking.subject_terms(question.query):
+    for word in questions.subject_terms(question.query):
         words.setdefault(terms.stem(word), word)
     if not words:
         return Recalled(notes=("the question has no words to search for",))
@@ -106,24 +109,7 @@ def _rank_hits(
     Records are loaded only for the candidates that can still win: a record changes the score
     little.
     """
-    everything = [item.candidate for item in found]
-    scores = ranking.score_candidates(asked.ranking, everything)
-    signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
-    order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
-    best = order[: question.limit * 3 // 2 + 5]
-    ranked: list[_RankedHit] = []
-    chosen = [found[place].matched for place in best]
-    everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})
-    for tx in {id(found[place].tx): found[place].tx for place in best}.values():
-        places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
-        mine = [found[place].matched for place in places.values()]
-        read = steps_hits.load_hits(tx, mine, question, asked.stems, now, everywhere)
-        near = [
-            _RankedHit(found[place], one, scores[place] * one.factor, signs[place] if signs else {})
-            for entry, one in read.items()
-            for place in (places[entry],)
-        ]
-        ranked += _with_outcomes(tx, near, asked, question, now)
+    ranked = _load_best(found, asked, question, now)
     candidates = [item.found.candidate for item in ranked]
     final = judgement.lift_newest(asked.ranking, candidates, [item.score for item in ranked])
     likely = judgement.calibrate(asked.ranking, candidates, final)
@@ -158,6 +144,61 @@ def _rank_hits(
     return steps_hits.limit_untrusted(hits, exact)
 
 
+def _load_best(
+    found: Sequence[FoundCandidate], asked: PreparedQuestion, question: RecallQuestion, now: int
+) -> list[_RankedHit]:
+    """Score the candidates, and load the best with the outcomes of their calls."""
+    everything = [item.candidate for item in found]
+    scores = ranking.score_candidates(asked.ranking, everything)
+    signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
+    order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
+    best = order[: question.limit * 3 // 2 + 5]
+    if asked.ranking.naming > ranking.NAME_ALONE:
+        best += _find_spelled(found, asked, question, order[len(best) :])
+    spelled = _SPELLED_ALONE if asked.ranking.naming > ranking.NAME_ALONE else _SPELLED
+    chosen = [found[place].matched for place in best]
+    everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})
+    ranked: list[_RankedHit] = []
+    for tx in {id(found[place].tx): found[place].tx for place in best}.values():
+        places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
+        mine = [found[place].matched for place in places.values()]
+        read = steps_hits.load_hits(tx, mine, question, asked.stems, now, everywhere)
+        near = []
+        for entry, one in read.items():
+            place = places[entry]
+            if one.spelled:
+                one = one._replace(factor=one.factor * spelled)
+            sign = signs[place] if signs else {}
+            near.append(_RankedHit(found[place], one, scores[place] * one.factor, sign))
+        ranked += _with_outcomes(tx, near, asked, question, now)
+    return ranked
+
+
+def _find_spelled(
+    found: Sequence[FoundCandidate],
+    asked: PreparedQuestion,
+    question: RecallQuestion,
+    order: Sequence[int],
+) -> list[int]:
+    """Return the places, among these, of messages that may spell the name asked for as the question
+    does. An index without case and endings cannot tell them from `endpoint` for `ENDPOINTS`."""
+    share = ranking.exact_share
+    places = [
+        place for place in order if share(asked.ranking, found[place].candidate) > ranking.ALMOST
+    ]
+    spelled: list[int] = []
+    for tx in {id(found[place].tx): found[place].tx for place in places}.values():
+        ours = {
+            (found[place].matched.ref, found[place].matched.seq): place
+            for place in places
+            if found[place].tx is tx
+        }
+        near = [found[place].matched for place in ours.values()]
+        keys = steps_hits.find_spelled(tx, near, question.query, _MOST_SPELLED)
+        spelled += [ours[key] for key in keys]
+    return spelled[:_MOST_SPELLED]
+
+
 def _with_outcomes(
     tx: Tx,
     ranked: Sequence[_RankedHit],
@@ -176,7 +217,7 @@ def _with_outcomes(
     calls = dict(list(calls.items())[:MOST_OUTCOMES])
     if not calls:
         return list(ranked)
-    beside = _BEHIND if asked.ranking.naming > _NAME_ALONE else _BEFORE
+    beside = _BEHIND if asked.ranking.naming > ranking.NAME_ALONE else _BEFORE
     called = [item.loaded for item in calls.values()]
     outcomes = steps_hits.find_outcomes(tx, called, steps_candidates.build_filters(tx, question))
     known = {item.found.matched.entry for item in ranked}
@@ -236,6 +277,7 @@ _SIGNS = {
     "speaker": "is said by the one asked about",
     "period": "is of the time asked about",
     "standing": "is a rule or a preference",
+    "typed": "was typed by the user",
 }
 
 

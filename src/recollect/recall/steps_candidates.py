@@ -14,6 +14,7 @@ from ..storage.database import IndexMatch, StemFrequencies, Tx
 from ..text import dates, globs, terms
 from ..types import records
 from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS
+from . import questions
 from . import ranking as recall_ranking
 
 COMMON_SHARE = 0.1
@@ -23,6 +24,10 @@ COMMON_FROM, COMMON_FROM_BY_WORDS = 20_000, 5_000
 ENOUGH = 4_000
 """From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
 candidates. Common terms are the most expensive to look up; they only rank what was found."""
+
+NAMED, NAMED_ALONE = 100, 600
+"""Candidates that hold a name of the question, which may be that name alone, beside those by words:
+its spelling is compared later."""
 
 WORDS_ALONE = 40
 """Candidates that are ranked without vectors: fewer signals tell them apart."""
@@ -102,7 +107,7 @@ def prepare_question(
     )
     average = sum(one.entries * one.average for one in known) / max(entries, 1)
     period = dates.find_period(query, now)
-    names = recall_ranking.find_names(stems)
+    names = questions.find_names(stems)
     parts = terms.find_names(query).values()
     wholes = {terms.stem(found[-1]) for found in parts}
     of_names = {terms.stem(term) for found in parts for term in found}
@@ -118,12 +123,12 @@ def prepare_question(
     ranking = recall_ranking.RankingQuestion(
         weights=weights,
         average=average,
-        speaker=recall_ranking.asked_speaker(query),
+        speaker=questions.asked_speaker(query),
         period=period,
         names=names,
         wholes=tuple([place for place, stem in enumerate(stems) if stem in wholes]),
-        asks=bool(recall_ranking.question_stems(query)),
-        standing=recall_ranking.asks_for_rules(query),
+        asks=bool(questions.question_stems(query)),
+        standing=questions.asks_for_rules(query),
         naming=named / ((named + plain) or 1.0),
         unknown=unheld,
         unknown_wholes=unheld_wholes,
@@ -134,7 +139,7 @@ def prepare_question(
         stems=stems,
         searched=searched,
         vector=b"",
-        whole=recall_ranking.question_stems(query),
+        whole=questions.question_stems(query),
         phrases=_find_phrases(query),
     )
 
@@ -148,7 +153,7 @@ def _find_phrases(query: str) -> tuple[str, ...]:
     """Return the stems of a query, and of what is quoted in it, each between spaces. A text that
     holds a whole question only restates it."""
     found = [f" {terms.stem_text(query)} "]
-    if found[0].count(" ") <= FEWEST_IN_A_ROW or recall_ranking.question_stems(query):
+    if found[0].count(" ") <= FEWEST_IN_A_ROW or questions.question_stems(query):
         found = []
     found += [f" {terms.stem_text(quoted)} " for quoted in _QUOTED.findall(query)]
     return tuple([one for one in found if one.strip()])
@@ -178,50 +183,75 @@ def find_candidates(
     if len(matched) < depth and len(asked.searched) < len(asked.stems) and is_filtered(question):
         # A filter may leave only entries with the common words.
         matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
+    wholes = [asked.stems[place] for place in asked.ranking.wholes]
+    alone = asked.ranking.naming > recall_ranking.NAME_ALONE
+    if len(matched) == depth and wholes and (alone or len(wholes) < len(asked.searched)):
+        # A long text with a name is behind short ones with parts of it.
+        known = {item.entry for item in matched}
+        most = NAMED_ALONE if alone else NAMED
+        named = index_sql.find_candidates(tx, wholes, most, filters, asked.vector)
+        matched += [item for item in named if item.entry not in known]
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
         near = index_steps.cosines_by_entry(asked.vector, held)
-    found = [_make_candidate(tx, item, asked, near.get(item.entry, 0.0)) for item in matched]
+    found = _make_candidates(tx, [(item, near.get(item.entry, 0.0)) for item in matched], asked)
     if asked.vector and recall_ranking.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
     ):
-        known = {_record_key(item.matched) for item in found}
+        records = {_record_key(item) for item in matched}
         near_records = index_steps_nearest.find_near_records(
-            tx, asked.vector, filters, recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING
+            tx, asked.vector, filters, recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING, near
         )
-        for item, cosine in near_records:
-            if _record_key(item) not in known:
-                found.append(_make_candidate(tx, item, asked, cosine))
-    return found
+        new = [one for one in near_records if _record_key(one[0]) not in records]
+        found += _make_candidates(tx, new, asked)
+    return _mark_typed(found) if recall_ranking.seeks_statement(asked.ranking) else found
+
+
+def _mark_typed(found: Sequence[FoundCandidate]) -> list[FoundCandidate]:
+    """Mark what the user typed in sessions with tool calls: there it is rare among all the rest."""
+    working = {item.candidate.session for item in found if item.candidate.role == "tool"}
+    return [
+        item._replace(candidate=item.candidate._replace(typed=True))
+        if item.candidate.role == "user" and item.candidate.session in working
+        else item
+        for item in found
+    ]
 
 
 def _record_key(item: IndexMatch) -> tuple[str, str, int]:
     return item.source, item.ref, item.seq
 
 
-def _make_candidate(
-    tx: Tx, item: IndexMatch, asked: PreparedQuestion, cosine: float
-) -> FoundCandidate:
-    """Return an index match as a candidate; records other than messages open their own session."""
-    is_message, stems = item.source == "message", item.stems
-    role = "user" if item.label in TRUSTED_ORIGINS else "assistant"
-    candidate = recall_ranking.RankingCandidate(
-        entry=item.entry,
-        counts=terms.count_stems(stems, asked.stems),
-        length=stems.count(" ") + 1,
-        cosine=cosine,
-        at=item.at,
-        session=item.owner if is_message else "",
-        seq=item.seq - 1 if is_message else 0,
-        role=item.kind if is_message else role,
-        trusted=item.label not in lifecycle.UNTRUSTED,
-        digest=stems,
-        standing=item.source == "memory" and item.kind in _STANDING_KINDS,
-        restates=bool(asked.whole) and is_message and asked.whole.issuperset(stems.split()),
-        phrase=any(phrase in f" {stems} " for phrase in asked.phrases),
-    )
-    return FoundCandidate(tx, item, candidate)
+def _make_candidates(
+    tx: Tx, items: Sequence[tuple[IndexMatch, float]], asked: PreparedQuestion
+) -> list[FoundCandidate]:
+    """Return index matches with their cosines as candidates; records other than messages open their
+    own session."""
+    wanted = terms.pad_stems(asked.stems)
+    whole, phrases = asked.whole, asked.phrases
+    found = []
+    for item, cosine in items:
+        source, kind, label, stems = item.source, item.kind, item.label, item.stems
+        padded = f" {stems} "
+        is_message = source == "message"
+        candidate = recall_ranking.RankingCandidate(
+            entry=item.entry,
+            counts=terms.count_padded(padded, wanted),
+            length=stems.count(" ") + 1,
+            cosine=cosine,
+            at=item.at,
+            session=item.owner if is_message else "",
+            seq=item.seq - 1 if is_message else 0,
+            role=kind if is_message else "user" if label in TRUSTED_ORIGINS else "assistant",
+            trusted=label not in lifecycle.UNTRUSTED,
+            digest=stems,
+            restates=bool(whole) and is_message and whole.issuperset(stems.split()),
+            standing=source == "memory" and kind in _STANDING_KINDS,
+            phrase=bool(phrases) and any(phrase in padded for phrase in phrases),
+        )
+        found.append(FoundCandidate(tx, item, candidate))
+    return found
 
 
 def is_filtered(question: RecallQuestion) -> bool:

@@ -29,7 +29,7 @@ _STATUS = {"active": 1.0, "proposed": 0.95, "hidden": 0.8, "superseded": 0.7, "q
 _TIE = 0.3
 """The share of the factor for trust that counts for a message."""
 
-_CALL, _LITERAL = 0.9, 1.15
+_CALL = 0.9
 
 _LATE = 4
 """Results are looked for among this many messages more than there were calls."""
@@ -46,6 +46,8 @@ class LoadedHit(NamedTuple):
     stated: str = ""
     calls: frozenset[str] = frozenset()
     """The ids of its calls, if the message does nothing but call."""
+    spelled: bool = False
+    """Whether it holds a name of the question in the same spelling."""
 
 
 def load_hits(
@@ -150,9 +152,8 @@ def _load_message(
     # Trust only breaks ties between messages; the ranking judges which speaker is asked for.
     factor = 1.0 - _TIE * (1.0 - min(weigh_trust(row.label, "active"), 1.0))
     factor *= _CALL if only_calls else 1.0
-    factor *= _LITERAL if names_literally(text, question.query) else 1.0
     calls = frozenset([call.id for call in message.calls] if only_calls else ())
-    return LoadedHit(hit, factor, stated, calls)
+    return LoadedHit(hit, factor, stated, calls, names_literally(text, question.query))
 
 
 def _only_calls(message: Message) -> bool:
@@ -169,6 +170,18 @@ def names_literally(text: str, query: str) -> bool:
         name in text and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
         for name in text_terms.find_names(query)
     )
+
+
+def find_spelled(
+    tx: Tx, found: Sequence[IndexMatch], query: str, most: int
+) -> list[tuple[str, int]]:
+    """Return the messages among index matches, by session and number, that may hold a name of the
+    query in the same spelling: neither case nor endings are indexed."""
+    names = list(text_terms.find_names(query))
+    ranges = [(item.ref, item.seq, item.seq) for item in found if item.source == "message"]
+    rows = archive_sql.message_ranges(tx, ranges) if names else []
+    spelled = {(row.session, row.seq) for row in rows if any(one in row.body for one in names)}
+    return [(item.ref, item.seq) for item in found if (item.ref, item.seq) in spelled][:most]
 
 
 def find_outcomes(

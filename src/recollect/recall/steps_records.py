@@ -9,7 +9,8 @@ from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Refused
+from ..index import sql as index_sql
 from ..links import relations as links_relations
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
@@ -19,7 +20,7 @@ from ..secrets import redaction
 from ..storage import database
 from ..storage.database import Tx
 from ..text import addresses
-from ..types.records import Document, Link, Memory, Session, Stored
+from ..types.records import FOREVER, TRUSTED_ORIGINS, Document, Link, Memory, Session, Stored
 
 if TYPE_CHECKING:
     from ..episodes import steps as episodes_steps
@@ -88,8 +89,11 @@ def _show_experience(tx: Tx, address: addresses.Address) -> ShownRecord | None:
     from ..procedures import steps as procedures_steps
 
     kept = episodes_sql if address.kind == "episode" else procedures_sql
-    ids = kept.starting_with(tx, address.name)
-    id = address.name if address.name in ids else addresses.pick_unique_id(address.name, ids)
+    name = address.name
+    if address.kind == "episode" and not name.startswith("e-"):
+        name = episodes_steps.address_id(name)
+    ids = kept.starting_with(tx, name)
+    id = name if name in ids else addresses.pick_unique_id(name, ids)
     if not id:
         return None
     if address.kind == "episode":
@@ -164,12 +168,42 @@ def add_link(
         at=now,
     )
     links_sql.put(tx, made, redaction.redact(reason), now)
+    if "supersede" in relation:
+        new, old = ends if relation == "supersedes" else ends[::-1]
+        _supersede(tx, new, old, origin, now)
     return made
 
 
+def _supersede(tx: Tx, new: str, old: str, origin: str, now: int) -> None:
+    """Close a memory that a linked one replaces. Links between other records are only kept."""
+    newer, older = memory_sql.get(tx, new), memory_sql.get(tx, old, lock=True)
+    if newer is None or older is None or older.valid_to != FOREVER:
+        return
+    if newer.valid_to != FOREVER:
+        raise InvalidInput("a superseded memory replaces nothing", where=newer.address)
+    if origin not in TRUSTED_ORIGINS and older.label in TRUSTED_ORIGINS:
+        raise Refused(
+            "only a person replaces what a person said",
+            where=older.address,
+            hint=f"At a terminal: recollect link {new} supersedes {old}",
+        )
+    end = max(now, older.valid_from + 1)
+    memory_sql.update(tx, old, {"valid_to": end, "status": "superseded"})
+    index_sql.set_status(tx, "memory", old, "superseded")
+
+
 def end_link(tx: Tx, ends: tuple[str, str], relation: str, now: int) -> bool:
-    """End a link; return False if there is none."""
-    return links_sql.end(tx, ends[0], links_relations.check_relation(relation), ends[1], now)
+    """End a link; return False if there is none. A memory that it closed is open again."""
+    ended = links_sql.end(tx, ends[0], links_relations.check_relation(relation), ends[1], now)
+    old = memory_sql.get(tx, ends[1] if relation == "supersedes" else ends[0], lock=True)
+    if ended and old and "supersede" in relation and old.status == "superseded":
+        others = links_sql.find_touching(tx, [old.id])
+        edges = [links_relations.Edge(one.source, one.relation, one.target) for one in others]
+        if links_relations.newest(edges, old.id) == old.id:
+            status = "active" if old.label in TRUSTED_ORIGINS else "proposed"
+            memory_sql.update(tx, old.id, {"valid_to": FOREVER, "status": status})
+            index_sql.set_status(tx, "memory", old.id, status)
+    return ended
 
 
 def follow_links(

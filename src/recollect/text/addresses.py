@@ -10,6 +10,7 @@
     memory://ledger/<agent>, memory://handoff/<id>, memory://notes, memory://continuity
     memory://m-…, memory://e-…, memory://p-…  a memory, an episode, a procedure
     memory://m-…@2                            the second revision of a memory
+    memory://sem-…, memory://ep-…             a loaded pattern or episode, by the id in its file
 
 Names are checked by an allow list: letters, digits, `_ - . :`, no leading dot. Path traversal
 cannot be written with these in any encoding. Whether a record exists is not checked here.
@@ -28,6 +29,7 @@ LONGEST_SLUG = 64
 LONGEST_ADDRESS = 2000
 
 _RECORDS = {"m": "memory", "e": "episode", "p": "procedure"}
+_LOADED = {"sem": "memory", "ep": "episode"}
 _SINGLE = ("root", "notes", "continuity")
 _NAMED = ("session", "scratch", "ledger", "handoff")
 _KNOWN_FORMS = (
@@ -76,6 +78,8 @@ def parse_address(text: str) -> Address:
             return Address(kind, name)
         case [record] if _is_id(record):
             return Address(_RECORDS[record[0]], record, revision=revision)
+        case [record] if "-" in record and record.partition("-")[0] in _LOADED:
+            return Address(_LOADED[record.partition("-")[0]], record)
     raise _refusal("there is no such address", text, _KNOWN_FORMS)
 
 

@@ -23,7 +23,7 @@ The index holds the stems of a text's terms; a search looks up the `query_stems`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain, groupby, pairwise
 from math import inf
@@ -385,19 +385,25 @@ def pick_rarest(
 
 def count_stems(held: str, wanted: tuple[str, ...]) -> tuple[int, ...]:
     """Count how often each stem occurs in a string of stems separated by spaces."""
-    padded = f" {held} "
-    return tuple([_often(padded, stem) if stem in padded else 0 for stem in _spaced(wanted)])
+    return count_padded(f" {held} ", pad_stems(wanted))
 
 
-@lru_cache(maxsize=8)
-def _spaced(wanted: tuple[str, ...]) -> list[str]:
-    return [f" {stem} " for stem in wanted]
+def pad_stems(wanted: Iterable[str]) -> list[tuple[str, str]]:
+    """Return each stem between spaces, once and twice in a row: for `count_padded`."""
+    return [(f" {stem} ", f" {stem} {stem} ") for stem in wanted]
 
 
-def _often(padded: str, spaced: str) -> int:
+def count_padded(held: str, wanted: Sequence[tuple[str, str]]) -> tuple[int, ...]:
+    """Count how often each stem of `pad_stems` occurs in stems between spaces."""
+    count = held.count
     # Two equal stems in a row share a space, and would be counted once.
-    twice = spaced + spaced[1:]
-    return (padded.replace(" ", "  ") if twice in padded else padded).count(spaced)
+    return tuple(
+        [
+            held.replace(" ", "  ").count(once) if number and twice in held else number
+            for once, twice in wanted
+            for number in (count(once),)
+        ]
+    )
 
 
 # English (with the rests of don't, it's and we'll), German, French, Spanish, Russian; without

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput, Overflow
 
-TRIGGER_SHARE, TARGET_SHARE = 0.75, 0.5
+TRIGGER_SHARE, TARGET_SHARE, SUMMARY_SHARE = 0.75, 0.5, 0.125
 ATTEMPTS = (0.5, 0.25, 0.0)
 """The share of the rejected prompt that each reactive attempt keeps; the last keeps the minimum."""
 
@@ -34,25 +34,33 @@ class Budget(NamedTuple):
     """When to trim (`trigger`), and to how many tokens (`target`).
 
     A forced trim shortens any prompt. A prompt that consists of the newest unit alone stays whole
-    up to `limit`, if that is above the target.
+    up to `limit`, if that is above the target. A summary above `summary` tokens is shortened; 0 is
+    no limit.
     """
 
     trigger: int
     target: int
     forced: bool = False
     limit: int = 0
+    summary: int = 0
 
 
 def proactive_budget(limits: Limits) -> Budget:
     """Return the budget before each request: at 3/4 of the context window, to half a prompt."""
     trigger = int(limits.context * TRIGGER_SHARE) - limits.tools
-    return Budget(trigger, min(_half(limits), max(trigger, 0)), limit=_room(limits))
+    room = _room(limits)
+    return Budget(
+        trigger,
+        min(_half(limits), max(trigger, 0)),
+        limit=room,
+        summary=int(room * SUMMARY_SHARE),
+    )
 
 
 def validation_budget(limits: Limits) -> Budget:
     """Return the budget just before sending: above what fits, to half a prompt."""
     room = _room(limits)
-    return Budget(room, min(_half(limits), room), limit=room)
+    return Budget(room, min(_half(limits), room), limit=room, summary=int(room * SUMMARY_SHARE))
 
 
 def reactive_budget(limits: Limits, attempt: int, rejected: int) -> Budget:
@@ -67,7 +75,9 @@ def reactive_budget(limits: Limits, attempt: int, rejected: int) -> Budget:
             hint="Shorten the system prompt or the request, or use a model with a larger window.",
         )
     share = ATTEMPTS[attempt - 1]
-    return Budget(0, min(_room(limits), int(share * min(limits.largest, rejected))), forced=True)
+    room = _room(limits)
+    target = min(room, int(share * min(limits.largest, rejected)))
+    return Budget(0, target, forced=True, summary=int(room * SUMMARY_SHARE))
 
 
 def _half(limits: Limits) -> int:

@@ -371,6 +371,7 @@ def state_to_json(state: trim.WindowState) -> dict[str, Json]:
     return {
         **state._asdict(),
         "pinned": list(state.pinned),
+        "skipped": list(state.skipped),
         "cuts": [[seq, length] for seq, length in state.cuts],
         "facts": thread_facts.facts_to_json(state.facts),
     }
@@ -382,7 +383,8 @@ def state_from_json(body: Mapping[str, Json]) -> trim.WindowState:
         **{
             **body,
             "pinned": tuple(body["pinned"]),
-            # States of versions that did not cut results have none.
+            # States of versions that did not skip messages or cut results have none.
+            "skipped": tuple(body.get("skipped", ())),
             "cuts": tuple((seq, length) for seq, length in body.get("cuts", ())),
             "facts": thread_facts.facts_from_json(body["facts"]),
         }

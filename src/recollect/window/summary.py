@@ -15,35 +15,65 @@ from ..text.messages import (
     PlacedMessage,
     range_address,
 )
-from .thread_facts import LONGEST_REQUEST, Fact, Facts, clip, open_blockers, todos
+from .thread_facts import (
+    CAPS,
+    LONGEST_EXCHANGE,
+    LONGEST_REQUEST,
+    Facts,
+    clip,
+    open_blockers,
+    todos,
+)
 
 MOST_COMMITS = 15
 MOST_TODOS = 20
 
 
-def render_summary(facts: Facts, session: str) -> str:
-    """Render the summary for the model; empty if nothing was dropped."""
+SUMMARY_SHARES = (1.0, 0.5, 0.25, 0.1)
+"""The forms of a summary: the share of its lines, and of their characters, that each keeps."""
+
+SHORTEST_LINE = 80
+"""Characters that a shortened line keeps at least."""
+
+
+def render_summary(facts: Facts, session: str, share: float = 1.0) -> str:
+    """Render the summary for the model; empty if nothing was dropped.
+
+    With a smaller share each list keeps the newest of its lines, at least one, and long lines are
+    shortened.
+    """
     if not facts.span[1]:
         return ""
+    limit = max(int(LONGEST_REQUEST * share), SHORTEST_LINE)
+
+    def shorten(lines: Iterable[str], most: int) -> list[str]:
+        if share == 1.0:
+            return list(lines)
+        return [clip(line, limit) for line in lines][-max(int(most * share), 1) :]
+
+    task = [clip(fact.text, LONGEST_REQUEST) for fact in facts.task]
+    commits = shorten(reversed(list_commits(facts)), MOST_COMMITS)
+    usage = shorten(reversed(_list_usage(facts)), MOST_USED)
     sections = [
+        _render_section("Current task", task, inline=True),
+        _render_section("Active discussion", _list_exchanges(facts, share)),
+        _render_section("Recent user requests", _list_requests(facts, share)),
+        _render_section("Git commits", commits[::-1]),
         _render_section(
-            "Current task", (clip(fact.text, LONGEST_REQUEST) for fact in facts.task), inline=True
+            "Files created or modified",
+            shorten((fact.text for fact in facts.written), CAPS["written"]),
         ),
-        _render_section("Active discussion", map(_render_exchange, facts.exchanges)),
-        _render_section("Recent user requests", _list_requests(facts)),
-        _render_section("Git commits", list_commits(facts)),
-        _render_section("Files created or modified", (fact.text for fact in facts.written)),
-        _render_section("Files read", _list_only_read(facts)),
+        _render_section("Files read", shorten(_list_only_read(facts), MOST_READ)),
         _render_section("Key decisions", (fact.text for fact in facts.decisions)),
         _render_section("Open", _list_open(facts)),
-        _render_section("Tool usage", _list_usage(facts)),
+        _render_section("Tool usage", usage[::-1]),
         f"Where the rest is: {range_address(session, *facts.span)}",
     ]
     body = "\n\n".join(section for section in sections if section)
     return f"<{SUMMARY_TAG}>\n{body}\n</{SUMMARY_TAG}>"
 
 
-MOST_READ = 10
+MOST_READ, MOST_USED = 10, 20
 
 
 def list_commits(facts: Facts, most: int = MOST_COMMITS) -> list[str]:
@@ -64,15 +94,21 @@ def _bullets(lines: Iterable[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def _render_exchange(fact: Fact) -> str:
-    return f"Agent asked: {fact.key}\n  User replied: {fact.text}"
+def _list_exchanges(facts: Facts, share: float) -> list[str]:
+    limit = max(int(LONGEST_EXCHANGE * share), SHORTEST_LINE)
+    return [
+        f"Agent asked: {clip(fact.key, limit)}\n  User replied: {clip(fact.text, limit)}"
+        for fact in facts.exchanges[-max(int(CAPS["exchanges"] * share), 1) :]
+    ]
 
 
-def _list_requests(facts: Facts) -> list[str]:
+def _list_requests(facts: Facts, share: float) -> list[str]:
+    limit = max(int(LONGEST_REQUEST * share), SHORTEST_LINE)
     first = facts.original[0] if facts.original else None
     last = [fact for fact in facts.requests if first is None or fact.at != first.at]
-    marked = [f"[original] {first.text}"] if first else []
-    return marked + [fact.text for fact in last]
+    marked = [f"[original] {clip(first.text, limit)}"] if first else []
+    newest = last[-max(int(CAPS["requests"] * share), 1) :]
+    return marked + [clip(fact.text, limit) for fact in newest]
 
 
 def _list_only_read(facts: Facts) -> list[str]:

@@ -9,8 +9,9 @@ change the beginning of a prompt (the pointer, the summary, the elision horizon)
     view   =  system prompt, summary, recovery note, pinned anchors, units from the pointer on
     always kept  =  all of that but the units; the anchors are the newest user message and, if
                     that is short, the newest one that is not
-    newest unit  =  the last turn of the model with the results it waits for: never elided, and
-                    dropped only when it is too long even with its results cut to head and tail
+    newest unit  =  the last turn of the model with the results it waits for: never elided, kept
+                    before messages that came after it and are no anchors, and dropped only when it
+                    is too long even cut to head and tail
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..text.messages import PlacedMessage, plain_text
 from ..text.tokens import DEFAULT_RATIO, PRIMING, TokenMeasure, count_message, count_prompt
 from ..types.records import Message
 from .limits import Budget
-from .summary import render_summary
+from .summary import SUMMARY_SHARES, render_summary
 from .thread_facts import (
     LONGEST_REQUEST,
     Fact,
@@ -32,20 +33,26 @@ from .thread_facts import (
     merge_facts,
     standing_facts,
 )
-from .units import Unit, cut_units, elide_units, fit_lengths, group_units, unit_tokens
+from .units import (
+    Unit,
+    cut_units,
+    elide_units,
+    find_system_end,
+    fit_lengths,
+    group_units,
+    unit_tokens,
+)
 
 SHORT_REQUEST = 50
 """A user message with fewer characters is not a task by itself ("yes", "go on")."""
-
-SYSTEM_ROLES = ("system", "developer")
 
 
 class WindowState(NamedTuple):
     """The stored state of a window.
 
     `system_to` is the last leading system message, `elided_to` the horizon up to which messages are
-    elided, `pinned` the anchors before the pointer, `cuts` the numbers of cut results with their
-    lengths in characters.
+    elided, `pinned` the anchors before the pointer, `skipped` the messages after it that are left
+    out, `cuts` the numbers of cut messages with their lengths in characters.
     """
 
     session: str
@@ -57,6 +64,7 @@ class WindowState(NamedTuple):
     note: str = ""
     facts: Facts = Facts()
     cuts: tuple[tuple[int, int], ...] = ()
+    skipped: tuple[int, ...] = ()
 
 
 class TrimPlan(NamedTuple):
@@ -108,6 +116,7 @@ def _split_visible(
         placed
         for placed in messages
         if placed.seq > state.system_to
+        and placed.seq not in state.skipped
         and (placed.seq >= state.window_from or placed.seq in state.pinned)
     ]
     return system, rest
@@ -133,7 +142,7 @@ def plan_trim(
     """
     prompt = view_messages(state, messages)
     before = count_prompt(prompt, measure)
-    system_to = _find_system_end(state, messages)
+    system_to = state.system_to if state.window_from > 1 else find_system_end(messages)
     system, rest = _split_visible(state._replace(system_to=system_to), messages)
     spoken = len(prompt) - len(system) - len(_preface(state.summary, state.note))
     unchanged = TrimPlan(
@@ -159,10 +168,11 @@ def plan_trim(
             *(unit.members[0].message for unit in units if unit.head in anchors),
         )
     )
-    window = _TrimmedWindow(state, rest, units, anchors, measure)
+    window = _TrimmedWindow(state, rest, units, anchors, measure, budget.summary)
     window.fit(target - fixed, max(target, budget.limit) - fixed)
     elided = window.newly_elided()
-    if not elided and all(unit.head in anchors for unit in units[: window.first]):
+    kept = all(unit.head in anchors for unit in units[: window.first])
+    if kept and not elided and window.state.skipped == state.skipped:
         return unchanged
     return TrimPlan(
         state=window.state._replace(system_to=system_to, note=note),
@@ -187,13 +197,16 @@ class _TrimmedWindow:
         units: Sequence[Unit],
         anchors: Mapping[int, str],
         measure: TokenMeasure,
+        longest_summary: int,
     ) -> None:
         self.state = self._old = state
         self._rest = rest
         self._units = units
         self._anchors = anchors
         self._measure = measure
+        self._longest_summary = longest_summary
         self._gone: dict[int, PlacedMessage] = {}
+        self._skipped = frozenset(state.skipped)
         # Messages pinned by an earlier trim are before the pointer, and are not dropped again.
         self.first = self._from = sum(1 for unit in units if unit.head < state.window_from)
         task = tuple(Fact(seq, 0, "", clip(text, LONGEST_REQUEST)) for seq, text in anchors.items())
@@ -213,7 +226,7 @@ class _TrimmedWindow:
         self.state = self.state._replace(elided_to=end)
         sizes = self._sizes()
         self._drop(newest, sizes, room)
-        if self.size > room and not self._keep_newest(newest, sizes, room, limit):
+        if self.size > room and not self._keep_newest(newest, room, limit):
             self._drop(len(self._units), sizes, room)
         if self.size <= room:
             self._elide_least(start, room)
@@ -224,9 +237,9 @@ class _TrimmedWindow:
     def _sizes(self) -> list[int]:
         """Return the tokens of each unit as shown now; 0 for anchors and dropped units."""
         shown = _show_units(self.state, self._units[self.first :])
-        return [0] * self.first + [
-            0 if unit.head in self._anchors else unit_tokens(unit, self._measure) for unit in shown
-        ]
+        free, measure = {*self._anchors, *self._skipped}, self._measure
+        sizes = [0 if unit.head in free else unit_tokens(unit, measure) for unit in shown]
+        return [0] * self.first + sizes
 
     def _drop(self, end: int, sizes: Sequence[int], room: int) -> None:
         """Advance to the oldest unit that still fits; the summary grows with every drop."""
@@ -238,14 +251,35 @@ class _TrimmedWindow:
             self._start_at_first()
         self.size = left + self._summary
 
-    def _keep_newest(self, newest: int, sizes: list[int], room: int, limit: int) -> bool:
-        """Keep the newest unit, whole or cut; return False if it is too long even then.
+    def _keep_newest(self, newest: int, room: int, limit: int) -> bool:
+        """Keep the newest unit; return False if it cannot be made short enough.
 
-        Beside a long system prompt it still gets a third of what that leaves.
+        It stays whole if it fits beside what is always kept: messages that came after it are left
+        out before it is cut. If it alone is too long, it is cut, and they stay if they can.
         """
         if newest == len(self._units) or self.size <= limit:
             return newest < len(self._units)
-        others = self.size - sizes[newest]
+        with_later = dict(vars(self))
+        for unit in self._units[newest + 1 :]:
+            if unit.head not in self._anchors:
+                self._skipped |= {member.seq for member in unit.members}
+                self._start_at_first()
+                self.size = sum(self._sizes()) + self._summary
+                if self.size <= limit:
+                    return True
+        for attempt in (with_later, dict(vars(self))):
+            vars(self).update(attempt)
+            if self._cut(newest, room, limit):
+                return True
+        vars(self).update(with_later)
+        return False
+
+    def _cut(self, newest: int, room: int, limit: int) -> bool:
+        """Cut the newest unit; return False if it cannot be cut to what the others leave.
+
+        Beside a long system prompt it still gets a third of what that leaves.
+        """
+        others = self.size - self._sizes()[newest]
         free = max(room - others, (limit - others) // 3)
         cuts = dict(self.state.cuts)
         unit = self._units[newest]
@@ -280,7 +314,7 @@ class _TrimmedWindow:
         leaving = [
             placed
             for placed in self._rest
-            if (placed.seq < pointer or placed.seq in late)
+            if (placed.seq < pointer or placed.seq in late or placed.seq in self._skipped)
             and placed.seq not in self._anchors
             and placed.seq not in self._gone
         ]
@@ -288,15 +322,24 @@ class _TrimmedWindow:
             staying = [unit for unit in self._units if unit.head in self._anchors]
             around = [m for u in (*staying, *self._units[first : first + 1]) for m in u.members]
             self._facts = merge_facts(self._facts, extract_facts(leaving, around))
-            self._gone.update((placed.seq, placed) for placed in leaving)
-        summary = render_summary(self._facts, self.state.session)
-        self._summary = sum(count_message(m, self._measure) for m in _preface(summary, ""))
+            self._gone = {**self._gone, **{placed.seq: placed for placed in leaving}}
+        summary = self._render_summary()
         self.state = self.state._replace(
             window_from=pointer,
             pinned=tuple(unit.head for unit in self._units[:first] if unit.head in self._anchors),
             facts=self._facts,
             summary=summary,
+            skipped=tuple(sorted(seq for seq in self._skipped if seq >= pointer)),
         )
+
+    def _render_summary(self) -> str:
+        """Render the summary in the longest form that is within its limit, else the shortest."""
+        for share in SUMMARY_SHARES:
+            summary = render_summary(self._facts, self.state.session, share)
+            self._summary = sum(count_message(m, self._measure) for m in _preface(summary, ""))
+            if not self._longest_summary or self._summary <= self._longest_summary:
+                break
+        return summary
 
     def _find_pointer(self, first: int) -> int:
         if first < len(self._units):
@@ -313,10 +356,9 @@ class _TrimmedWindow:
         joined = False
         for placed in self._rest:
             gone = placed.seq in self._gone
-            if gone and joined:
-                ranges[-1] = (ranges[-1][0], placed.seq)
-            elif gone:
-                ranges.append((placed.seq, placed.seq))
+            if gone:
+                first = ranges.pop()[0] if joined else placed.seq
+                ranges.append((first, placed.seq))
             joined = gone
         return tuple(ranges)
 
@@ -332,20 +374,9 @@ class _TrimmedWindow:
 
     def kept(self) -> int:
         """Count the messages that are still shown, whole or as a stub."""
-        units = enumerate(self._units)
-        return sum(len(u.members) for at, u in units if at >= self.first or u.head in self._anchors)
-
-
-def _find_system_end(state: WindowState, messages: Sequence[PlacedMessage]) -> int:
-    """Return the number of the last leading system message."""
-    last = state.system_to
-    if state.window_from > 1:
-        return last
-    for placed in messages:
-        if placed.message.role not in SYSTEM_ROLES:
-            break
-        last = placed.seq
-    return last
+        units = [unit for unit in self._units[self.first :] if unit.head not in self._skipped]
+        units += [unit for unit in self._units[: self.first] if unit.head in self._anchors]
+        return sum(len(unit.members) for unit in units)
 
 
 def _find_anchors(units: Sequence[Unit]) -> dict[int, str]:

@@ -11,14 +11,16 @@ shorter.
 
 Cutting keeps head and tail of a long tool result, with its address between them. All results of a
 unit are cut to one length, so that the short ones stay whole; only if that is not enough, the
-reasoning of the unit goes.
+reasoning of the unit goes, then the texts in the arguments of its calls are cut as the results are.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from ..actions.tool_calls import describe_target, is_failed, read_effects
@@ -33,7 +35,7 @@ from ..text.messages import (
     range_address,
 )
 from ..text.tokens import TokenMeasure, count_chars, count_message
-from ..types.records import Message
+from ..types.records import Json, Message
 
 
 class Unit(NamedTuple):
@@ -44,6 +46,12 @@ class Unit(NamedTuple):
 
     head: int
     members: tuple[NumberedMessage, ...]
+
+
+def find_system_end(messages: Iterable[PlacedMessage]) -> int:
+    """Return the number of the last leading system message; 0 without one."""
+    leading = takewhile(lambda one: one.message.role in ("system", "developer"), messages)
+    return max((placed.seq for placed in leading), default=0)
 
 
 def group_units(messages: Iterable[PlacedMessage]) -> list[Unit]:
@@ -280,28 +288,31 @@ def fit_lengths(
     """Return the lengths to cut a unit to, so that it costs at most `room` tokens.
 
     Messages that are cut already, as in `now`, do not become longer. Return None if even the
-    shortest form is too long: the arguments of a call cannot be cut.
+    shortest form is too long: many short arguments cannot be cut.
     """
-    members = [m for m in unit.members if m.message.role == "tool"] or list(unit.members)
-    sizes = {m.seq: count_chars(m.message) for m in members}
+    whole = {m.seq: count_chars(m.message) for m in unit.members}
+    results = {m.seq: whole[m.seq] for m in unit.members if m.message.role == "tool"} or whole
     turn = {m.seq: NO_REASONING for m in unit.members if m.message.role == "assistant"}
 
-    def lengths(longest: int, more: Mapping[int, int]) -> dict[int, int]:
-        shown = {seq: min(longest, now.get(seq, size)) for seq, size in sizes.items()}
-        return {**more, **{seq: length for seq, length in shown.items() if length < sizes[seq]}}
+    def lengths(
+        longest: int, sizes: Mapping[int, int], more: Mapping[int, int]
+    ) -> dict[int, int] | None:
+        """Return the lengths with all of `sizes` cut to `longest`; None if that is too long."""
+        shown = {seq: min(longest, now.get(seq) or size) for seq, size in sizes.items()}
+        cuts = {**more, **{seq: length for seq, length in shown.items() if length < whole[seq]}}
+        [short] = cut_units([unit], cuts, session)
+        return cuts if unit_tokens(short, measure) <= room else None
 
-    def fits(longest: int, more: Mapping[int, int]) -> bool:
-        [shown] = cut_units([unit], lengths(longest, more), session)
-        return unit_tokens(shown, measure) <= room
-
-    for more in ({}, turn):
-        if fits(LEAST_SHOWN, more):
+    for sizes, more in ((results, {}), (results, turn), (whole, turn)):
+        if (best := lengths(LEAST_SHOWN, sizes, more)) is not None:
             # `low` fits and `high` may not.
             low, high = LEAST_SHOWN, max(LEAST_SHOWN, *sizes.values()) + 1
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if fits(middle, more) else (low, middle)
-            return lengths(low, more)
+                cuts = lengths(middle, sizes, more)
+                low, high = (low, middle) if cuts is None else (middle, high)
+                best = best if cuts is None else cuts
+            return best
     return None
 
 
@@ -317,10 +328,17 @@ def _cut_message(
     if seq not in lengths:
         return member
     address = range_address(session, seq, seq)
-    if lengths[seq] == NO_REASONING:
+    short = message
+    if message.calls or lengths[seq] == NO_REASONING:
         short = strip_reasoning(message, address)
-    else:
-        short = _shorten(message, lengths[seq], address)
+    if lengths[seq] != NO_REASONING:
+        if count_chars(short._replace(calls=())) > lengths[seq]:
+            short = _shorten(short, lengths[seq], address)
+        calls = (
+            call._replace(arguments=_shorten_arguments(call.arguments, lengths[seq], address))
+            for call in message.calls
+        )
+        short = short._replace(calls=tuple(calls))
     return NumberedMessage(seq, short) if count_chars(short) < count_chars(message) else member
 
 
@@ -335,6 +353,28 @@ def _shorten(message: Message, length: int, address: str) -> Message:
     parts = (*head, {"type": "text", "text": note}, *tail)
     is_text = isinstance(message.content, str)
     return message._replace(content="".join(map(block_text, parts)) if is_text else parts)
+
+
+def _shorten_arguments(arguments: str, length: int, address: str) -> str:
+    """Cut the long texts in the arguments of a call; what is no JSON stays whole."""
+
+    def shorten(value: Json) -> Json:
+        if isinstance(value, dict):
+            return {key: shorten(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [shorten(one) for one in value]
+        if not isinstance(value, str) or len(value) <= length:
+            return value
+        head, tail = length - length // 2, len(value) - length // 2
+        note = f"\n[{tail - head} characters left out: {address}]\n"
+        return value[:head] + note + value[tail:]
+
+    if len(arguments) <= length:
+        return arguments
+    try:
+        return json.dumps(shorten(json.loads(arguments)), ensure_ascii=False)
+    except ValueError:
+        return arguments
 
 
 def _take_front(blocks: Sequence[Block], room: int) -> list[Block]:

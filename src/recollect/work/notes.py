@@ -71,6 +71,27 @@ def render_notes(notes: Notes) -> str:
     return text
 
 
+def prune_notes(notes: Notes, finished: str, following: str, settled: Iterable[str]) -> Notes:
+    """Return the notes after the end of a phase: the next phase, without the blockers and pending
+    items that name the finished one or that were settled."""
+    done = {_key(one) for one in (finished, *settled) if one}
+
+    def is_stale(item: str) -> bool:
+        key = _key(item)
+        return key in done or bool(re.match(rf"{re.escape(_key(finished))}\s*[:–-]", key))
+
+    phase = following if _key(notes.phase) == _key(finished) else notes.phase
+    return notes._replace(
+        phase=phase,
+        blockers=tuple(one for one in notes.blockers if not is_stale(one)),
+        pending=tuple(one for one in notes.pending if not is_stale(one)),
+    )
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
@@ -325,3 +346,39 @@ def rule_for_event(name: str) -> EventRule:
         where="event",
         hint=f"One of: {', '.join(rule.event for rule in RULES)}.",
     )
+
+
+# ---------------------------------------------------------------- todo list
+
+Todo = tuple[str, bool]
+"""An item, and whether it is done."""
+
+
+def parse_todos(text: str) -> list[Todo]:
+    """Return the items of a todo list."""
+    found = re.findall(r"(?m)^- \[([ x])\] (.+)$", text)
+    return [(item, mark == "x") for mark, item in found]
+
+
+def change_todos(items: Sequence[Todo], add: Iterable[str], done: Iterable[str]) -> list[Todo]:
+    """Return a todo list with new items, and with those ticked off that `done` names."""
+    changed = list(items)
+    for named in done:
+        places = [
+            at
+            for at, (item, _) in enumerate(changed)
+            if named == str(at + 1) or _key(item) == _key(named)
+        ]
+        if not places:
+            raise InvalidInput(f"there is no item {named!r} in the list", where="done")
+        changed[places[0]] = (changed[places[0]][0], True)
+    known = {_key(item) for item, _ in changed}
+    for item in map(_one_line, add):
+        if item and _key(item) not in known:
+            changed.append((item, False))
+    return changed
+
+
+def render_todos(items: Sequence[Todo]) -> str:
+    """Render a todo list as Markdown."""
+    return "".join(f"- [{'x' if done else ' '}] {item}\n" for item, done in items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,8 +18,9 @@ from ..memory import steps_visible as memory_steps_visible
 from ..project import make_folder, write_private
 from ..recall import operations as recall_operations
 from ..storage.database import Tx
+from ..text import addresses
 from ..types import trust
-from ..types.records import Document, Hit
+from ..types.records import Document, Hit, Json
 from ..undo import steps as undo_steps
 from . import notes as work_notes
 from . import operations_tasks, steps, steps_tasks
@@ -93,6 +94,49 @@ def set_notes(
     old = show_notes(context).notes
     new = steps.change_notes(old, objective, phase, blockers, pending)
     return _write_notes(context, work_notes.render_notes(new))
+
+
+def prune_notes(context: Context, task: Mapping[str, Json], finished: str) -> None:
+    """Take what a finished phase settled out of NOTES.md, if the notes are about its task."""
+    old = show_notes(context).notes
+    if not old.objective or addresses.slugify(old.objective) not in (
+        task["slug"],
+        addresses.slugify(str(task["title"])),
+    ):
+        return
+    phases = task.get("phases", ())
+    following = next((one["name"] for one in phases if one.get("state") != "done"), "")
+    revisions = task.get("revisions", ())
+    settled = revisions[-1].get("verified", ()) if revisions else ()
+    new = work_notes.prune_notes(old, finished, str(following), [str(one) for one in settled])
+    if new != old:
+        _write_notes(context, work_notes.render_notes(new))
+
+
+_TODO = "todo"
+
+
+def list_todos(
+    context: Context, add: Sequence[str] = (), done: Sequence[str] = (), session: str = ""
+) -> Document:
+    """Show the todo list of the session, add to it, or tick items off.
+
+    It is the scratch note `todo` (`todo:SESSION` for a named session), and ends with the session.
+
+    add: what is to be done (repeat for several)
+    done: what is done: its number or its words (repeat for several)
+    session: the session, if several work at once
+
+    Example: recollect todo --add "write the test" --add "run the linters"
+    Example: recollect todo --done 1
+    """
+    name = f"{_TODO}:{session}" if session else _TODO
+    held = [one for one in _list_scratch(context) if one.title == name]
+    items = work_notes.parse_todos(held[0].text if held else "")
+    new = work_notes.change_todos(items, add, done)
+    if new == items and held:
+        return held[0]
+    return store_scratch(context, name, work_notes.render_todos(new))
 
 
 def _write_notes(context: Context, text: str) -> steps.ShownNotes:

@@ -9,6 +9,7 @@ from ..context import Context, new_id
 from ..errors import InvalidInput
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_schedule as lessons_steps_schedule
+from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses
 from ..types.records import Json
@@ -24,10 +25,18 @@ def _write_task(
     what: str,
     slug: str,
     work: Callable[[Tx, int], steps_tasks.ShownTask],
+    gate: steps_tasks.Gate,
     text: str = "",
 ) -> steps_tasks.ShownTask:
+    """Change a task; log the change, and record how to undo it."""
+
+    def change(tx: Tx, now: int) -> steps_tasks.ShownTask:
+        shown = work(tx, now)
+        steps_tasks.log_gate(tx, slug, gate, context.origin, now)
+        return shown
+
     watched = undo_steps.Watched("documents", "owner", slug)
-    return undo_steps.write_undoable(context, f"{what} {slug}", watched, work, text)
+    return undo_steps.write_undoable(context, f"{what} {slug}", watched, change, text)
 
 
 class HandoffParts(TypedDict, total=False):
@@ -58,8 +67,9 @@ def start_task(context: Context, title: str, phases: Sequence[str] = ()) -> step
     return _write_task(
         context,
         "started the task",
-        addresses.slugify(title),
+        addresses.slugify(redaction.redact(title)),
         lambda tx, now: steps_tasks.start_task(tx, title, phases, context.origin, now),
+        _gate("task start", phases=list(phases)),
     )
 
 
@@ -91,13 +101,18 @@ def enter_phase(
     if report and blocked:
         raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
     if report:
-        return _write_task(
+        done = _write_task(
             context,
             f"ended the phase {name} of the task",
             slug,
             lambda tx, now: steps_tasks.finish_phase(tx, slug, name, report, context.origin, now),
+            _gate("phase end", phase=name),
             report,
         )
+        from . import operations
+
+        operations.prune_notes(context, done.task, name)
+        return done
     return _change_task(
         context,
         f"{'blocked' if blocked else 'entered'} the phase {name} of the task",
@@ -105,6 +120,7 @@ def enter_phase(
         lambda task: (
             tasks.block_phase(task, name, blocked) if blocked else tasks.enter_phase(task, name)
         ),
+        _gate("phase blocked" if blocked else "phase start", phase=name, reason=blocked),
     )
 
 
@@ -127,6 +143,26 @@ def record_decision(
         "recorded a decision of the task",
         slug,
         lambda task: tasks.add_decision(task, text, reason, now),
+        _gate("decision", text=text, reason=reason),
+        text,
+    )
+
+
+def add_deliverable(context: Context, slug: str, name: str, text: str) -> steps_tasks.ShownTask:
+    """Keep a design, diagram or other result of a task as one of its pages.
+
+    slug: the task
+    name: its name; the page is memory://task/SLUG/deliverables/NAME.md
+    text: the content; - reads standard input
+
+    Example: recollect task deliver feature-x schema "One table, two indexes"
+    """
+    return _write_task(
+        context,
+        f"wrote the deliverable {name} of the task",
+        slug,
+        lambda tx, now: steps_tasks.write_deliverable(tx, slug, name, text, context.origin, now),
+        _gate("deliverable", name=name),
         text,
     )
 
@@ -143,13 +179,15 @@ def verify_task_items(
     Example: recollect task verify feature-x --item "login works"
     """
     step = steps_tasks.verify_change(revise, items, context.clock())
-    return _change_task(context, "verified items of the task", slug, step, ", ".join(items))
+    gate = _gate("plan revised" if revise else "items verified", items=list(items), reason=revise)
+    return _change_task(context, "verified items of the task", slug, step, gate, ", ".join(items))
 
 
-def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
+def complete_task(context: Context, slug: str, review: str = "") -> steps_tasks.ShownTask:
     """Complete a task: write its report, and learn episodes and lessons from the work.
 
     slug: the task
+    review: what a final review found, kept as memory://task/SLUG/final_review.md
 
     Example: recollect task complete feature-x
     """
@@ -157,7 +195,8 @@ def complete_task(context: Context, slug: str) -> steps_tasks.ShownTask:
         context,
         "completed the task",
         slug,
-        lambda tx, now: steps_tasks.complete_task(tx, slug, context.origin, now),
+        lambda tx, now: steps_tasks.complete_task(tx, slug, context.origin, now, review),
+        _gate("task complete", reviewed=bool(review)),
     )
     settled = lessons_operations.learn_from_finished_work(context, task_done=True)
     return shown._replace(lessons=lessons_steps_schedule.told(settled))
@@ -186,15 +225,25 @@ def task_log(context: Context, slug: str, limit: int = 1000) -> str:
 
 
 def _change_task(
-    context: Context, what: str, slug: str, step: steps_tasks.TaskChange, text: str = ""
+    context: Context,
+    what: str,
+    slug: str,
+    step: steps_tasks.TaskChange,
+    gate: steps_tasks.Gate,
+    text: str = "",
 ) -> steps_tasks.ShownTask:
     return _write_task(
         context,
         what,
         slug,
         lambda tx, now: steps_tasks.change_task(tx, slug, step, context.origin, now),
+        gate,
         text,
     )
+
+
+def _gate(type: str, **payload: Json) -> steps_tasks.Gate:
+    return steps_tasks.Gate(new_id("ev"), type, {key: one for key, one in payload.items() if one})
 
 
 def write_ledger(

@@ -103,14 +103,16 @@ def report_page(phase: str) -> str:
     return f"reports/{addresses.slugify(phase)}.md" if phase else "completion_report.md"
 
 
-def complete_task(tx: Tx, slug: str, origin: str, now: int) -> ShownTask:
-    """Complete a task and write its report."""
+def complete_task(tx: Tx, slug: str, origin: str, now: int, review: str = "") -> ShownTask:
+    """Complete a task and write its report, and the final review if there was one."""
 
     def done(task: tasks.Task) -> tasks.Task:
         return task._replace(extra={**task.extra, COMPLETED: write_time(now)})
 
     shown = change_task(tx, slug, done, origin, now)
     report = write_report(tx, slug, "", origin, now)
+    if review:
+        _write_page(tx, slug, "final_review.md", f"# Final review\n\n{review}\n", origin, now)
     return show_task(tx, slug)._replace(report=report, completed=shown.completed)
 
 
@@ -207,6 +209,36 @@ def log_event(tx: Tx, id: str, slug: str, type: str, payload: Json, agent: str, 
         at=now,
     )
     documents_sql.append_event(tx, row)
+
+
+_BOUNDARIES = ("phase end", "task complete")
+
+
+class Gate(NamedTuple):
+    """A change of a task, for its log."""
+
+    id: str
+    type: str
+    payload: Json
+
+
+def log_gate(tx: Tx, slug: str, gate: Gate, origin: str, now: int) -> None:
+    """Append a change of a task to its log. At a boundary the log becomes a page of the task."""
+    log_event(tx, gate.id, slug, gate.type, gate.payload, origin, now)
+    if gate.type in _BOUNDARIES:
+        log = read_log(tx, slug, MOST_LOGGED)
+        _write_page(tx, slug, f"observability/{slug}.ndjson", log, origin, now)
+
+
+MOST_LOGGED = 10_000
+
+
+def write_deliverable(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) -> ShownTask:
+    """Write a design, diagram or other result as a page of a task."""
+    page = f"deliverables/{addresses.slugify(redaction.redact(name))}.md"
+    load_task(tx, slug, hold=True)
+    _write_page(tx, slug, page, text, origin, now)
+    return show_task(tx, slug)
 
 
 def read_log(tx: Tx, slug: str, limit: int) -> str:

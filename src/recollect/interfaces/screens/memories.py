@@ -338,6 +338,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "rebuild": _render_rebuilt,
     "scratch store": lambda document: f"stored {document.address}",
     "scratch retrieve": _render_document,
+    "todo": _render_document,
     "scratch search": _render_found_notes,
     "scratch list": _render_documents,
     "scratch delete": lambda document: f"deleted {document.address}",

@@ -41,7 +41,14 @@ _MODULES = {
 
 _EXACT = frozenset(
     {
-        *("scratch retrieve", "procedure export", "procedure show", "pattern show", "ledger"),
+        *(
+            "scratch retrieve",
+            "todo",
+            "procedure export",
+            "procedure show",
+            "pattern show",
+            "ledger",
+        ),
         *("episode show", "notes show", "continuity", "task log", "session prepare", "plugin"),
     }
 )

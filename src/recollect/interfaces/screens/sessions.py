@@ -24,7 +24,7 @@ def render_conversation(shown: ShownRecord) -> str:
     session, messages = shown.session, shown.messages
     assert session is not None
     place = f"{session.address}/messages"
-    lines = [_render_session(session)]
+    lines = [_render_session(session), *_render_usage(session)]
     lines += map(_render_whole, messages) if shown.whole else map(_render_stored, messages)
     if messages and messages[0].seq > 1 and not shown.whole:
         lines.append(f"(earlier: {place}/1-{messages[0].seq - 1})")
@@ -44,6 +44,13 @@ def _render_session(session: Session) -> str:
         f"{session.status}, last active "
         f"{display.format_time(session.last_active)[:16]}"
     )
+
+
+def _render_usage(session: Session) -> list[str]:
+    """Return a line with the tokens that the model counted, if any were reported."""
+    counted = {name: count for name, count in session.usage.items() if isinstance(count, int)}
+    parts = [f"{name.replace('_', ' ')} {count:,}" for name, count in counted.items() if count]
+    return [f"usage: {', '.join(parts)}"] if parts else []
 
 
 def render_message(seq: int, message: Message) -> str:

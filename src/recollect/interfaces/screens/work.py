@@ -316,6 +316,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "task decide": _render_task,
     "task verify": _render_task,
     "task complete": _render_task,
+    "task deliver": _render_task,
     "task list": _render_tasks,
     "task log": lambda lines: display.escape_invisible(lines).rstrip(),
     "ledger": _render_json,
