@@ -429,7 +429,7 @@ def test_an_unknown_file_or_agent_is_a_clear_error(
 ) -> None:
     with pytest.raises(recollect.NotFound):
         mem.import_transcripts(str(tmp_path / "nowhere.jsonl"))
-    with pytest.raises(recollect.InvalidInput, match="not an agent"):
+    with pytest.raises(recollect.InvalidInput, match="unknown agent"):
         mem.import_transcripts(agent="clippy")
     shutil.copy(SAMPLES / "claude-code-2.1.325.subagent.meta.json", tmp_path / "x.txt")
     with pytest.raises(recollect.InvalidInput):

@@ -146,7 +146,7 @@ def test_the_list_tells_what_was_believed_at_a_time(mem: Mem, clock: Clock) -> N
     assert mem.list(as_of="2d", kind="decision") == ()
     assert {item.text for item in mem.list()} == {"The port is 9090", "The logo is blue"}
     assert mem.list(as_of="4d") == ()
-    with pytest.raises(recollect.InvalidInput, match="is not known"):
+    with pytest.raises(recollect.InvalidInput, match="cannot be combined"):
         mem.list(as_of="2d", status="active")
 
 

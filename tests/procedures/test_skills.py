@@ -256,9 +256,9 @@ def test_a_quoted_value_has_no_line_and_no_fence_in_it(value: str) -> None:
     ("frontmatter", "line", "problem"),
     [
         ("name: a\nname: b", 3, "name is given twice"),
-        ("name a", 2, "no `key: value`"),
+        ("name a", 2, "not `key: value`"),
         ("name: a\n\tb: c", 3, "a tab in the indentation"),
-        ("  name: a", 2, "belongs to no key"),
+        ("  name: a", 2, "without a key above it"),
         ("description: Use it: always", 2, "a colon in it needs quotes"),
         ('description: "open', 2, "the quotes are not closed"),
         ("description: 'open", 2, "the quotes are not closed"),
@@ -267,7 +267,7 @@ def test_a_quoted_value_has_no_line_and_no_fence_in_it(value: str) -> None:
         ("name: &anchor x", 2, "must not begin with &"),
         ("metadata:\n  a: b\n    c: d", 4, "one level of nested keys"),
         ("metadata:\n  a: b\n  a: c", 4, "a is given twice"),
-        ("tools:\n  - a\n  b", 4, "no item of the list"),
+        ("tools:\n  - a\n  b", 4, "not an item of the list"),
     ],
 )
 def test_what_is_not_in_the_subset_is_refused_with_its_line(
