@@ -32,6 +32,8 @@ if __name__ == '__main__':
 """The `recollect` command as an installer writes it, which is what agents are told to run."""
 
 PAIRS = 15
+_NEW_SESSION = ("PreToolUse", "SessionStart")
+"""Events that are fired for a new session each time: a started session has its block already."""
 
 
 EVENTS = {
@@ -104,7 +106,7 @@ def _firing(
 
     def fire() -> float:
         payload = {
-            "session_id": uuid.uuid4().hex if name == "PreToolUse" else "bench",
+            "session_id": uuid.uuid4().hex if name in _NEW_SESSION else "bench",
             "tool_name": "Bash" if place == "command" else "Edit",
             "tool_input": given,
             "transcript_path": os.path.join(project, "none.jsonl"),

@@ -154,6 +154,7 @@ def load_start(
         kinds = (*BASELINE_KINDS, *REST)
         memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
+    rules = tuple(memories)
     added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
     seen = lessons_steps_observed.known_commands(txs[0], now=now) if txs else []
     commands, left_out = steps_action.usable_commands(txs, seen, instructions, added.refs)
@@ -182,7 +183,7 @@ def load_start(
         summary=added,
         commands=tuple(commands),
         checks=freshness_steps.load_checks(txs[0], ids, changed) if ids else None,
-        watched=steps_action.watched_programs(txs, replaced) if is_kept else "",
+        watched=steps_action.watched_programs(rules, replaced) if is_kept else "",
         since=window_steps_contexts.began(txs, ask.session) if known else 0,
     )
 

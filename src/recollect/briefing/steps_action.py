@@ -17,11 +17,10 @@ from ..freshness import steps as freshness_steps
 from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
-from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps_visible as memory_steps_visible
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..types.records import BASELINE_KINDS, Json, Memory
+from ..types.records import Json, Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import command_rules, matching, selection, sql, steps_follow_up, wording
 from .rendering import Item, LeftOut
@@ -29,7 +28,6 @@ from .rendering import Item, LeftOut
 if TYPE_CHECKING:
     from ..lessons.findings import KnownCommand
 
-MOST_RULES = 200
 MOST_SCOPED = 20
 MOST_PARTS = 100
 MOST_PART_COMMANDS = 2
@@ -40,17 +38,14 @@ EDIT_KINDS = ("policy", "preference", "architecture", "pitfall", "decision", "pa
 _EDIT_RANK = {kind: place for place, kind in enumerate(EDIT_KINDS)}
 
 
-def watched_programs(txs: Sequence[Tx], replaced: Sequence[str]) -> str:
-    """Return the programs that there is something to say about: those of forms that fail and were
-    replaced, and those that the user's rules name. A line each, with the ids of the rules."""
-    watched: dict[str, list[str]] = {}
-    for form in replaced:
-        watched.setdefault(form.split()[0].casefold(), [])
-    for tx in txs:
-        for memory in memory_sql_lists.list_strongest(tx, BASELINE_KINDS, MOST_RULES, ()):
-            if memory.label == "user":
-                for program in command_rules.named_programs(memory.text):
-                    watched.setdefault(program, []).append(memory.id)
+def watched_programs(memories: Sequence[Memory], replaced: Sequence[str]) -> str:
+    """Return the programs that there is something to say about: those of forms that were replaced,
+    and those that the user's rules name. A line each, with the ids of the rules."""
+    watched: dict[str, list[str]] = {form.split()[0].casefold(): [] for form in replaced}
+    for memory in memories:
+        if selection.is_rule(memory):
+            for program in command_rules.named_programs(memory.text):
+                watched.setdefault(program, []).append(memory.id)
     return command_rules.write_watched(watched)
 
 
