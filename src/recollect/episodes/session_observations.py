@@ -193,7 +193,10 @@ class _Tally:
             self.wordings.clear()
         self.counts["ok"] += 1
         self.last["ok"] = max(at, self.last.get("ok", 0))
-        self.wordings[form.wording] += 1
+        if not form.target and "" not in self.targets:
+            self.wordings.clear()  # without a target it was written as it is told
+        if not form.target or "" not in self.targets:
+            self.wordings[form.wording] += 1
         self.folders.add(form.folder)
         self.targets[form.target] = None
 

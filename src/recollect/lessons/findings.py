@@ -160,8 +160,9 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     in_a_row = next((at for at, body in enumerate(bodies) if body["ok"]), len(bodies))
     last = max((body["last_ok"] for body in good), default=0)
     folders = {body.get("folder", "") for body in good}
+    whole = [one for one in good if not one.get("aimed")]
     body: dict[str, Json] = {
-        "wording": _wording([str(one["wording"]) for one in good]),
+        "wording": _wording([str(one["wording"]) for one in whole or good]),
         "purpose": _most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),
