@@ -161,8 +161,10 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     last = max((body["last_ok"] for body in good), default=0)
     folders = {body.get("folder", "") for body in good}
     whole = [one for one in good if not one.get("aimed")]
+    if len(whole) >= CONFIRMED:
+        good = whole  # as it is told it was run in these sessions
     body: dict[str, Json] = {
-        "wording": _wording([str(one["wording"]) for one in whole or good]),
+        "wording": _wording([str(one["wording"]) for one in good]),
         "purpose": _most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),
