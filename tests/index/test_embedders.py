@@ -240,8 +240,8 @@ def test_an_ollama_server_is_understood_and_asked_in_batches() -> None:
         (200, {"embeddings": []}, "0 came for 1"),
         (200, {"embeddings": [[1.0, 2.0]]}, "one has 2 dimensions where 8"),
         (200, {"embeddings": ["text"]}, "no dimensions"),
-        (200, {"embeddings": [[None] * 8]}, "no number"),
-        (200, b'{"embeddings": [[NaN, 1, 1, 1, 1, 1, 1, 1]]}', "no number"),
+        (200, {"embeddings": [[None] * 8]}, "not a number"),
+        (200, b'{"embeddings": [[NaN, 1, 1, 1, 1, 1, 1, 1]]}', "not a number"),
     ],
 )
 def test_a_server_that_answers_wrongly_is_unavailable(status: int, reply: Any, said: str) -> None:
