@@ -203,6 +203,12 @@ def test_lines_that_say_nearly_the_same_are_one() -> None:
     assert reasons(found) == {"m-2": "m-1 says nearly the same"}
 
 
+def test_two_rules_that_differ_in_one_word_are_both_shown() -> None:
+    text = "From now on always run mise run {} before you commit"
+    rules = [candidate(f"m-{name}", "policy", text.format(name)) for name in ("lint", "fmt")]
+    assert reasons(plan(rules)) == {}
+
+
 def test_stale_memories_are_marked_or_withheld_and_give_way_to_fresh_ones() -> None:
     store = [
         candidate("m-1", text="alpha one two")._replace(freshness="missing"),

@@ -238,7 +238,9 @@ def _distinct(wanted: Sequence[Wanted], reach: int) -> tuple[list[Wanted], list[
             kept.append(one)
             continue
         words = set(split_terms(one.item.text))
-        twin = "" if one.item.line else next((id for id, had in seen if _similar(words, had)), "")
+        rule = one.item.section == USER_RULES
+        like = (id for id, had in seen if _similar(words, had, rule))
+        twin = "" if one.item.line else next(like, "")
         if twin:
             alike.append(LeftOut(one.item.id, one.item.address, f"{twin} says nearly the same"))
         else:
@@ -247,9 +249,11 @@ def _distinct(wanted: Sequence[Wanted], reach: int) -> tuple[list[Wanted], list[
     return kept, alike
 
 
-def _similar(one: set[str], other: set[str]) -> bool:
+def _similar(one: set[str], other: set[str], is_rule: bool) -> bool:
     if not one or len(one & other) < _ALIKE * len(one | other):
         return False
+    if is_rule and one - other and other - one:
+        return False  # "run lint" and "run fmt" are two rules
     # Another number is another statement.
     return not any(any(map(str.isdigit, word)) for word in one ^ other)
 

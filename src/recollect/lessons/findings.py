@@ -162,9 +162,11 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     folders = {body.get("folder", "") for body in good}
     whole = [one for one in good if not one.get("aimed")]
     if len(whole) >= CONFIRMED:
-        good = whole  # as it is told it was run in these sessions
+        good = whole
+    if wording := _wording([str(one["wording"]) for one in good]):
+        good = [one for one in good if one["wording"] == wording]  # it was run as it is told
     body: dict[str, Json] = {
-        "wording": _wording([str(one["wording"]) for one in good]),
+        "wording": wording,
         "purpose": _most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),

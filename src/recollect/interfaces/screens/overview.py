@@ -140,7 +140,10 @@ _KEYS = "abcdefghijklmnoprstuvwxyz"
 def render_seen(seen: Seen, keys: Mapping[int, str] | None = None) -> str:
     """Return what a session was shown, by moment; `keys` are those that stop an item."""
     if not seen.items:
-        return "no agent was shown anything here yet. Connect one: recollect init"
+        return (
+            "no agent was shown anything here yet. Start a new session in a connected one; "
+            "`recollect init` connects more."
+        )
     count = display.format_count(len(seen.items), "item")
     lines = [
         style.paint("title", f"session {seen.session}"),

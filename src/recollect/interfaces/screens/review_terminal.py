@@ -7,6 +7,7 @@ as if it had not been given.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import NamedTuple, TypedDict
 
@@ -56,12 +57,20 @@ def converse(memory: Recollect, filters: ReviewFilters) -> int:
         return 0
     with one_key_input() as keyboard:
         session = ReviewScreen(memory, filters, list(items), keyboard)
+        # A closed terminal ends the program like `q`: the last answer is written.
+        before = {one: signal.signal(one, _leave) for one in (signal.SIGHUP, signal.SIGTERM)}
         try:
             session.run()
         finally:
             session.write_pending()
+            for one, handler in before.items():
+                signal.signal(one, handler)
     print(session.summary())
     return 0
+
+
+def _leave(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
 
 
 class Pending(NamedTuple):
