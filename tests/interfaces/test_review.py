@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.interfaces.screens import review, style
+from recollect.interfaces.screens import review, review_terminal, style
 from recollect.text import display
 from recollect.types.review import ReviewEvidence, ReviewItem
 from tests.interfaces.test_origin import SERVER
@@ -111,6 +112,33 @@ def test_one_key_answers_one_item(
     terminal.press("x", after="any other key ends")
     assert "1 hidden, 1 kept, 1 item still waiting" in terminal.read()
     assert held() == {rules[0]: "hidden", rules[1]: "proposed", rules[2]: "active"}
+
+
+class ClosedTerminal:
+    """A keyboard on which `k` is pressed; then the terminal is closed."""
+
+    pressed = False
+
+    def __enter__(self) -> ClosedTerminal:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def read_key(self) -> str:
+        if self.pressed:
+            os.kill(os.getpid(), signal.SIGHUP)
+        self.pressed = True
+        return "k"
+
+
+def test_closing_the_terminal_writes_the_last_answer(
+    project: Path, variables: dict[str, str], rules: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_terminal, "one_key_input", ClosedTerminal)
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        with pytest.raises(SystemExit):
+            review_terminal.converse(memory, {})
+        assert [item.text for item in memory.list(status="active")] == rules[:1]
 
 
 def test_the_last_answer_is_undone_as_if_it_had_not_been_given(
