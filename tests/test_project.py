@@ -255,7 +255,7 @@ def test_an_unpacked_archive_cannot_pose_as_another_project(
         )  # fmt: skip
     assert "does not lead back" in find_project(str(evil)).doubt
     environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
-    with pytest.raises(recollect.Refused, match="trap") as caught:
+    with pytest.raises(recollect.Refused, match="is not trusted") as caught:
         recollect.open(evil, environment=environment)
     assert "RECOLLECT_TRUST" in caught.value.hint
 

@@ -503,7 +503,7 @@ def test_a_user_sees_a_summary_and_is_asked(
     assert b"Write 2 files? A backup of each is kept. [y/N]" in told
     shown = b"beforeSubmitPrompt" in told
     assert shown == (answer == "d\ny"), "the changed lines are shown on request"
-    assert (b"backups: " in told) == written
+    assert (b"backups:" in told) == written
     assert ("recollect" in (home / ".cursor" / "mcp.json").read_text()) == written
 
 

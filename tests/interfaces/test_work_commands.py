@@ -80,6 +80,8 @@ def test_each_command_of_work_memory_prints_its_result(say: Say) -> None:
     assert "decided" in say("task", "decide", "feature-x", "one table")
     assert "verified a works" in say("task", "verify", "feature-x", "--item", "a works")
     assert "LOST" in say("task", "verify", "feature-x", "--revise", "again")
+    assert "feature-x" in say("task", "deliver", "feature-x", "schema", "One table")
+    assert "run it" in say("todo", "--add", "run it")
     assert "to read" in say("event", "phase start", "--task", "feature-x")
     assert '"type":"phase start"' in say("task", "log", "feature-x")
     say("task", "phase", "feature-x", "build", "--report", "done")

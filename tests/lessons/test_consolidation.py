@@ -190,7 +190,7 @@ def test_a_pitfall_that_expired_is_revived_when_the_error_comes_up_again(
         assert (gone.id, gone.detail["faded"]) == (before.id, "2029-06-17")
         again = stumble(memory, "Fix the release", 77)
         (line,) = [one for one in memory.lessons.consolidate().lines if one.what == before.id]
-        assert "taken back out of the archive" in line.reason
+        assert "it is restored" in line.reason
         assert not memory.list(kind="pitfall", status="hidden")
         (back,) = memory.list(kind="pitfall")
         assert (back.id, back.status, back.label) == (before.id, before.status, before.label)

@@ -174,7 +174,7 @@ def test_a_complete_task_has_a_report_and_does_not_change(mem: Mem) -> None:
     with pytest.raises(recollect.InvalidInput, match="is complete"):
         mem.tasks.decide("feature-x", "another thing")
     assert [item.slug for item in mem.tasks.list()] == ["feature-x"]
-    with pytest.raises(recollect.NotFound, match="nothing at this address"):
+    with pytest.raises(recollect.NotFound, match="there is no such task"):
         mem.tasks.show("feature-y")
 
 
