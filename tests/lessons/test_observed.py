@@ -73,7 +73,7 @@ def test_a_command_is_told_as_it_was_written_without_a_target(mem: Mem, clock: C
     work(mem, clock, "s-2", good("go build ./cmd/b"))
     work(mem, clock, "s-3", good("go build -o app ./cmd/c"), good("go build ./..."))
     (one,) = known(mem, clock)
-    assert (one.form, one.sessions_succeeded) == ("go build ./...", 2)
+    assert (one.form, one.sessions_as_told, one.sessions_succeeded) == ("go build ./...", 2, 3)
 
 
 def test_a_session_that_goes_on_is_counted_once(mem: Mem, clock: Clock) -> None:

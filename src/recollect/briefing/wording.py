@@ -96,11 +96,12 @@ def _command_line(group: Sequence[KnownCommand], before: KnownCommand | None) ->
         named = "" if goes_on else f"{one.purpose or 'other'}: "
         last = _date(one.last_success)
         date = _date(before.last_success) if before else ""
-        is_once = one.sessions_succeeded <= 1
+        sessions = one.sessions_as_told or one.sessions_succeeded
+        is_once = sessions <= 1
         when = "" if last == date else f", on {last}" if is_once else f", last on {last}"
         verb = "" if before else "worked "
         unit = "" if before or is_once else " sessions"
-        often = "once" if is_once else f"in {one.sessions_succeeded}{unit}"
+        often = "once" if is_once else f"in {sessions}{unit}"
         instead = f", in place of {_listed(one.replaces[:2])}" if one.replaces else ""
         parts.append(f"{named}{code(one.form)}{_where(one)} {verb}{often}{when}{instead}")
         before = one

@@ -62,6 +62,8 @@ class KnownCommand(NamedTuple):
     failed_in_a_row: int
     """How many of the latest sessions that ran it saw only failures."""
     last_success: int
+    sessions_as_told: int = 0
+    """Sessions in which it worked in this wording; others had further options or targets."""
     replaces: tuple[str, ...] = ()
     """Forms that fail and that this one replaced."""
     retired: str | None = None
@@ -161,12 +163,11 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     last = max((body["last_ok"] for body in good), default=0)
     folders = {body.get("folder", "") for body in good}
     whole = [one for one in good if not one.get("aimed")]
-    if len(whole) >= CONFIRMED:
-        good = whole
-    if wording := _wording([str(one["wording"]) for one in good]):
-        good = [one for one in good if one["wording"] == wording]  # it was run as it is told
+    told = whole if len(whole) >= CONFIRMED else good
+    wording = _wording([str(one["wording"]) for one in told])
     body: dict[str, Json] = {
         "wording": wording,
+        "as_told": sum(one["wording"] == wording for one in told) if wording else len(good),
         "purpose": _most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),
@@ -177,7 +178,7 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     if len(folders) == 1:
         body["folder"] = next(iter(folders))
     given = [str(one["below"]) for one in good if one.get("below")]
-    if MOSTLY * len(given) >= (MOSTLY - 1) * len(good):
+    if told is good and MOSTLY * len(given) >= (MOSTLY - 1) * len(good):
         body["below"] = session_observations.common_folder(f"{path}/" for path in given)
     if good and all(one.get("aimed") for one in good):
         body["aimed"] = True
@@ -242,6 +243,7 @@ def known_command(
         sessions_failed=int(body["failed"]),
         failed_in_a_row=int(body["in_a_row"]),
         last_success=last,
+        sessions_as_told=int(body.get("as_told", 0)),
         retired=retired,
         folder=str(body.get("folder", "")),
         below=str(body.get("below", "")),
