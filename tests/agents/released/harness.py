@@ -179,18 +179,21 @@ class Machine:
         asked = self.model.wait_for_turns(2, PATIENCE)
         # What an agent has not written down yet is lost with it, for every reader.
         until = time.monotonic() + PATIENCE
-        while not self._is_written(prompt.encode()[:40]) and time.monotonic() < until:
+        while not self._is_written(agent, prompt.encode()[:40]) and time.monotonic() < until:
             time.sleep(0.05)
         os.killpg(child.pid, signal.SIGKILL)
         child.wait()
         assert asked, f"{agent} did not ask the model twice"
 
-    def _is_written(self, words: bytes) -> bool:
-        """Check whether a transcript or database of an agent holds these words."""
-        found = (
-            path for path in self.home.rglob("*") if ".jsonl" in path.name or ".db" in path.name
+    def _is_written(self, agent: str, words: bytes) -> bool:
+        """Check whether the transcript of an agent holds these words as a message, not only as the
+        input of a hook."""
+        kind = ".db" if agent == "opencode" else ".jsonl"
+        return any(
+            words in line and b'"hook.start"' not in line
+            for path in self.home.rglob(f"*{kind}*")
+            for line in path.read_bytes().split(b"\n")
         )
-        return any(words in path.read_bytes() for path in found)
 
     def command(self, agent: str, prompt: str, resume: bool = False) -> list[str]:
         return [find_program(agent), *_words(agent, prompt, resume)]
