@@ -81,11 +81,10 @@ export const Recollect = async ({ client, directory, worktree }) => {
       const source = started.get(session) ?? "resume"
       started.set(session, "")
       const answers = []
-      if (source) answers.push(await tell(about("session_start", session, { source })))
+      const turn = { turn_id: output.message.id } // tells a resumed session from the same event twice
+      if (source) answers.push(await tell(about("session_start", session, { source, ...turn })))
       open.add(session)
-      answers.push(
-        await tell(about("user_prompt", session, { prompt, turn_id: output.message.id })),
-      )
+      answers.push(await tell(about("user_prompt", session, { prompt, ...turn })))
       // A toast takes the place of the one before it.
       const notice = answers.map((answer) => answer.notice).filter(Boolean).join("\n")
       if (notice) show(notice)
