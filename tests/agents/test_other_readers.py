@@ -109,6 +109,7 @@ def test_gemini_files_and_command_output_in_a_prompt_are_not_typed(tmp_path: Pat
         [
             START,
             {**PROMPT, "id": "m0", "content": f"<session_context>{rule}</session_context>"},
+            {**PROMPT, "id": "m9", "content": f"System: Potential loop detected. {rule}"},
             {**PROMPT, "content": [{"text": part} for part in parts]},
             {**PROMPT, "id": "m4", "content": ran + gave},
             {**PROMPT, "id": "m5", "content": ours},
@@ -119,7 +120,7 @@ def test_gemini_files_and_command_output_in_a_prompt_are_not_typed(tmp_path: Pat
     typed = [words for origin, _, words in told.lines if origin == "user"]
     assert typed == ["look at @a.md", "! cat a.md"]
     assert told.about().name == "look at @a.md"
-    assert sum(rule in words for _, role, words in told.lines if role == "system") == 3
+    assert sum(rule in words for _, role, words in told.lines if role == "system") == 4
     assert [words for _, role, words in told.lines if role == "tool"] == ["done"]
     assert not [words for _, _, words in told.lines if "recollect-memory" in words]
 

@@ -103,6 +103,7 @@ def statements_of(
             folder=folder,
             below="",
             sessions_succeeded=len(runs),
+            sessions_as_told=len(runs),
             last_success=max(one.evidence.at for one in runs),
             replaces=tuple(sorted(replaces)),
         )

@@ -33,6 +33,8 @@ _FILES = "--- Content from referenced files ---"
 _OPENED, _CLOSED = "<hook_context>", "</hook_context>"
 _RAN, _GAVE = "I ran the following shell command:\n", "\n\nThis produced the following result:\n"
 _OWN_BLOCK = "&lt;recollect-memory"
+_OF_GEMINI = ("System: Please continue.", "System: Potential loop detected.", "<session_context>")
+"""Beginnings of prompts that Gemini CLI sends itself."""
 
 
 def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
@@ -85,6 +87,8 @@ def split_prompt(text: str) -> PromptParts:
     with `<` and `>` escaped, so our own block is not recognised by its tag. A command typed after
     `!` is followed by its output.
     """
+    if text.startswith(_OF_GEMINI):
+        return PromptParts("", text)
     if text.startswith(_RAN) and _GAVE in text:
         command, _, printed = text.removeprefix(_RAN).partition(_GAVE)
         return PromptParts(f"! {command.strip().removeprefix('```sh').strip('`').strip()}", printed)

@@ -43,7 +43,6 @@ from .hooks import split_prompt, strip_own_output
 HOST = "gemini"
 _KEPT = 64
 _LONGEST_PATH = 4096
-_NUDGE, _ABOUT = "System: Please continue.", "<session_context>"
 
 
 def read(
@@ -154,9 +153,9 @@ def _make_messages(record: Mapping[str, Json]) -> list[Message]:
     key = as_text(record.get("id"))
     text = _join_text(record.get("content"))
     if record.get("type") == "user":
-        if text.startswith((_NUDGE, _ABOUT)):
-            return [Message("system", text, name="host", at=at, key=key)]
         prompt = split_prompt(text)
+        if not prompt.typed and prompt.added:
+            return [Message("system", prompt.added, name="host", at=at, key=key)]
         found = [Message("user", prompt.typed, at=at, key=key)]
         if prompt.added:
             found.append(Message("system", prompt.added, name="host", at=at, key=f"{key}/added"))
