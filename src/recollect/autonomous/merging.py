@@ -44,7 +44,7 @@ SAME, SAME_PULL = 0.5, 0.4
 they changed a file in common; and of a commit and the pull request that is about it."""
 
 RECURRING = 3
-"""An error without a confirmed remedy is worth a line when so many sessions met it."""
+"""Sessions that must meet an error before it gets a line without a confirmed remedy."""
 
 
 def merge(

@@ -29,7 +29,7 @@ from .operations_jobs import WorkerRun, add, ask, attempt, beat, leased, next_jo
 
 WORKER = "worker"
 SUMMARISE_LEASE = 1.5
-"""Phase 2 has a lease so many times as long as phase 1 (180 s to 120 s)."""
+"""The lease of phase 2 in leases of phase 1 (180 s to 120 s)."""
 
 
 def work(context: Context, watch: worker_io.Watch) -> Rebuilt:

@@ -69,7 +69,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def chunks(stored: Sequence[Stored], budget: int) -> list[list[dict[str, Json]]]:
-    """Return a whole session as lists of messages of at most so many tokens; a long message goes
+    """Return a whole session as lists of messages within a limit of tokens; a long message goes
     on in the next list."""
     found: list[list[dict[str, Json]]] = [[]]
     room = budget

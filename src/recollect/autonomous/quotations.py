@@ -31,7 +31,7 @@ FEWEST_WORDS = 4
 """A goal with fewer content words tells nothing to a reader who was not there."""
 
 RECURRING = 3
-"""A request that was not said as a rule is told when so many sessions made it."""
+"""Sessions that must make a request before it gets a line, if it was not said as a rule."""
 
 FEWEST_CHARACTERS = 60
 """A shorter description of a pull request says no more than its title."""

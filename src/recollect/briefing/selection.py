@@ -78,7 +78,7 @@ _REACH = 6
 """Characters for each token of the budget: lines cost a token for four, and more for their ids."""
 
 _ALIKE = 0.8
-"""Two lines that share so many of their words are one."""
+"""The share of common words from which two lines are one."""
 
 
 class Candidate(NamedTuple):

@@ -33,7 +33,7 @@ def fit_summary(
     is_said: Callable[[str], str],
     wrap: Callable[[str, str], str],
 ) -> InjectedSummary:
-    """Return the summary as a block of at most so many tokens. A line that `is_said` finds in an
+    """Return the summary as a block within a limit of tokens. A line that `is_said` finds in an
     instruction file is left out; a heading without lines too. `wrap` makes a block of a text."""
     frame = [str(fields["head"]), str(fields["tail"])]
     used = count_tokens(wrap("memory_summary", "\n".join(frame)))

@@ -32,10 +32,10 @@ COMMON = ("install", "format")
 """Purposes of commands that are the same everywhere: one success says nothing of this project."""
 
 MOSTLY = 4
-"""All but one of so many sessions is most of them."""
+"""The size of the group in which all sessions but one count as most of them."""
 
 PASSED_OVER = 8
-"""A command that worked once and was not used in so many later sessions is out."""
+"""Later sessions without it, after which a command that worked once is left out."""
 
 PROPOSED = 3
 """So many sessions with the same commands before a commit make a proposed procedure."""

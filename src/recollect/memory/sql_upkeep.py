@@ -56,7 +56,7 @@ def count_verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
 
 
 def find_never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
-    """Return records that never helped, injected at least so often: ref and count.
+    """Return records that never helped and were injected at least `least` times: ref and count.
 
     Only where silence says something: in sessions with a verdict on anything,
     and not in the baseline, whose rules are always there and are not thanked for.

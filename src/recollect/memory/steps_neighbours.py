@@ -28,7 +28,7 @@ ENOUGH_SHARED = 0.25
 
 MOST_WORDS = 16
 
-"""Of a long text, so many words from its beginning are looked up."""
+"""Words from the beginning of a long text that are looked up."""
 
 MOST_HERE = 500
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 500
 _MOST_ROUNDS = 9
-"""Work that still has new queries after so many rounds is run plainly."""
+"""Rounds after which work that still has new queries is run statement by statement."""
 
 
 class _Unanswered(Exception):

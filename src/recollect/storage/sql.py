@@ -39,7 +39,7 @@ def set_value(tx: Tx, key: str, value: SafeText, now: int) -> None:
 
 
 class EventMark(NamedTuple):
-    """A value that tells whether an event came twice: the same one within so many microseconds."""
+    """The value that identifies an event: the same one within `window` microseconds is a repeat."""
 
     key: str
     value: str
