@@ -21,7 +21,10 @@ from recollect.storage.postgres import PostgresDatabase
 from recollect.storage.sqlite import SqliteDatabase
 
 # How long an example takes says how busy the machine is, and nothing of our code.
-settings.register_profile("steady", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in every run, so that a change is judged by what it changed. New examples are
+# looked for by `--hypothesis-profile=random`, which the weekly workflow runs.
+settings.register_profile("steady", settings.get_profile("random"), derandomize=True)
 settings.load_profile("steady")
 
 _MEMORY, _ROOM = Path("/dev/shm"), 4 * 2**30
