@@ -21,18 +21,15 @@ from ..actions.command_output import AgentNotice, find_notices
 from ..capture.sentences import capture
 from ..text.messages import NumberedMessage, PlacedMessage, plain_text, range_address
 from ..types.json_records import (
-    Field,
+    choice_field,
     dump_record,
+    integer_field,
     load_record,
-    read_choice,
-    read_integer,
-    read_list,
-    read_number,
-    read_text,
-    read_texts,
-    read_time,
-    write_plain,
-    write_time,
+    number_field,
+    records_field,
+    text_field,
+    texts_field,
+    time_field,
 )
 from ..types.records import Json, Message
 from ..types.trust import least_trusted
@@ -107,53 +104,39 @@ class Episode(NamedTuple):
 # ---------------------------------------------------------------- as JSON
 
 _ACTION = (
-    Field("t", "t", read_number, write_plain),
-    Field("action", "action", read_text, write_plain),
-    Field("target", "target", read_text, write_plain),
-    Field("result", "result", read_text, write_plain),
-    Field("error", "error", read_text, write_plain),
+    number_field("t"),
+    text_field("action"),
+    text_field("target"),
+    text_field("result"),
+    text_field("error"),
 )
 _ERROR = (
-    Field("type", "type", read_text, write_plain),
-    Field("message", "message", read_text, write_plain),
-    Field("resolution", "resolution", read_text, write_plain),
-    Field("reason", "reason", read_text, write_plain),
+    text_field("type"),
+    text_field("message"),
+    text_field("resolution"),
+    text_field("reason"),
 )
-
-
-def _actions(value: Json) -> tuple[Action, ...]:
-    return tuple(load_record(Action, _ACTION, item, "action_log") for item in read_list(value))
-
-
-def _errors(value: Json) -> tuple[ErrorSeen, ...]:
-    return tuple(
-        load_record(ErrorSeen, _ERROR, item, "errors_encountered") for item in read_list(value)
-    )
 
 
 _EPISODE = (
-    Field("id", "id", read_text, write_plain),
-    Field("task_id", "task_id", read_text, write_plain),
-    Field("at", "timestamp", read_time, write_time),
-    Field("duration_seconds", "duration_seconds", read_number, write_plain),
-    Field("agent", "agent", read_text, write_plain),
-    Field("phase", "context.phase", read_text, write_plain),
-    Field("goal", "context.goal", read_text, write_plain),
-    Field("constraints", "context.constraints", read_texts, list),
-    Field("files", "context.files_involved", read_texts, list),
-    Field(
-        "actions", "action_log", _actions, lambda all_: [dump_record(one, _ACTION) for one in all_]
-    ),
-    Field("outcome", "outcome", read_choice(*OUTCOMES), write_plain),
-    Field(
-        "errors", "errors_encountered", _errors, lambda all_: [dump_record(e, _ERROR) for e in all_]
-    ),
-    Field("artifacts", "artifacts_produced", read_texts, list),
-    Field("commit", "git_commit", read_text, write_plain),
-    Field("tokens", "tokens", read_integer, write_plain),
-    Field("importance", "importance", read_number, write_plain),
-    Field("session", "session", read_text, write_plain),
-    Field("sources", "sources", read_texts, list),
+    text_field("id"),
+    text_field("task_id"),
+    time_field("at", "timestamp"),
+    number_field("duration_seconds"),
+    text_field("agent"),
+    text_field("phase", "context.phase"),
+    text_field("goal", "context.goal"),
+    texts_field("constraints", "context.constraints"),
+    texts_field("files", "context.files_involved"),
+    records_field("actions", Action, _ACTION, "action_log"),
+    choice_field("outcome", OUTCOMES),
+    records_field("errors", ErrorSeen, _ERROR, "errors_encountered"),
+    texts_field("artifacts", "artifacts_produced"),
+    text_field("commit", "git_commit"),
+    integer_field("tokens"),
+    number_field("importance"),
+    text_field("session"),
+    texts_field("sources"),
 )
 
 

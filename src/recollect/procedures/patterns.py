@@ -12,18 +12,15 @@ from typing import NamedTuple
 from ..errors import InvalidInput
 from ..text.addresses import SCHEME
 from ..types.json_records import (
-    Field,
+    choice_field,
     dump_record,
+    integer_field,
     load_record,
-    read_choice,
-    read_integer,
-    read_list,
-    read_number,
-    read_text,
-    read_texts,
-    read_time,
-    write_plain,
-    write_time,
+    number_field,
+    records_field,
+    text_field,
+    texts_field,
+    time_field,
 )
 from ..types.records import RELATIONS, Json, Memory
 
@@ -54,27 +51,23 @@ class Pattern(NamedTuple):
 
 
 _LINK = (
-    Field("to", "to", read_text, write_plain),
-    Field("relation", "relation", read_choice(*RELATIONS), write_plain),
+    text_field("to"),
+    choice_field("relation", RELATIONS),
 )
 
 
-def _links(value: Json) -> tuple[PatternLink, ...]:
-    return tuple(load_record(PatternLink, _LINK, item, "links") for item in read_list(value))
-
-
 _PATTERN = (
-    Field("id", "id", read_text, write_plain),
-    Field("pattern", "pattern", read_text, write_plain),
-    Field("category", "category", read_text, write_plain),
-    Field("conditions", "conditions", read_texts, list),
-    Field("correct_approach", "correct_approach", read_text, write_plain),
-    Field("incorrect_approach", "incorrect_approach", read_text, write_plain),
-    Field("confidence", "confidence", read_number, write_plain),
-    Field("source_episodes", "source_episodes", read_texts, list),
-    Field("usage_count", "usage_count", read_integer, write_plain),
-    Field("last_used", "last_used", read_time, write_time),
-    Field("links", "links", _links, lambda all_: [dump_record(one, _LINK) for one in all_]),
+    text_field("id"),
+    text_field("pattern"),
+    text_field("category"),
+    texts_field("conditions"),
+    text_field("correct_approach"),
+    text_field("incorrect_approach"),
+    number_field("confidence"),
+    texts_field("source_episodes"),
+    integer_field("usage_count"),
+    time_field("last_used"),
+    records_field("links", PatternLink, _LINK),
 )
 
 

@@ -118,57 +118,102 @@ def _named(value: Json) -> str:
     return names.get(type(value), "nothing" if value is None else "a number")
 
 
-# ---------------------------------------------------------------- what values may be
+# ---------------------------------------------------------------- fields
+# Each takes the name of the field, and its JSON path if that is another one.
 
 
-def write_plain(value: Any) -> Json:
-    """Return the value unchanged."""
-    return value
+def text_field(name: str, path: str = "") -> Field:
+    return Field(name, path or name, read_text, _unchanged)
 
 
-def read_text(value: Json) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"expected a text, found {_named(value)}")
-    return value
+def texts_field(name: str, path: str = "") -> Field:
+    return Field(name, path or name, _read_texts, list)
 
 
-def read_number(value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"expected a number, found {_named(value)}")
-    return value
+def number_field(name: str, path: str = "") -> Field:
+    return Field(name, path or name, _read_number, _unchanged)
 
 
-def read_integer(value: Json) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"expected a whole number, found {_named(value)}")
-    return value
+def integer_field(name: str, path: str = "") -> Field:
+    return Field(name, path or name, _read_integer, _unchanged)
 
 
-def read_boolean(value: Json) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"expected true or false, found {_named(value)}")
-    return value
+def boolean_field(name: str, path: str = "") -> Field:
+    return Field(name, path or name, _read_boolean, _unchanged)
 
 
-def read_texts(value: Json) -> tuple[str, ...]:
-    return tuple(read_text(item) for item in read_list(value))
+def time_field(name: str, path: str = "") -> Field:
+    return Field(name, path or name, read_time, write_time)
 
 
-def read_list(value: Json) -> list[Json]:
-    if not isinstance(value, list):
-        raise ValueError(f"expected a list, found {_named(value)}")
-    return value
+def json_field(name: str, path: str = "") -> Field:
+    return Field(name, path or name, _unchanged, _unchanged)
 
 
-def read_choice(*words: str) -> Callable[[Json], str]:
-    """Return a reader that accepts one of these words."""
+def choice_field(name: str, words: Sequence[str]) -> Field:
+    """Make a field whose value is one of these words."""
 
     def read(value: Json) -> str:
         if read_text(value) not in words:
             raise ValueError(f"{value!r} is not one of {', '.join(words)}")
         return str(value)
 
-    return read
+    return Field(name, name, read, _unchanged)
+
+
+def records_field(
+    name: str, kind: Callable[..., Any], fields: Sequence[Field], path: str = ""
+) -> Field:
+    """Make a field whose value is a list of records of another kind."""
+    place = path or name
+    return Field(
+        name,
+        place,
+        lambda value: tuple(load_record(kind, fields, item, place) for item in _read_list(value)),
+        lambda records: [dump_record(record, fields) for record in records],
+    )
+
+
+# ---------------------------------------------------------------- values
+
+
+def _unchanged(value: Any) -> Json:
+    return value
+
+
+def read_text(value: Json) -> str:
+    """Return the text; ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, found {_named(value)}")
+    return value
+
+
+def _read_number(value: Json) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"expected a number, found {_named(value)}")
+    return value
+
+
+def _read_integer(value: Json) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"expected a whole number, found {_named(value)}")
+    return value
+
+
+def _read_boolean(value: Json) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected true or false, found {_named(value)}")
+    return value
+
+
+def _read_texts(value: Json) -> tuple[str, ...]:
+    return tuple(read_text(item) for item in _read_list(value))
+
+
+def _read_list(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise ValueError(f"expected a list, found {_named(value)}")
+    return value
 
 
 def read_time(value: Json) -> int:

@@ -11,16 +11,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..types.json_records import (
-    Field,
+    boolean_field,
     dump_record,
+    integer_field,
     load_record,
-    read_boolean,
-    read_integer,
-    read_text,
-    read_texts,
-    read_time,
-    write_plain,
-    write_time,
+    text_field,
+    texts_field,
+    time_field,
 )
 from ..types.records import Json
 
@@ -59,29 +56,29 @@ class Handoff(NamedTuple):
 
 
 _LEDGER = (
-    Field("agent_id", "agent_id", read_text, write_plain),
-    Field("last_checkpoint", "last_checkpoint", read_time, write_time),
-    Field("tasks_completed", "tasks_completed", read_integer, write_plain),
-    Field("current_task", "current_task", read_text, write_plain),
-    Field("files_modified", "state.files_modified", read_texts, list),
-    Field("uncommitted_changes", "state.uncommitted_changes", read_boolean, write_plain),
-    Field("last_commit", "state.last_git_commit", read_text, write_plain),
-    Field("tech_stack", "context.tech_stack", read_texts, list),
-    Field("patterns_learned", "context.patterns_learned", read_texts, list),
-    Field("current_goal", "context.current_goal", read_text, write_plain),
+    text_field("agent_id"),
+    time_field("last_checkpoint"),
+    integer_field("tasks_completed"),
+    text_field("current_task"),
+    texts_field("files_modified", "state.files_modified"),
+    boolean_field("uncommitted_changes", "state.uncommitted_changes"),
+    text_field("last_commit", "state.last_git_commit"),
+    texts_field("tech_stack", "context.tech_stack"),
+    texts_field("patterns_learned", "context.patterns_learned"),
+    text_field("current_goal", "context.current_goal"),
 )
 _HANDOFF = (
-    Field("id", "id", read_text, write_plain),
-    Field("from_agent", "from_agent", read_text, write_plain),
-    Field("to_agent", "to_agent", read_text, write_plain),
-    Field("at", "timestamp", read_time, write_time),
-    Field("what_was_done", "context.what_was_done", read_text, write_plain),
-    Field("artifacts", "context.artifacts", read_texts, list),
-    Field("git_state", "context.git_state", read_text, write_plain),
-    Field("needs_testing", "context.needs_testing", read_texts, list),
-    Field("known_issues", "context.known_issues", read_texts, list),
-    Field("relevant_patterns", "context.relevant_patterns", read_texts, list),
-    Field("accepted_at", "accepted_at", read_time, write_time),
+    text_field("id"),
+    text_field("from_agent"),
+    text_field("to_agent"),
+    time_field("at", "timestamp"),
+    text_field("what_was_done", "context.what_was_done"),
+    texts_field("artifacts", "context.artifacts"),
+    text_field("git_state", "context.git_state"),
+    texts_field("needs_testing", "context.needs_testing"),
+    texts_field("known_issues", "context.known_issues"),
+    texts_field("relevant_patterns", "context.relevant_patterns"),
+    time_field("accepted_at"),
 )
 
 

@@ -15,17 +15,15 @@ from typing import NamedTuple
 from ..errors import InvalidInput
 from ..text.addresses import slugify
 from ..types.json_records import (
-    Field,
+    choice_field,
     dump_record,
+    integer_field,
+    json_field,
     load_record,
-    read_choice,
-    read_integer,
-    read_list,
-    read_text,
-    read_texts,
-    read_time,
-    write_plain,
-    write_time,
+    records_field,
+    text_field,
+    texts_field,
+    time_field,
 )
 from ..types.records import Json
 
@@ -178,54 +176,28 @@ def find_regressions(revisions: Sequence[Revision]) -> tuple[Regression, ...]:
 # ---------------------------------------------------------------- JSON
 
 _PHASE = (
-    Field("name", "name", read_text, write_plain),
-    Field("state", "state", read_choice(*STATES), write_plain),
-    Field("report", "report", read_text, write_plain),
+    text_field("name"),
+    choice_field("state", STATES),
+    text_field("report"),
 )
 _DECISION = (
-    Field("text", "text", read_text, write_plain),
-    Field("reason", "reason", read_text, write_plain),
-    Field("phase", "phase", read_text, write_plain),
-    Field("at", "time", read_time, write_time),
+    text_field("text"),
+    text_field("reason"),
+    text_field("phase"),
+    time_field("at", "time"),
 )
 _REVISION = (
-    Field("number", "number", read_integer, write_plain),
-    Field("reason", "reason", read_text, write_plain),
-    Field("verified", "verified", read_texts, list),
-    Field("at", "time", read_time, write_time),
+    integer_field("number"),
+    text_field("reason"),
+    texts_field("verified"),
+    time_field("at", "time"),
 )
-
-
-def _parse_phases(value: Json) -> tuple[Phase, ...]:
-    return tuple(load_record(Phase, _PHASE, one, "phases") for one in read_list(value))
-
-
-def _parse_decisions(value: Json) -> tuple[TaskDecision, ...]:
-    return tuple(load_record(TaskDecision, _DECISION, one, "decisions") for one in read_list(value))
-
-
-def _parse_revisions(value: Json) -> tuple[Revision, ...]:
-    return tuple(load_record(Revision, _REVISION, one, "revisions") for one in read_list(value))
-
-
 _TASK = (
-    Field("slug", "slug", read_text, write_plain),
-    Field("title", "title", read_text, write_plain),
-    Field(
-        "phases", "phases", _parse_phases, lambda all_: [dump_record(one, _PHASE) for one in all_]
-    ),
-    Field(
-        "decisions",
-        "decisions",
-        _parse_decisions,
-        lambda all_: [dump_record(one, _DECISION) for one in all_],
-    ),
-    Field(
-        "revisions",
-        "revisions",
-        _parse_revisions,
-        lambda all_: [dump_record(one, _REVISION) for one in all_],
-    ),
+    text_field("slug"),
+    text_field("title"),
+    records_field("phases", Phase, _PHASE),
+    records_field("decisions", TaskDecision, _DECISION),
+    records_field("revisions", Revision, _REVISION),
 )
 
 
@@ -331,12 +303,12 @@ class GateEvent(NamedTuple):
 
 
 _EVENT = (
-    Field("trace", "trace_id", read_text, write_plain),
-    Field("at", "time", read_time, write_time),
-    Field("agent", "agent", read_text, write_plain),
-    Field("phase", "phase", read_text, write_plain),
-    Field("type", "type", read_text, write_plain),
-    Field("payload", "payload", write_plain, write_plain),
+    text_field("trace", "trace_id"),
+    time_field("at", "time"),
+    text_field("agent"),
+    text_field("phase"),
+    text_field("type"),
+    json_field("payload"),
 )
 
 
