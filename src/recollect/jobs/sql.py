@@ -108,15 +108,7 @@ def _release(tx: Tx, job: Job) -> bool:
         "UPDATE jobs SET status = :status, owner = '', lease_until = 0, error = :error, "
         "payload = :payload, updated = :updated WHERE space = :space AND id = :id "
         "AND owner = :owner AND attempt = :attempt RETURNING id",
-        {
-            "id": job.id,
-            "owner": job.owner,
-            "attempt": job.attempt,
-            "status": job.status,
-            "error": job.error,
-            "updated": job.updated,
-            "payload": _payload(job.progress, job.failures, job.tried),
-        },
+        _values(job),
     )
     return row is not None
 
@@ -184,7 +176,7 @@ def settle_job(tx: Tx, kind: str, subject: str, watermark: int, now: int) -> Non
     job = get_job(tx, kind, subject, hold=True)
     if job is not None:
         done = job._replace(status="done", success_watermark=watermark, updated=now)
-        _update(tx, done, job)
+        _update(tx, done)
 
 
 def claim_job(
@@ -210,10 +202,10 @@ def claim_job(
                 failures=found.failures + 1,
                 tried=now,
             )
-            _update(tx, job, found)
+            _update(tx, job)
             return job
         error = found.error or f"its runner was lost {found.failures} times"
-        _update(tx, found._replace(status="error", owner="", lease_until=0, error=error), found)
+        _update(tx, found._replace(status="error", owner="", lease_until=0, error=error))
     return None
 
 
@@ -232,13 +224,13 @@ def hold_lease(tx: Tx, job: Job) -> Job:
 def renew_lease(tx: Tx, job: Job, until: int) -> None:
     """Extend the lease (heartbeat); raise Conflict if it was lost."""
     held = hold_lease(tx, job)
-    _update(tx, held._replace(lease_until=until), held)
+    _update(tx, held._replace(lease_until=until))
 
 
 def save_progress(tx: Tx, job: Job, progress: Mapping[str, Json]) -> Job:
     """Save the progress of a leased job, for a later try; raise Conflict if the lease was lost."""
     held = hold_lease(tx, job)
-    _update(tx, held._replace(progress=progress), held)
+    _update(tx, held._replace(progress=progress))
     return held._replace(progress=progress)
 
 
@@ -259,7 +251,7 @@ def complete_job(tx: Tx, job: Job, now: int, error: SafeText | None = None) -> N
         progress={},
         failures=0,
     )
-    _update(tx, done, held)
+    _update(tx, done)
 
 
 def retry_later(
@@ -274,7 +266,7 @@ def retry_later(
     back = held._replace(
         status=status, owner="", lease_until=0, run_after=run_after, error=error, failures=failures
     )
-    _update(tx, back, held)
+    _update(tx, back)
     return status
 
 
@@ -284,7 +276,7 @@ def reset_job(tx: Tx, job: Job, status: str, now: int) -> None:
     changed = job._replace(
         status=status, owner="", lease_until=0, run_after=now, error="", failures=0
     )
-    _update(tx, changed, job)
+    _update(tx, changed)
 
 
 def list_jobs(tx: Tx, status: str = "", kind: str = "", limit: int = 100) -> list[Job]:
@@ -350,26 +342,14 @@ def find_job(tx: Tx, id: str) -> Job | None:
     return _job(row) if row else None
 
 
-def _update(tx: Tx, job: Job, held: Job) -> None:
+def _update(tx: Tx, job: Job) -> None:
     """Write a job whose row is locked."""
     tx.run(
         "UPDATE jobs SET status = :status, owner = :owner, attempt = :attempt, "
         "lease_until = :lease_until, run_after = :run_after, input_watermark = :input_watermark, "
         "success_watermark = :success_watermark, error = :error, updated = :updated, "
         "payload = :payload WHERE space = :space AND id = :id",
-        {
-            "id": held.id,
-            "status": job.status,
-            "owner": job.owner,
-            "attempt": job.attempt,
-            "lease_until": job.lease_until,
-            "run_after": job.run_after,
-            "input_watermark": job.input_watermark,
-            "success_watermark": job.success_watermark,
-            "error": job.error,
-            "updated": job.updated,
-            "payload": _payload(job.progress, job.failures, job.tried),
-        },
+        _values(job),
     )
 
 
@@ -377,6 +357,11 @@ def _job(row: Row) -> Job:
     state = load_json(row[-1])
     counted = (state.get("progress", {}), state.get("failures", 0), state.get("tried", 0))
     return Job._make((*row[:-1], *counted))
+
+
+def _values(job: Job) -> dict[str, Json]:
+    """Return the columns of a job by name."""
+    return {**job._asdict(), "payload": _payload(job.progress, job.failures, job.tried)}
 
 
 def _payload(progress: Mapping[str, Json], failures: int, tried: int) -> str:
