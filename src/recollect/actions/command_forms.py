@@ -95,8 +95,8 @@ def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Comma
     for place, form in found:
         command, filters = placed[place][0], placed[place + 1 : place + 2]
         hidden = command.after in ("|", "|&") and not any(_shows_end(one) for one, _ in filters)
-        blame = _Blame(alone, place == len(placed) - 1)
-        ended = "unknown" if hidden else _state(command, form, state, blame)
+        blamed = alone or (command.after == ";" and place == len(placed) - 1)
+        ended = "unknown" if hidden else _state(command, form, state, blamed)
         runs.append(CommandRun(form, ended))
     return runs
 
@@ -135,19 +135,12 @@ def below(text: str, cwd: str) -> str:
     return text.replace(f"{root}/", "") if root else text
 
 
-class _Blame(NamedTuple):
-    """Whether a command is the only one of its line, and whether it is the last."""
-
-    alone: bool
-    is_last: bool
-
-
-def _state(command: SimpleCommand, form: CommandForm, state: str, blame: _Blame) -> str:
+def _state(command: SimpleCommand, form: CommandForm, state: str, blamed: bool) -> str:
+    """Return how a command ended; `blamed` if it is what made its line fail."""
     if form.folder == ELSEWHERE or command.after == "&":
         return "unknown"  # of what goes on in the background only the start was seen
     if state == "ok":
         return "unknown" if command.after == "||" else "ok"
-    blamed = blame.alone or (blame.is_last and command.after == ";")
     return "failed" if state == "failed" and blamed else "unknown"
 
 
@@ -353,12 +346,9 @@ def outline(words: Sequence[Word]) -> str:
     left = unwrap(words)
     kept: list[str] = []
     for place, word in enumerate(left):
-        if not word.literal or (place and not is_name(word.text) and word.text[:1] != "-"):
-            break
-        text = word.text.rpartition("/")[2] if not place else word.text
-        if text.startswith("-") and len(text) == 2 and text[1] in "mFe":
-            break
-        if place > 3 or not text:
+        text = word.text if place else word.text.rpartition("/")[2]
+        told = word.literal and (not place or is_name(text) or text[:1] == "-")
+        if not told or not text or place > 3 or text in ("-m", "-F", "-e"):
             break
         kept.append(text)
     return " ".join(kept)

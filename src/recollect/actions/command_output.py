@@ -270,6 +270,13 @@ _WORDS = {
     r"|^Traceback \(most recent|^panic: |could not compile|\[(?:build|setup) failed\]"
     r"|^[1-9]\d* errors? |ELIFECYCLE|^\W*\d+\) \[\w+\] ›|^\s*[1-9]\d* did not run"
     r"|^\S+\.\w{1,5}:\d+(?::\d+)?:? (?:error\b|syntax error|undefined: |cannot use |declared )",
+    "made commit": r"(?m)^\s*\[[^\[\]\n]+ ([0-9a-f]{7,40})\] (\S.*)$",
+    "commit on a line": r"(?m)^[*|/\\_ ]*([0-9a-f]{7,40}) (?:\([^()\n]*\) )?(\S.*)$",
+    "commit heading": r"[*|/\\_ ]*commit ([0-9a-f]{40})(?: \(.*\))?$",
+    "notice": r"(?m)^Applied edit to (?P<edit>.+)$|^Commit (?P<commit>[0-9a-f]{7,40}) "
+    r"|^(?P<failed>The LLM did not conform to the edit format\..*"
+    r"|\d+ SEARCH/REPLACE blocks? failed to match.*)$"
+    r"|^Tokens: (?P<sent>[\d.]+k?) sent.* (?P<received>[\d.]+k?) received",
 }
 
 
@@ -291,21 +298,6 @@ class GitCommit(NamedTuple):
     made: bool
 
 
-@cache
-def _made() -> re.Pattern[str]:
-    return re.compile(r"^\s*\[[^\[\]\n]+ ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
-
-
-@cache
-def _one_line() -> re.Pattern[str]:
-    return re.compile(r"^[*|/\\_ ]*([0-9a-f]{7,40}) (?:\([^()\n]*\) )?(\S.*)$", re.MULTILINE)
-
-
-@cache
-def _headed() -> re.Pattern[str]:
-    return re.compile(r"^[*|/\\_ ]*commit ([0-9a-f]{40})(?: \(.*\))?$")
-
-
 def find_commits(commands: Iterable[Sequence[str]], output: str) -> list[GitCommit]:
     """Return the commits that these git commands made or listed, newest first."""
     made: dict[str, GitCommit] = {}
@@ -313,7 +305,7 @@ def find_commits(commands: Iterable[Sequence[str]], output: str) -> list[GitComm
     for command in commands:
         name, options = command[0], command[1:]
         if name in _MAKES:
-            for found in _made().finditer(output):
+            for found in _pattern("made commit").finditer(output):
                 made[found[1][:7]] = GitCommit(found[1], found[2].strip(), True)
         elif name in _LISTS:
             for commit in _listed(output, any(map(_is_one_line, options))):
@@ -332,13 +324,13 @@ def _is_one_line(option: str) -> bool:
 def _listed(output: str, one_line: bool) -> Iterator[GitCommit]:
     digest = ""
     for line in output.split("\n"):
-        if found := _headed().match(line):
+        if found := _pattern("commit heading").match(line):
             digest = found[1]
         elif digest and line.lstrip("*|/\\_ ") and "    " in line[:12]:
             yield GitCommit(digest, line.lstrip("*|/\\_ ").strip(), False)
             digest = ""
     if one_line:
-        for found in _one_line().finditer(output):
+        for found in _pattern("commit on a line").finditer(output):
             yield GitCommit(found[1], found[2].strip(), False)
 
 
@@ -351,23 +343,12 @@ class AgentNotice(NamedTuple):
     tokens: int = 0
 
 
-@cache
-def _notice() -> re.Pattern[str]:
-    return re.compile(
-        r"^Applied edit to (?P<edit>.+)$|^Commit (?P<commit>[0-9a-f]{7,40}) "
-        r"|^(?P<failed>The LLM did not conform to the edit format\..*"
-        r"|\d+ SEARCH/REPLACE blocks? failed to match.*)$"
-        r"|^Tokens: (?P<sent>[\d.]+k?) sent.* (?P<received>[\d.]+k?) received",
-        re.MULTILINE,
-    )
-
-
 def find_notices(placed: PlacedMessage) -> list[AgentNotice]:
     """Return the notices in a message of the host."""
     if placed.message.role != "system" or placed.message.name != "host":
         return []
     found = []
-    for match in _notice().finditer(plain_text(placed.message)):
+    for match in _pattern("notice").finditer(plain_text(placed.message)):
         if match["sent"]:
             spent = _count(match["sent"]) + _count(match["received"])
             found.append(AgentNotice(placed.seq, "tokens", "", spent))

@@ -278,11 +278,7 @@ def _conclusions(messages: Sequence[Stored]) -> list[SessionObservation]:
     """Return the conclusion of each task that has one."""
     if reads_foreign(messages):
         return []
-    found = []
-    for span in task_spans(list(messages)):
-        if one := _conclusion(span):
-            found.append(one)
-    return found
+    return [one for span in task_spans(list(messages)) if (one := _conclusion(span))]
 
 
 def evidence_after(messages: Sequence[Stored], seq: int) -> str:
