@@ -14,7 +14,7 @@ from ..project import write_private
 from ..storage.database import Tx
 from ..types.records import Json, Learned
 from ..undo import steps as undo_steps
-from . import patterns, skills
+from . import patterns, skills, sql
 from . import steps as procedures_steps
 
 _LARGEST_SKILL = 1_000_000
@@ -65,7 +65,8 @@ def list_procedures(
     """
     if not context.project_space.present():
         return ()
-    return tuple(context.project_space.read(lambda tx: procedures_steps.list_procedures(tx, limit)))
+    rows = context.project_space.read(lambda tx: sql.listing(tx, limit))
+    return tuple(map(procedures_steps.show_row, rows))
 
 
 def show_procedure(context: Context, name: str) -> procedures_steps.ShownProcedure:

@@ -78,11 +78,6 @@ def build_procedure(
     )
 
 
-def admit_procedure(label: str) -> str:
-    """Return the status of a new procedure with this label; Refused if it may not be stored."""
-    return trust.admit_memory("workflow", label)
-
-
 def prepare_row(
     procedure: skills.Procedure, origin: str, label: str, now: int, id: str
 ) -> sql.ProcedureRow:
@@ -100,7 +95,7 @@ def prepare_row(
         successes=procedure.successes if label in TRUSTED_ORIGINS else 0,
         failures=procedure.failures if label in TRUSTED_ORIGINS else 0,
         last_used=0,
-        status=admit_procedure(label),
+        status=trust.admit_memory("workflow", label),
         origin=origin,
         label=label,
         sources=redaction.redact_json([]).text,
@@ -220,11 +215,6 @@ def show_row(row: sql.ProcedureRow) -> ShownProcedure:
         valid_from=row.valid_from,
         procedure=parse_row(row),
     )
-
-
-def list_procedures(tx: Tx, limit: int) -> list[ShownProcedure]:
-    """Return all procedures by name."""
-    return [show_row(row) for row in sql.listing(tx, limit)]
 
 
 def parse_row(row: sql.ProcedureRow) -> skills.Procedure:
