@@ -112,7 +112,8 @@ def test_five_variations_of_a_task_become_one_pattern_with_evidence(mem: Mem) ->
 )
 def test_unrelated_goals_never_become_a_pattern(mem: Mem, one: str, other: str) -> None:
     for goal in (one, other, one.upper(), other.upper()):
-        mem.episodes.record(goal, "success", files=["src/app.py"] if goal is one else [])
+        files = ["src/app.py"] if goal is one else []
+        mem.episodes.record(goal, "success", files=files, errors=["KeyError: name => read it once"])
     mem.lessons.consolidate(dry_run=True)
     patterns = [line for line in mem.lessons.consolidate().lines if line.what == "pattern"]
     assert len(patterns) == 2, "each goal with itself, and not with the other"
@@ -130,9 +131,12 @@ MIGRATIONS = (
 
 def test_variations_in_other_words_are_one_pattern_by_their_meaning(mem: Mem) -> None:
     for number, goal in enumerate(MIGRATIONS):
-        mem.episodes.record(episode={**told(goal, number), "context": {"goal": goal}})
+        error = {"type": "OSError", "message": "locked", "resolution": "stop the worker"}
+        shared = told(goal, number, context={"goal": goal}, errors_encountered=[error])
+        mem.episodes.record(episode=shared)
     mem.context.make_embedder = lambda settings: None
-    (by_words,) = mem.lessons.consolidate(dry_run=True).lines
+    lines = mem.lessons.consolidate(dry_run=True).lines
+    (by_words,) = [line for line in lines if line.what == "pattern"]
     assert by_words.reason.startswith("4 tasks of one sort")
     mem.context.make_embedder = lambda settings: StaticEmbedder()
     mem.lessons.consolidate()
@@ -149,6 +153,16 @@ def test_without_a_model_tasks_are_compared_by_words_and_that_is_said(
     assert [line.what for line in done.lines] == ["pitfall", "pattern"]
     (note,) = [one.reason for one in done.left_out if not one.sources]
     assert "by words and files alone" in note
+
+
+def test_tasks_without_a_place_or_an_error_in_common_make_no_pattern(mem: Mem) -> None:
+    for number in range(4):
+        checked = {"action": "run_test", "target": "make test", "result": "pass"}
+        shared = told("address the comment on the pull request", number, actions=[checked])
+        mem.episodes.record(episode={**shared, "context": {"goal": shared["context"]["goal"]}})
+    done = mem.lessons.consolidate()
+    assert mem.list(kind="pattern") == ()
+    assert "share neither files nor errors" in done.left_out[-1].reason
 
 
 def test_a_pattern_that_is_not_sure_enough_is_left_out_and_said(mem: Mem) -> None:

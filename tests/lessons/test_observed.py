@@ -92,9 +92,19 @@ def test_a_command_is_out_after_two_failures_and_when_it_is_not_used(
     retired = {one.form: one.retired for one in known(mem, clock)}
     assert retired == {"make run": None, "pytest -q": "failed in the last 2 sessions"}
     clock.advance(days=31)
+    for name in ("s-4", "s-5", "s-6"):
+        assert "make run" in [one.form for one in known(mem, clock) if not one.retired]
+        work(mem, clock, name, good("make test"))
     assert [one.retired for one in known(mem, clock) if one.form == "make run"] == [
         "not used for 31 days"
     ]
+
+
+def test_commands_of_a_project_that_rested_for_a_year_are_known(mem: Mem, clock: Clock) -> None:
+    for name in ("s-1", "s-2"):
+        work(mem, clock, name, good("make test"), good("make lint"))
+    clock.advance(days=365)
+    assert {one.form for one in known(mem, clock) if not one.retired} == {"make test", "make lint"}
 
 
 def test_a_form_that_failed_twice_is_answered_with_the_one_that_works(

@@ -53,17 +53,34 @@ def rows_with(url: str, text: str) -> list[str]:
     found = []
     with psycopg.connect(url) as connection:
         tables = connection.execute(
-            "SELECT table_name, column_name FROM information_schema.columns "
-            "WHERE table_schema = 'recollect' AND data_type = 'text'"
+            "SELECT table_name, column_name, data_type FROM information_schema.columns "
+            "WHERE table_schema = 'recollect' AND data_type IN ('text', 'bytea')"
         ).fetchall()
         assert tables
-        for table, column in tables:
+        for table, column, type in tables:
+            text_of = f'"{column}"' if type == "text" else f"encode(\"{column}\", 'escape')"
             held = connection.execute(
-                f'SELECT 1 FROM recollect."{table}" WHERE strpos(lower("{column}"), %s) > 0 LIMIT 1',
+                f'SELECT 1 FROM recollect."{table}" WHERE strpos(lower({text_of}), %s) > 0 LIMIT 1',
                 (text,),
             ).fetchone()
             found += [f"{table}.{column}"] if held else []
     return found
+
+
+def overwrite_pages(url: str) -> Path:
+    """Do what the guarantees tell an administrator; return the folder of the database's files."""
+    text = (Path(__file__).parents[2] / "docs" / "guarantees.md").read_text()
+    statements = text.split("## Forgotten on PostgreSQL")[1].split("```sql\n")[1].split("```")[0]
+    admin = url.replace("tester:tester@", "postgres:@", 1)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        for statement in filter(str.strip, statements.split(";")):
+            connection.execute(statement)
+        row = connection.execute(
+            "SELECT current_setting('data_directory') || '/base/' || oid FROM pg_database "
+            "WHERE datname = current_database()"
+        ).fetchone()
+    assert row
+    return Path(row[0])
 
 
 def _job(memory: recollect.Recollect, text: str) -> None:
@@ -188,6 +205,7 @@ def test_many_texts_in_all_forms_are_forgotten(
         assert [
             found for text in texts for found in rows_with(environment["RECOLLECT_DATABASE"], text)
         ] == []
+        assert files_with(overwrite_pages(environment["RECOLLECT_DATABASE"]), *texts) == ""
     assert mem.verify(archive=True)
     assert [hit for text in texts for hit in mem.recall(text) if text in hit.text] == []
 

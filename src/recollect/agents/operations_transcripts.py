@@ -146,8 +146,7 @@ def _load_lessons(context: Context) -> _KnownLessons:
 
     def load(tx: Tx) -> _KnownLessons:
         commands = lessons_steps_observed.known_commands(tx, now=now)
-        since = now - lessons_steps_observed.KNOWN_FOR
-        errors = lessons_sql.latest_findings(tx, "error", since, _MOST_FIXES)
+        errors = lessons_sql.latest_findings(tx, "error", 0, _MOST_FIXES)
         return _KnownLessons(
             frozenset(one.form for one in commands if one.sessions_succeeded),
             frozenset(one.subject for one in errors if json.loads(one.body)["remedies"]),

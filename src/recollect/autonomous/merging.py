@@ -72,6 +72,8 @@ def merge(
         for kind, _, finding, _ in merged
         if kind == "command" and finding.sessions >= commands.PROVEN
     }
+    # Time in which nobody worked here does not make a command old.
+    now = min(now, max((one.at for kind, _, one, _ in merged if kind == "command"), default=now))
     for kind, subject, finding, seen in merged:
         match kind:
             case "command" if not commands.is_weak(subject, finding, proven):

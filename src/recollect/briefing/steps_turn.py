@@ -182,6 +182,8 @@ def _messages(
         row = archive_sql.message(tx, match.ref, match.seq)
         if row is None or row.label != "user":
             continue
+        if not messages.is_unchanged(row.body, row.digest, row.role):
+            continue
         text = messages.typed_text(messages.message_from_body(json.loads(row.body)))
         passage = best(text) if len(text) <= LONGEST_TYPED else None
         if passage is not None:

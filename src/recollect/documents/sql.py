@@ -8,11 +8,14 @@ control.
 from __future__ import annotations
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx, list_columns, list_parameters, load_json
+from ..storage.database import Row, Tx, list_columns, list_parameters, list_shown, load_json
 from ..types.records import FOREVER, Document, SafeText
 
 _COLUMNS = Document._fields
-_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM documents WHERE space = :space"
+
+
+def _select(tx: Tx) -> str:
+    return f"SELECT {list_shown(tx, 'documents', _COLUMNS)} FROM documents WHERE space = :space"
 
 
 class DocumentRow(NamedTuple):
@@ -37,7 +40,7 @@ class DocumentRow(NamedTuple):
 def get_document(tx: Tx, address: str, hold: bool = False) -> Document | None:
     """Return the open revision at an address; with `hold`, lock it until the commit."""
     row = tx.one(
-        f"{_SELECT} AND address = :address AND valid_to = {FOREVER} "
+        f"{_select(tx)} AND address = :address AND valid_to = {FOREVER} "
         + (tx.for_update if hold else ""),
         {"address": address},
     )
@@ -67,7 +70,8 @@ def list_documents(tx: Tx, type: str, limit: int, owner: str = "") -> list[Docum
     """List the open documents of a type, by address."""
     mine = "AND owner = :owner " if owner else ""
     rows = tx.run(
-        f"{_SELECT} AND type = :type AND valid_to = {FOREVER} {mine}ORDER BY address LIMIT :limit",
+        f"{_select(tx)} AND type = :type AND valid_to = {FOREVER} {mine}"
+        "ORDER BY address LIMIT :limit",
         {"type": type, "owner": owner, "limit": limit},
     )
     return [_document(row) for row in rows]
@@ -76,7 +80,7 @@ def list_documents(tx: Tx, type: str, limit: int, owner: str = "") -> list[Docum
 def list_below(tx: Tx, type: str, lead: str) -> list[Document]:
     """List the open documents of a type whose owner has a literal prefix, newest first."""
     rows = tx.run(
-        f"{_SELECT} AND type = :type AND valid_to = {FOREVER} "
+        f"{_select(tx)} AND type = :type AND valid_to = {FOREVER} "
         "AND substr(owner, 1, :length) = :lead ORDER BY valid_from DESC, address",
         {"type": type, "lead": lead, "length": len(lead)},
     )
@@ -86,7 +90,7 @@ def list_below(tx: Tx, type: str, lead: str) -> list[Document]:
 def list_last(tx: Tx, type: str, owner: str, limit: int) -> list[Document]:
     """List the open documents of an owner with the highest addresses, highest first."""
     rows = tx.run(
-        f"{_SELECT} AND type = :type AND owner = :owner AND valid_to = {FOREVER} "
+        f"{_select(tx)} AND type = :type AND owner = :owner AND valid_to = {FOREVER} "
         "ORDER BY address DESC LIMIT :limit",
         {"type": type, "owner": owner, "limit": limit},
     )

@@ -16,6 +16,7 @@ from ..storage.database import (
     ids_with_prefix,
     list_columns,
     list_parameters,
+    list_shown,
     set_columns,
 )
 from ..types.records import Json, SafeText
@@ -43,7 +44,10 @@ class EpisodeRow(NamedTuple):
 
 
 _COLUMNS = EpisodeRow._fields
-_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM episodes WHERE space = :space"
+
+
+def _select(tx: Tx) -> str:
+    return f"SELECT {list_shown(tx, 'episodes', _COLUMNS)} FROM episodes WHERE space = :space"
 
 
 def put(tx: Tx, row: EpisodeRow) -> None:
@@ -64,16 +68,15 @@ def update(tx: Tx, episode: str, changes: Mapping[str, Json]) -> None:
 
 def get(tx: Tx, episode: str) -> EpisodeRow | None:
     """Return one episode by its id."""
-    row = tx.one(f"{_SELECT} AND id = :id", {"id": episode})
+    row = tx.one(f"{_select(tx)} AND id = :id", {"id": episode})
     return EpisodeRow(*row) if row else None
 
 
 def sketch(tx: Tx, episode: str) -> RecordSketch | None:
     """Return an episode in a line: its synopsis, or else its goal and how it ended."""
+    columns = list_shown(tx, "episodes", ("synopsis", "goal", "outcome", "status", "label", "at"))
     row = tx.one(
-        "SELECT synopsis, goal, outcome, status, label, at FROM episodes "
-        "WHERE space = :space AND id = :id",
-        {"id": episode},
+        f"SELECT {columns} FROM episodes WHERE space = :space AND id = :id", {"id": episode}
     )
     if row is None:
         return None
@@ -85,7 +88,7 @@ def get_many(tx: Tx, ids: list[str]) -> dict[str, EpisodeRow]:
     """Return several episodes by id."""
     found: dict[str, EpisodeRow] = {}
     for names, params in batches("id", ids):
-        rows = tx.run(f"{_SELECT} AND id IN ({names})", params)
+        rows = tx.run(f"{_select(tx)} AND id IN ({names})", params)
         found.update((row[0], EpisodeRow(*row)) for row in rows)
     return found
 
@@ -98,7 +101,9 @@ def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
 def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:
     """Return episodes that have these column values, newest first."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
-    rows = tx.run(f"{_SELECT}{chosen} ORDER BY at DESC, id LIMIT :limit", {**where, "limit": limit})
+    rows = tx.run(
+        f"{_select(tx)}{chosen} ORDER BY at DESC, id LIMIT :limit", {**where, "limit": limit}
+    )
     return [EpisodeRow(*row) for row in rows]
 
 
@@ -106,7 +111,7 @@ def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow
     """Return the first episodes in use that were written after a time, or at it with a greater
     id."""
     rows = tx.run(
-        f"{_SELECT} AND status <> 'hidden' AND (updated, id) > (:updated, :id) "
+        f"{_select(tx)} AND status <> 'hidden' AND (updated, id) > (:updated, :id) "
         "ORDER BY updated, id LIMIT :limit",
         {"updated": place[0], "id": place[1], "limit": limit},
     )
@@ -116,7 +121,7 @@ def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow
 def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
     """Return the oldest episodes in use from before a time that have no synopsis yet."""
     rows = tx.run(
-        f"{_SELECT} AND status <> 'hidden' AND synopsis = '' AND at < :before "
+        f"{_select(tx)} AND status <> 'hidden' AND synopsis = '' AND at < :before "
         "ORDER BY at, id LIMIT :limit",
         {"before": before, "limit": limit},
     )

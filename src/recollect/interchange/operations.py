@@ -45,6 +45,7 @@ class Migrated(NamedTuple):
     target: str
     rows: int
     digest: str
+    loss: str = ""
 
 
 def export_memory(
@@ -64,11 +65,16 @@ def export_memory(
     """
     space = context.space_of(layer)
     if form == "jsonl":
-        rows = space.read(
-            lambda tx: files_io.write_lines(path, steps.export_lines(tx, _columns(context), local))
+        rows, altered = space.read(
+            lambda tx: (
+                files_io.write_lines(path, steps.export_lines(tx, _columns(context), local)),
+                sql.count_altered(tx),
+            )
         )
         loss = "" if local else f"not exported: {', '.join(sql.LOCAL)}"
-        return Exported((os.path.abspath(path),), rows - 2, loss)
+        return Exported(
+            (os.path.abspath(path),), rows - 2, "; ".join(filter(None, [loss, _altered(altered)]))
+        )
     if form not in formats.WRITERS:
         raise InvalidInput(
             f"{form!r} is not a form", where="form", hint=f"jsonl, {', '.join(formats.WRITERS)}"
@@ -152,7 +158,14 @@ def _copy_verified(context: Context, source: Database, target: Database, to: str
         raise Refused("the target is not empty", where=to, hint="name an empty one")
     after = steps.copy_space(source, target, _columns(context), context.clock())
     digest = f"{sum(int(value, 16) for value in after.tables.values()) % 2**256:064x}"
-    return Migrated(place, after.rows, digest)
+    return Migrated(place, after.rows, digest, _altered(source.read(sql.count_altered)))
+
+
+def _altered(count: int) -> str:
+    if not count:
+        return ""
+    what = "1 record that was" if count == 1 else f"{count} records that were"
+    return f"left out: {what} changed by something else than Recollect (see `recollect doctor`)"
 
 
 def _columns(context: Context) -> dict[str, list[str]]:

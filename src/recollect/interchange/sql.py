@@ -6,6 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..storage.database import TABLES, Row, Tx
+from ..text import seals
 
 KEYS = TABLES
 """Every table that is not derived, and its key inside a space."""
@@ -20,17 +21,20 @@ _PAGE, _PAGE_OF_BYTES = 1000, 10
 
 
 def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
-    """Yield the rows of a table, in the order of their key."""
+    """Yield the rows of a table, in the order of their key, without those that something else than
+    Recollect changed."""
     keys = KEYS[table]
     order = ", ".join(keys)
     places = [columns.index(key) for key in keys]
     binary = [place for place, name in enumerate(columns) if (table, name) in BINARY]
     limit = _PAGE_OF_BYTES if binary else _PAGE
     later = ""
+    # Written elsewhere, a row that was changed from outside would get a seal that fits.
+    unchanged = f"AND NOT ({tx.altered(table)}) " if table in seals.COLUMNS else ""
     params: dict[str, object] = {}
     while True:
         rows = tx.run(
-            f"SELECT {', '.join(columns)} FROM {table} WHERE space = :space {later} "
+            f"SELECT {', '.join(columns)} FROM {table} WHERE space = :space {unchanged}{later} "
             f"ORDER BY {order} LIMIT {limit}",
             params,
         )
@@ -92,6 +96,15 @@ def count_rows(tx: Tx, table: str) -> int:
     """Count the rows of a table."""
     row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space")
     return int(row[0]) if row else 0
+
+
+def count_altered(tx: Tx) -> int:
+    """Count the rows that something else than Recollect changed."""
+    counts = [
+        tx.one(f"SELECT count(*) FROM {table} WHERE space = :space AND {tx.altered(table)}")
+        for table in seals.COLUMNS
+    ]
+    return sum(int(row[0]) for row in counts if row)
 
 
 def request_index(tx: Tx, now: int) -> None:

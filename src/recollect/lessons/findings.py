@@ -18,7 +18,9 @@ from ..types.records import Json
 DAY = 24 * 3_600_000_000
 HALF_LIFE = 45 * DAY
 UNUSED = 30 * DAY
-"""A command that did not succeed for so long leaves the start block."""
+SESSIONS_WITHOUT = 3
+"""A command that did not succeed for so long, while so many later sessions ran others, leaves the
+start block. Time in which nobody worked here says nothing about it."""
 
 MOST_FAILURES = 2
 """Sessions in a row that saw a command only fail, after which it is retired."""
@@ -215,27 +217,29 @@ def known_command(
     body: Mapping[str, Json],
     now: int,
     scripts: Sequence[str] | None,
-    others: Sequence[int] = (),
+    others: Sequence[int] | None = None,
 ) -> KnownCommand:
     """Return a command as the briefing shows it.
 
     scripts: those of the manifests now
-    others: when another command worked, in each session that it worked in
+    others: when another command worked, in each session that it worked in; None if not known
     """
     good: Sequence[int] = body["ok"]
     last = max(good, default=0)
     script = str(body.get("script", ""))
     retired = None
+    passed_over = sum(at > last for at in others or ())
+    others_worked = others is None or passed_over >= SESSIONS_WITHOUT
     if body["in_a_row"] >= MOST_FAILURES:
         retired = f"failed in the last {body['in_a_row']} sessions"
     elif not good:
         retired = "never succeeded"
     elif script and scripts is not None and script not in scripts:
         retired = f"the script {script} is gone"
-    elif now - last > UNUSED:
+    elif now - last > UNUSED and others_worked:
         retired = f"not used for {(now - last) // DAY} days"
     elif len(good) < CONFIRMED:
-        retired = _why_not_once(body, script, sum(at > last for at in others))
+        retired = _why_not_once(body, script, passed_over)
     return KnownCommand(
         form=str(body["wording"]) or form,
         purpose=str(body["purpose"]),

@@ -41,7 +41,7 @@ from .plan_rules import (
     ref,
     validate,
 )
-from .wording import pattern_lesson, pitfall_lesson, signature
+from .wording import Lesson, pattern_lesson, pitfall_lesson, signature
 
 __all__ = ["EVIDENCE", "plan", "validate", "vocabulary"]
 
@@ -270,11 +270,13 @@ def _patterns(
         if same is not None:
             supported.setdefault(same.id, []).extend(members)
             continue
-        confidence = _confidence(members)
-        if confidence >= LEAST_CONFIDENCE:
-            yield _pattern(episodes[cluster.centre], members, cluster.cohesion, confidence)
+        centre, confidence = episodes[cluster.centre], _confidence(members)
+        lesson = pattern_lesson(centre, members)
+        if lesson and confidence >= LEAST_CONFIDENCE:
+            yield _pattern(lesson, centre.goal, members, cluster.cohesion, confidence)
         else:
             told = f"tasks of one sort, but only {confidence:.2f} sure"
+            told = told if lesson else "tasks of one sort that share neither files nor errors"
             left_out.append(NotPlanned(tuple(one.id for one in members), told))
     for memory in memories:
         if memory.id in supported:
@@ -315,15 +317,14 @@ class _KnownPatterns:
 
 
 def _pattern(
-    centre: Episode, members: Sequence[Episode], cohesion: float, confidence: float
+    lesson: Lesson, goal: str, members: Sequence[Episode], cohesion: float, confidence: float
 ) -> Learn:
-    lesson = pattern_lesson(centre, members)
     good = sum(episode.outcome == "success" for episode in members)
     return Learn(
         "pattern",
         lesson.text,
         lesson.subject,
-        {**lesson.detail, "goal": centre.goal, "depth": _depth(members)},
+        {**lesson.detail, "goal": goal, "depth": _depth(members)},
         lesson.examples,
         confidence,
         least_trusted(episode.label for episode in members),

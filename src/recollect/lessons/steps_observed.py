@@ -26,6 +26,8 @@ MOST_COMMANDS = 200
 MOST_CONCLUSIONS = 20
 MOST_WORKFLOWS = 50
 KNOWN_FOR = 120 * findings.DAY
+"""How long an agent's conclusion is told."""
+
 SCRIPTS = ("manifest", "scripts")
 
 
@@ -108,7 +110,7 @@ def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     """Return the commands that worked here, best first; retired ones carry the reason and come
     last."""
-    rows = sql.latest_findings(tx, "command", now - KNOWN_FOR, MOST_COMMANDS)
+    rows = sql.latest_findings(tx, "command", 0, MOST_COMMANDS)
     kind, subject = SCRIPTS
     manifest = sql.findings(tx, kind, [subject]).get(subject)
     scripts = json.loads(manifest.body)["scripts"] if manifest else None

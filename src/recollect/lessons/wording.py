@@ -91,14 +91,19 @@ def _ended(text: str) -> str:
 # ---------------------------------------------------------------- tasks of one sort
 
 
-def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson:
-    """Return what these tasks of one sort have in common; `centre` is the one most like all
-    others."""
+def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson | None:
+    """Return what these tasks of one sort have in common; None if that is neither a place nor an
+    error. `centre` is the one most like all others.
+
+    That such tasks recur helps nobody, and the checks that passed are known commands.
+    """
     good = [episode for episode in members if episode.outcome == "success"]
     models = good or members
     files = _common(map(_places, models), len(models), MOST_FILES)
     checks = _common(map(_checks, models), len(models), MOST_CHECKS)
     errors = _common(map(_errors, members), 0, MOST_ERRORS)
+    if not (files or errors):
+        return None
     approach = []
     if files:
         approach.append(f"work in {', '.join(files)}")
@@ -116,7 +121,7 @@ def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson:
         detail["incorrect_approach"] = "; ".join(errors)
     seen = f"{len(members)} so far, {len(good)} successful"
     text = f"Tasks like “{centre.goal}” ({seen})"
-    text += f": {'; '.join(approach)}." if approach else " recur."
+    text += f": {'; '.join(approach)}." if approach else "."
     if errors:
         text += f" Watch for: {'; '.join(errors)}."
     subject = " ".join(detail["conditions"]) or centre.goal
@@ -140,7 +145,9 @@ def _places(episode: Episode) -> list[str]:
 
 def _checks(episode: Episode) -> list[str]:
     return [
-        action.target for action in episode.actions if action.result == "pass" and action.target
+        action.target.removesuffix(" 2>&1")
+        for action in episode.actions
+        if action.result == "pass" and action.target
     ]
 
 

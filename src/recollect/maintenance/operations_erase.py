@@ -347,10 +347,11 @@ def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
     vacuum = getattr(space, "vacuum", None)
     if vacuum is None:
         return 0, []
-    vacuum()
+    done = "vacuumed" if vacuum() else "deleted, which their owner's next VACUUM cleans up"
     return 0, [
-        "PostgreSQL: the rows are vacuumed; the server's write-ahead log, replicas and its own "
-        "backups keep the text until they are recycled"
+        f"PostgreSQL: the rows are {done}; unused bytes of the server's files, its write-ahead "
+        "log, replicas and backups keep the text until they are recycled. How an administrator "
+        "overwrites the files now: docs/guarantees.md, Forgotten on PostgreSQL"
     ]
 
 

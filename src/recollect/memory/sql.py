@@ -86,8 +86,9 @@ _SEALED = tuple(_COLUMNS.index(name) for name in seals.COLUMNS["memories"])
 def load_memory(row: Row | MemoryRow) -> Memory:
     """Return the memory in a row; raise StoreCorrupt if its seal, which follows, does not fit."""
     fields = list(row[: len(_COLUMNS)])
-    seal = row[len(_COLUMNS)] if len(row) > len(_COLUMNS) else ""
-    if seal and seal != seals.make_seal(*[fields[place] for place in _SEALED]):
+    # None where the engine has checked it, and for a row that was not read.
+    seal = row[len(_COLUMNS)] if len(row) > len(_COLUMNS) else None
+    if seal is not None and seal != seals.make_seal(*[fields[place] for place in _SEALED]):
         raise seals.altered_error(fields[0])
     try:
         for place in _JSON:
@@ -258,7 +259,7 @@ def load_statements(tx: Tx, ids: Sequence[str]) -> list[MemoryStatement]:
     for names, params in batches("id", ids):
         rows = tx.run(
             f"SELECT {list_columns(MemoryStatement._fields)} FROM memories WHERE space = :space "
-            f"AND id IN ({names})",
+            f"AND id IN ({names}) AND NOT ({tx.altered('memories')})",
             params,
         )
         found.update((one.id, one) for one in map(MemoryStatement._make, rows))

@@ -51,7 +51,10 @@ def load_sketches(tx: Tx, ids: Sequence[str]) -> dict[str, MemorySketch]:
     """Return sketches of several memories by id; ids of other spaces are ignored."""
     found: dict[str, MemorySketch] = {}
     for names, params in batches("id", ids):
-        rows = tx.run_batched(f"{_SKETCH} AND id IN ({names})", {**params, **_SEPARATORS})
+        rows = tx.run_batched(
+            f"{_SKETCH} AND id IN ({names}) AND NOT ({tx.altered('memories')})",
+            {**params, **_SEPARATORS},
+        )
         found.update((sketch.id, sketch) for sketch in map(MemorySketch._make, rows))
     return found
 
@@ -65,7 +68,7 @@ def load_earlier_sketches(
     for names, params in batches("id", sorted({id for id, _ in wanted})):
         rows = tx.run(
             f"SELECT revision, {_FIELDS}, '', '' FROM memory_revisions WHERE space = :space "
-            f"AND id IN ({names})",
+            f"AND id IN ({names}) AND NOT ({tx.altered('memory_revisions')})",
             params,
         )
         for revision, *fields in rows:

@@ -11,6 +11,7 @@ from ..storage.database import (
     ids_with_prefix,
     list_columns,
     list_parameters,
+    list_shown,
     set_columns,
 )
 from ..types.records import FOREVER, Json, SafeText
@@ -37,7 +38,10 @@ class ProcedureRow(NamedTuple):
 
 
 _COLUMNS = ProcedureRow._fields
-_SELECT = f"SELECT {list_columns(_COLUMNS)} FROM procedures WHERE space = :space"
+
+
+def _select(tx: Tx) -> str:
+    return f"SELECT {list_shown(tx, 'procedures', _COLUMNS)} FROM procedures WHERE space = :space"
 
 
 def insert(tx: Tx, row: ProcedureRow) -> bool:
@@ -58,7 +62,8 @@ def update(tx: Tx, procedure: str, changes: Mapping[str, Json]) -> None:
 def get_by_name(tx: Tx, name: str, hold: bool = False) -> ProcedureRow | None:
     """Return the open version of a name; with `hold`, lock it until the commit."""
     row = tx.one(
-        f"{_SELECT} AND name = :name AND valid_to = {FOREVER} " + (tx.for_update if hold else ""),
+        f"{_select(tx)} AND name = :name AND valid_to = {FOREVER} "
+        + (tx.for_update if hold else ""),
         {"name": name},
     )
     return ProcedureRow(*row) if row else None
@@ -66,7 +71,7 @@ def get_by_name(tx: Tx, name: str, hold: bool = False) -> ProcedureRow | None:
 
 def get(tx: Tx, procedure: str) -> ProcedureRow | None:
     """Return one version by its id."""
-    row = tx.one(f"{_SELECT} AND id = :id", {"id": procedure})
+    row = tx.one(f"{_select(tx)} AND id = :id", {"id": procedure})
     return ProcedureRow(*row) if row else None
 
 
@@ -77,14 +82,14 @@ def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
 
 def versions(tx: Tx, root: str) -> list[ProcedureRow]:
     """Return all versions, oldest first."""
-    rows = tx.run(f"{_SELECT} AND root = :root ORDER BY revision", {"root": root})
+    rows = tx.run(f"{_select(tx)} AND root = :root ORDER BY revision", {"root": root})
     return [ProcedureRow(*row) for row in rows]
 
 
 def listing(tx: Tx, limit: int) -> list[ProcedureRow]:
     """Return open procedures by name."""
     rows = tx.run(
-        f"{_SELECT} AND valid_to = {FOREVER} ORDER BY name LIMIT :limit", {"limit": limit}
+        f"{_select(tx)} AND valid_to = {FOREVER} ORDER BY name LIMIT :limit", {"limit": limit}
     )
     return [ProcedureRow(*row) for row in rows]
 
@@ -92,7 +97,7 @@ def listing(tx: Tx, limit: int) -> list[ProcedureRow]:
 def proven(tx: Tx, limit: int) -> list[ProcedureRow]:
     """Return procedures in use that have succeeded, the most successful first."""
     rows = tx.run_batched(
-        f"{_SELECT} AND valid_to = {FOREVER} AND status = 'active' AND successes > 0 "
+        f"{_select(tx)} AND valid_to = {FOREVER} AND status = 'active' AND successes > 0 "
         "ORDER BY successes DESC, failures, name LIMIT :limit",
         {"limit": limit},
     )
@@ -101,8 +106,9 @@ def proven(tx: Tx, limit: int) -> list[ProcedureRow]:
 
 def sketch(tx: Tx, procedure: str) -> RecordSketch | None:
     """Return name and description of a procedure on one line."""
+    columns = ("name", "description", "status", "label", "valid_from")
     row = tx.one(
-        "SELECT name, description, status, label, valid_from FROM procedures "
+        f"SELECT {list_shown(tx, 'procedures', columns)} FROM procedures "
         "WHERE space = :space AND id = :id",
         {"id": procedure},
     )

@@ -118,7 +118,7 @@ def _load_message(
     searched: Sequence[str],
 ) -> LoadedHit | None:
     row = rows.get((item.ref, item.seq))
-    if row is None:
+    if row is None or not messages.is_unchanged(row.body, row.digest, row.role):
         return None
     message = _parse_message(row)
     text = messages.searchable_text(message)

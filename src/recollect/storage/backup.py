@@ -156,7 +156,10 @@ def _copy(origin: Tx, into: Tx) -> None:
         columns = [row[1] for row in into.run(f"PRAGMA table_info({table})") if row[1] != "space"]
         names = ", ".join(columns)
         values = ", ".join(f":{column}" for column in columns)
-        rows = origin.run(f"SELECT {names} FROM {table} WHERE space = :space")
+        # The trigger of SQLite seals what has no seal; a row that was changed stays so.
+        kept = f"CASE WHEN {origin.altered(table)} THEN 'altered' ELSE '' END"
+        wanted = ", ".join([kept if column == "seal" else column for column in columns])
+        rows = origin.run(f"SELECT {wanted} FROM {table} WHERE space = :space")
         into.many(
             f"INSERT INTO {table} (space, {names}) VALUES (:space, {values})",
             (dict(zip(columns, row, strict=True)) for row in rows),

@@ -130,6 +130,9 @@ class Tx(Protocol):
         """Insert rows into a table of this space, each in the order of the columns; with `skip`,
         not those that break a unique index."""
 
+    def altered(self, table: str) -> str:
+        """Return the condition for rows of a sealed table that Recollect did not write so."""
+
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run a query that the other spaces of this read run too: an engine may answer all of them
         at once."""
@@ -332,6 +335,13 @@ def load_json(text: str) -> Any:
 def list_columns(names: Iterable[str]) -> str:
     """Return `a, b, c` for a SELECT or an INSERT."""
     return ", ".join(names)
+
+
+def list_shown(tx: Tx, table: str, names: Iterable[str]) -> str:
+    """Return the columns of a sealed table for a SELECT. The label of a row that was changed from
+    outside is the lowest: nobody knows whose words it holds."""
+    label = f"CASE WHEN {tx.altered(table)} THEN 'import' ELSE label END AS label"
+    return ", ".join([label if name == "label" else name for name in names])
 
 
 def list_parameters(names: Iterable[str]) -> str:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import psycopg
 
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# In one round trip. The triggers of `0020_sealed` seal what such a transaction writes.
+_BEGIN_WRITE = "BEGIN; SET LOCAL recollect.sealing TO 'on'"
 
 
 class _UnknownCommit(Exception):
@@ -142,9 +144,9 @@ class PostgresDatabase:
         outer = self._pool.snapshot()
         try:
             self._register(connection)
-            begin = [_BEGIN_READ if read_only else "BEGIN"]
+            begin = _BEGIN_READ if read_only else _BEGIN_WRITE
             if self._asynchronous and not read_only:
-                begin.append("SET LOCAL synchronous_commit TO on")
+                begin += "; SET LOCAL synchronous_commit TO on"
             snapshot = Snapshot(connection.cursor(), read_only, self._finds_nearest, begin)
             self._pool.current.snapshot = snapshot
             result = work(snapshot.tx(self.space))
@@ -290,11 +292,22 @@ class PostgresDatabase:
         # `health` reports that another role owns the tables.
         self._as_owner(lambda: self._transact(look, read_only=False, wait=self._wait))
 
-    def vacuum(self) -> None:
-        """Free the space of deleted rows; a role that does not own the tables cannot."""
+    def vacuum(self) -> bool:
+        """Free the space of deleted rows, and let the planner's statistics, which hold samples of
+        texts, be made anew; return whether this role owns the tables and may."""
         connection = self._pool.take(self._wait, self._prepare)
         try:
-            self._as_owner(lambda: connection.execute("VACUUM"))
+            tables = connection.execute(
+                "SELECT string_agg(oid::regclass::text, ', ') FROM pg_class "
+                "WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') "
+                "AND NOT relispartition AND pg_has_role(relowner, 'USAGE')"
+            ).fetchone()
+            if not tables or not tables[0]:
+                return False
+            connection.execute(f"VACUUM (ANALYZE) {tables[0]}")
+            return True
+        except load_driver().Error as error:
+            raise self._translated(error) from error
         finally:
             self._pool.give_back(connection)
 
@@ -322,7 +335,7 @@ class PostgresDatabase:
         return PostgresServer(self.url, self._wait)
 
     def health(self, deep: bool = False) -> EngineHealth:
-        return self.read(lambda tx: postgres_schema.read_health(tx, self._place()))
+        return self.read(lambda tx: postgres_schema.read_health(tx, self._place(), deep))
 
     def close(self) -> None:
         if os.getpid() == self._pid:

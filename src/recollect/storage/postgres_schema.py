@@ -11,6 +11,7 @@ import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..text import seals
 from . import migrate
 from .database import EngineHealth, Row, Tx
 
@@ -19,14 +20,15 @@ if TYPE_CHECKING:
 
 SCHEMA = "recollect"
 READ_SCHEMA = "recollect_read"
-"""Views of the signed tables, in which the label of another person's statement is `teammate`."""
+"""Views of the signed tables, in which the label of another person's statement is `teammate`, and
+the seal is NULL if it fits."""
 
 MEMBER_GROUP = "recollect_member"
 """The role that is granted to each person's role."""
 
 _MIGRATION_LOCK = 0x5245434F
 
-_SIGNED = ("memories", "memory_revisions", "messages")
+SIGNED = ("memories", "memory_revisions", "messages")
 
 # With pgvector on the server, and the right to create it, HNSW searches the vectors.
 USE_PGVECTOR = """
@@ -87,11 +89,13 @@ BEGIN
   CREATE POLICY adds ON recollect.spaces FOR INSERT WITH CHECK (
     owner = current_user::text AND id ~ '^(project|user)-[0-9a-z]{{12}}$');
   CREATE SCHEMA IF NOT EXISTS {READ_SCHEMA};
-  FOREACH name IN ARRAY ARRAY{list(_SIGNED)!r} LOOP
+  FOREACH name IN ARRAY ARRAY{list(SIGNED)!r} LOOP
     SELECT string_agg(CASE a.attname WHEN 'label' THEN
       'CASE WHEN label = ''user'' AND author <> current_user::text THEN ''teammate'' '
       'ELSE label END AS label' WHEN 'author' THEN
       'CASE WHEN author = current_user::text THEN '''' ELSE author END AS author'
+      WHEN 'seal' THEN format('CASE WHEN seal = recollect.seal_of(%I) THEN NULL '
+      'ELSE ''altered'' END AS seal', name)
       ELSE quote_ident(a.attname) END, ', ' ORDER BY a.attnum)
     INTO columns
     FROM pg_attribute a WHERE a.attrelid = ('recollect.' || name)::regclass
@@ -119,7 +123,7 @@ BEGIN
 END $do$
 """
 # A copy keeps the author and the label that are stored, not those that the reader is shown.
-_SIGNED_COPY = re.compile(rf"INSERT INTO (?:{'|'.join(_SIGNED)})\b")
+_SIGNED_COPY = re.compile(rf"INSERT INTO (?:{'|'.join(SIGNED)})\b")
 _NAMED_QUERY = re.compile(r"\b([a-z_]+)(?: \([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
 _TABLE = re.compile(r"(?<!DISTINCT )\b((?:DELETE )?FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b(?![.(])")
 
@@ -139,7 +143,7 @@ def to_driver(sql: str) -> str:
         verb, name = found[1], found[2]
         if name in queries or name.startswith("pg_"):
             return found[0]
-        reads = verb in ("FROM", "JOIN") and name in _SIGNED and not is_copy
+        reads = verb in ("FROM", "JOIN") and name in SIGNED and not is_copy
         return f"{verb} {READ_SCHEMA if reads else SCHEMA}.{name}"
 
     return _TABLE.sub(qualify, sql)
@@ -191,8 +195,27 @@ def uses_pgvector(connection: psycopg.Connection[Row]) -> bool:
     return bool(row and row[0])
 
 
-def read_health(tx: Tx, place: str) -> EngineHealth:
-    """Return the state of a server, and what could lose writes or widen rights."""
+_REPAIR = "write them again, or take them from a backup of the server"
+
+
+def _find_altered(tx: Tx) -> list[str]:
+    """Return a sentence for each table with rows of this space that were changed from outside."""
+    found: list[str] = []
+    for table in seals.COLUMNS:
+        key = "address" if table == "documents" else "id"
+        rows = tx.run(f"SELECT {key} FROM {table} WHERE space = :space AND {tx.altered(table)}")
+        found += seals.describe_altered(table, [row[0] for row in rows], _REPAIR)
+    rows = tx.run(
+        "SELECT session || '/messages/' || seq FROM messages WHERE space = :space "
+        "AND digest <> encode(sha256(convert_to(body, 'UTF8')), 'hex') "
+        """AND body <> '{"role":"' || role || '","content":"[forgotten]"}'"""
+    )
+    return found + seals.describe_altered("messages", [row[0] for row in rows], _REPAIR)
+
+
+def read_health(tx: Tx, place: str, deep: bool) -> EngineHealth:
+    """Return the state of a server, and what could lose writes or widen rights; with `deep`, rows
+    of this space that were changed from outside."""
     problems = []
     for name in ("fsync", "full_page_writes", "synchronous_commit"):
         row = tx.one("SELECT current_setting(:name)", {"name": name})
@@ -209,6 +232,8 @@ def read_health(tx: Tx, place: str) -> EngineHealth:
         problems.append(
             "connected as a role that row-level security does not bind: use a plain role"
         )
+    if deep:
+        problems += _find_altered(tx)
     version = tx.one("SELECT current_setting('server_version')") or ("?",)
     size = tx.one("SELECT pg_database_size(current_database())") or (0,)
     return EngineHealth(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import sql_postgres
 from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
-from .postgres_schema import SCHEMA, to_driver
+from .postgres_schema import SCHEMA, SIGNED, to_driver
 
 if TYPE_CHECKING:
     import psycopg
@@ -37,10 +37,10 @@ class Snapshot:
         cursor: psycopg.Cursor[Row],
         read_only: bool,
         finds_nearest: bool,
-        begin: Sequence[str],
+        begin: str,
     ) -> None:
         self._cursor = cursor
-        self._begin = list(begin)
+        self._begin = begin
         self.begun = False
         self.may_be_lost = False
         self.read_only = read_only
@@ -67,8 +67,7 @@ class Snapshot:
         """Return the cursor; the transaction begins with its first use."""
         if not self.begun:
             self.begun = True
-            for statement in self._begin:
-                self._cursor.execute(statement)
+            self._cursor.execute(self._begin)
         return self._cursor
 
     def transaction_id(self) -> str:
@@ -175,6 +174,10 @@ class PostgresTx:
 
     def settle(self) -> None:
         self.snapshot.settle()
+
+    def altered(self, table: str) -> str:
+        # The views of memories check the seal: they show other labels than those that are sealed.
+        return "seal IS NOT NULL" if table in SIGNED else f"seal <> {SCHEMA}.seal_of({table})"
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self.snapshot.run(sql, {"space": self.space, **(params or {})})

@@ -13,9 +13,11 @@ import apsw
 
 from ..fast_typing import Any
 from ..text import seals
+from . import sqlite_tx
 from .database import EngineHealth, Tx
 
 _NAMED = 5
+REPAIR = "`recollect recover` takes them from a backup"
 
 
 def install(connection: apsw.Connection) -> None:
@@ -30,7 +32,7 @@ def install(connection: apsw.Connection) -> None:
             f"WHEN NEW.seal = '' BEGIN {sets}; END; "
             f"CREATE TEMP TRIGGER IF NOT EXISTS seal_changed_{table} "
             f"AFTER UPDATE OF {', '.join(columns)} ON main.{table} "
-            f"WHEN OLD.seal = '' OR OLD.seal = make_seal({old}) BEGIN {sets}; END"
+            f"WHEN OLD.seal = make_seal({old}) BEGIN {sets}; END"
         )
 
 
@@ -46,19 +48,20 @@ def seal_all(connection: apsw.Connection) -> None:
 def find_altered(connection: apsw.Connection) -> Iterator[str]:
     """Yield a sentence for each table with rows that were changed from outside."""
     _define(connection)
-    for table, columns in seals.COLUMNS.items():
+    for table in seals.COLUMNS:
         key = "address" if table == "documents" else "id"
         rows = connection.execute(
-            f"SELECT CAST({key} AS BLOB) FROM {table} WHERE seal <> '' AND seal <> "
-            f"make_seal({', '.join(f'CAST({name} AS BLOB)' for name in columns)})"
+            f"SELECT CAST({key} AS BLOB) FROM {table} WHERE seal <> {sqlite_tx.seal_form(table)}"
         )
-        yield from _told(table, [row[0].decode(errors="replace") for row in rows])
+        yield from seals.describe_altered(
+            table, [row[0].decode(errors="replace") for row in rows], REPAIR
+        )
     rows = connection.execute(
         "SELECT CAST(session AS BLOB), seq FROM messages WHERE digest <> make_digest(CAST(body AS "
         'BLOB)) AND body <> \'{"role":"\' || role || \'","content":"[forgotten]"}\''
     )
     names = [f"{row[0].decode(errors='replace')}/messages/{row[1]}" for row in rows]
-    yield from _told("messages", names)
+    yield from seals.describe_altered("messages", names, REPAIR)
 
 
 def _sealed_tables(connection: apsw.Connection) -> list[tuple[str, Sequence[str]]]:
@@ -68,30 +71,9 @@ def _sealed_tables(connection: apsw.Connection) -> list[tuple[str, Sequence[str]
     return [(table, columns) for table, columns in seals.COLUMNS.items() if table in there]
 
 
-def _told(table: str, names: list[str]) -> Iterator[str]:
-    if names:
-        what = "1 record was" if len(names) == 1 else f"{len(names)} records were"
-        more = ", …" if len(names) > _NAMED else ""
-        yield (
-            f"{table}: {what} changed by something else than Recollect, and set aside: "
-            f"{', '.join(names[:_NAMED])}{more}; `recollect recover` takes them from a backup"
-        )
-
-
 def _define(connection: apsw.Connection) -> None:
-    for name, function in (("make_seal", _seal), ("make_digest", _digest)):
-        connection.create_scalar_function(
-            name, function, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
-        )
-
-
-def _seal(*values: Any) -> str | None:
-    try:
-        return seals.make_seal(
-            *(value.decode() if isinstance(value, bytes) else value for value in values)
-        )
-    except UnicodeDecodeError:
-        return None  # reported as such
+    sqlite_tx.define_seal(connection)
+    connection.create_scalar_function("make_digest", _digest, deterministic=True)
 
 
 def _digest(*bodies: Any) -> str | None:

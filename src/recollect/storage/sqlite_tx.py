@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 
 from ..errors import StoreCorrupt
+from ..fast_typing import Any
 from ..text import seals
 from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Row, StemFrequencies
 
@@ -41,6 +42,27 @@ _STATE = (
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
 
+def seal_form(table: str) -> str:
+    """Return the SQL of the seal that a row should have; NULL for one that is not UTF-8."""
+    return f"make_seal({', '.join([f'CAST({name} AS BLOB)' for name in seals.COLUMNS[table]])})"
+
+
+def define_seal(connection: apsw.Connection) -> None:
+    """Define the function that `seal_form` calls."""
+    connection.create_scalar_function(
+        "make_seal", _seal, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+    )
+
+
+def _seal(*values: Any) -> str | None:
+    try:
+        return seals.make_seal(
+            *[value.decode() if isinstance(value, bytes) else value for value in values]
+        )
+    except UnicodeDecodeError:
+        return None
+
+
 class SqliteTx:
     """One transaction of one connection."""
 
@@ -56,6 +78,10 @@ class SqliteTx:
 
     def settle(self) -> None:
         """Do nothing: every query is answered at once."""
+
+    def altered(self, table: str) -> str:
+        define_seal(self._connection)
+        return f"seal IS NOT {seal_form(table)}"
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self._readable(sql, params)[0]

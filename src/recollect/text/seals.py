@@ -1,8 +1,9 @@
 """The seal of a record: a digest over its texts, so that a change from outside is noticed.
 
-SQLite seals every row that Recollect writes (`storage.sqlite_health`). A bad disk, another program
-or a careless hand changes the text but not the seal. It is not a signature: code that knows this
-module can make a seal.
+Every row that Recollect writes is sealed (SQLite: `storage.sqlite_health`; PostgreSQL: triggers of
+the migration `0020_sealed`, which make another digest of the same columns). A bad disk, another
+program or a careless hand changes the text but not the seal. It is not a signature: code that knows
+this module can make a seal.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 """The sealed columns of each table. The status is not: it changes often, and says nothing."""
 
 
+_NAMED = 5
+
+
 def make_seal(*values: object) -> str:
     """Return the seal of the values of a record, in the order of its columns."""
     from _blake2 import blake2b  # hashlib would load OpenSSL, which costs a hook milliseconds
@@ -40,6 +44,19 @@ def make_seal(*values: object) -> str:
     parts = [str(value).encode("utf-8", "surrogatepass") for value in values]
     sizes = b",".join(b"%d" % len(part) for part in parts)
     return blake2b(b"\n".join((sizes, *parts)), digest_size=16).hexdigest()
+
+
+def describe_altered(table: str, names: Sequence[str], repair: str) -> list[str]:
+    """Return a sentence about the rows of a table that were changed from outside, if there are."""
+    if not names:
+        return []
+    what = "1 record was" if len(names) == 1 else f"{len(names)} records were"
+    kept = "set aside" if table in ("memories", "memory_revisions", "messages") else "not trusted"
+    more = ", …" if len(names) > _NAMED else ""
+    return [
+        f"{table}: {what} changed by something else than Recollect, and {kept}: "
+        f"{', '.join(names[:_NAMED])}{more}; {repair}"
+    ]
 
 
 def altered_error(id: str) -> StoreCorrupt:
