@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     import psycopg
 
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# In one round trip. The triggers of `0020_sealed` seal what such a transaction writes.
-_BEGIN_WRITE = "BEGIN; SET LOCAL recollect.sealing TO 'on'"
+_BEGIN_WRITE = "BEGIN DEFERRABLE"
+"""The mark by which triggers know what Recollect writes, and seal it; it has no other effect in a
+transaction that writes, and costs no statement."""
 
 
 class _UnknownCommit(Exception):
@@ -144,9 +145,9 @@ class PostgresDatabase:
         outer = self._pool.snapshot()
         try:
             self._register(connection)
-            begin = _BEGIN_READ if read_only else _BEGIN_WRITE
+            begin = [_BEGIN_READ if read_only else _BEGIN_WRITE]
             if self._asynchronous and not read_only:
-                begin += "; SET LOCAL synchronous_commit TO on"
+                begin.append("SET LOCAL synchronous_commit TO on")
             snapshot = Snapshot(connection.cursor(), read_only, self._finds_nearest, begin)
             self._pool.current.snapshot = snapshot
             result = work(snapshot.tx(self.space))

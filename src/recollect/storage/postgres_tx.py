@@ -37,10 +37,10 @@ class Snapshot:
         cursor: psycopg.Cursor[Row],
         read_only: bool,
         finds_nearest: bool,
-        begin: str,
+        begin: Sequence[str],
     ) -> None:
         self._cursor = cursor
-        self._begin = begin
+        self._begin = list(begin)
         self.begun = False
         self.may_be_lost = False
         self.read_only = read_only
@@ -67,7 +67,8 @@ class Snapshot:
         """Return the cursor; the transaction begins with its first use."""
         if not self.begun:
             self.begun = True
-            self._cursor.execute(self._begin)
+            for statement in self._begin:
+                self._cursor.execute(statement)
         return self._cursor
 
     def transaction_id(self) -> str:

@@ -1,5 +1,5 @@
 -- On PostgreSQL too, every row that Recollect writes carries a digest. The trigger seals what a
--- transaction of Recollect writes, which says so by the setting `recollect.sealing`; a statement of
+-- transaction of Recollect writes, which is known by being deferrable; a statement of
 -- another program leaves the seal as it is, so that it does not fit any more. A row that was changed
 -- from outside keeps its seal when Recollect writes it again.
 CREATE FUNCTION seal_of(held memories) RETURNS TEXT LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -38,7 +38,7 @@ CREATE FUNCTION seal_of(held procedures) RETURNS TEXT LANGUAGE sql STABLE PARALL
 $$;
 CREATE FUNCTION keep_seal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF current_setting('recollect.sealing', true) = 'on' THEN
+  IF current_setting('transaction_deferrable') = 'on' THEN
     IF TG_OP = 'INSERT' OR OLD.seal = recollect.seal_of(OLD) THEN
       NEW.seal := recollect.seal_of(NEW);
     END IF;
