@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -245,7 +246,9 @@ def _moments(one: Poisoned, number: int, cwd: str) -> Iterator[tuple[str, Event]
 
 
 def main() -> int:
-    count = int(sys.argv[1]) if sys.argv[1:] else 500
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("count", nargs="?", type=int, default=500, help="default: 500")
+    count = parser.parse_args().count
     found = []
     with TemporaryDirectory() as folder:
         for number, start in enumerate(range(0, count, STORE)):

@@ -103,6 +103,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         ("episodes.show", "episode show", "lessons.operations.show_episode"),
         ("episodes.replay", "episode replay", "lessons.operations.replay_episode"),
         ("episodes.learnings", "learnings", "lessons.operations.list_learnings"),
+        ("lessons.list", "lessons", "maintenance.operations_overview.list_lessons"),
         ("lessons.consolidate", "consolidate", "lessons.operations.consolidate"),
         ("lessons.undo", "consolidate undo", "lessons.operations.undo_consolidation"),
         ("procedures.learn", "procedure learn", "procedures.operations.learn_procedure"),

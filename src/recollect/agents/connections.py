@@ -97,6 +97,11 @@ def connect_agents(
     return tuple(changes)
 
 
+def find_unstarted_agents(project: Project, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the agents that are installed and were never started."""
+    return plan_io.find_unstarted_agents(locate_settings(project, environment, "user"))
+
+
 def find_backup_folder(environment: Mapping[str, str]) -> str:
     """Return the folder for backups of agents' settings."""
     return os.path.join(user_directory(environment), "backups", "agents")

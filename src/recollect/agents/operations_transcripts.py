@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,7 +12,6 @@ from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..lessons import operations as lessons_operations
-from ..lessons import sql as lessons_sql
 from ..lessons import steps_observed as lessons_steps_observed
 from ..project import find_project, first_line
 from ..recall import operations as recall_operations
@@ -29,11 +27,10 @@ if TYPE_CHECKING:
 _LOOKED_AT = 50
 _RULES = ("policy", "preference")
 _DECISIONS = ("decision", "architecture")
-_MOST_FIXES = 10_000
 
 
 def import_transcripts(
-    context: Context, path: str = "", agent: str = "", all: bool = False
+    context: Context, path: str = "", agent: str = "", all: bool = False, from_: str = ""
 ) -> agents.Imported:
     """Read the past conversations of your agents and learn from them.
 
@@ -42,8 +39,10 @@ def import_transcripts(
     agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
         codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
     all: those of every project on this machine, each into its own memory (only a person)
+    from_: also those of another directory, where this project was before (only a person)
 
     Example: recollect import
+    Example: recollect import --from ~/old/place
     Example: recollect import ~/.codex/sessions --agent codex
     """
     if agent and agent not in registry.AGENT_NAMES:
@@ -65,16 +64,82 @@ def import_transcripts(
     else:
         found = [item for item in discover(context, agent, passed) if is_ours(context, item)]
         others = _find_new_projects(context, agent)
+        found += _find_in_former(context, agent, from_, passed) if from_ else []
     done = _import_into(context, found, _find_foreign(context, found))
     return _combine([done], passed)._replace(
         others={root: len(items) for root, items in sorted(others.items())}
     )
 
 
-def unread(context: Context) -> int:
-    """Return how many conversations of this project agents wrote down and we did not read yet."""
+def count_unread(context: Context) -> int:
+    """Count the conversations of this project that were not read yet."""
     found = [item for item in discover(context, "", {}) if is_ours(context, item)]
+    if not context.project_space.present():
+        return len(found)
     return context.project_space.read(lambda tx: operations_import.count_unread(tx, found))
+
+
+_LOOKED_THROUGH = 5
+_FEWEST_FILES = 3
+_LEAST_SHARE = 1 / 3
+
+
+def find_former_places(context: Context) -> dict[str, int]:
+    """Return other directories that this project seems to have been in, each with the number of its
+    unread conversations: clones without a memory of their own, and directories that are gone while
+    the files that the newest conversations name are here."""
+    places: dict[str, list[Transcript]] = {}
+    for item in discover(context, "", {}, everywhere=True):
+        if cwd := item.cwd or _cwd_in(item):
+            root = find_project(cwd).root if os.path.isdir(cwd) else cwd
+            places.setdefault(root, []).append(item)
+    places.pop(context.project.root, None)
+    former = {root: items for root, items in places.items() if _is_former(context, root, items)}
+    unread = context.project_space.read(
+        lambda tx: {
+            root: operations_import.count_unread(tx, items) for root, items in former.items()
+        }
+    )
+    return {root: number for root, number in sorted(unread.items()) if number}
+
+
+def _is_former(context: Context, root: str, items: Sequence[Transcript]) -> bool:
+    from ..freshness import git_io
+    from .transcripts.find_io import find_named_files
+
+    here = context.project.root
+    if os.path.isdir(root):
+        has_memory = os.path.exists(find_project(root).database)
+        return not (has_memory or git_io.read_identity(root).isdisjoint(git_io.read_identity(here)))
+    newest = sorted(items, key=lambda one: -one.modified)[:_LOOKED_THROUGH]
+    named = {name for item in newest for name in find_named_files(item.path, root)}
+    there = sum(os.path.isfile(os.path.join(here, name)) for name in named)
+    return there >= max(_FEWEST_FILES, _LEAST_SHARE * len(named))
+
+
+def _find_in_former(
+    context: Context, agent: str, place: str, passed: dict[str, str]
+) -> list[Transcript]:
+    """Return the transcripts of a directory where the project was before."""
+    from .transcripts.find_io import is_at_or_below
+
+    _check_person(context, "from")
+    folder = os.path.abspath(os.path.expanduser(place))
+    every = discover(context, agent, passed, everywhere=True)
+    found = [one for one in every if is_at_or_below(one.cwd or _cwd_in(one), (folder,))]
+    if not found:
+        raise NotFound("no agent has a conversation of this directory", where=folder)
+    return found
+
+
+def _check_person(context: Context, what: str) -> None:
+    if context.origin != "user":
+        raise Refused(
+            "only a person can import conversations of other places",
+            where=what,
+            hint=f"the user can run `recollect import --{what}` at a terminal; without it this "
+            "project's conversations are imported",
+        )
 
 
 def read(
@@ -146,10 +211,9 @@ def _load_lessons(context: Context) -> _KnownLessons:
 
     def load(tx: Tx) -> _KnownLessons:
         commands = lessons_steps_observed.known_commands(tx, now=now)
-        errors = lessons_sql.latest_findings(tx, "error", 0, _MOST_FIXES)
         return _KnownLessons(
             frozenset(one.form for one in commands if one.sessions_succeeded),
-            frozenset(one.subject for one in errors if json.loads(one.body)["remedies"]),
+            frozenset(one.signature for one in lessons_steps_observed.known_resolutions(tx)),
         )
 
     return context.project_space.read(load)
@@ -259,13 +323,7 @@ def is_ours(context: Context, transcript: Transcript) -> bool:
 
 
 def _import_all(context: Context, agent: str, passed: dict[str, str]) -> agents.Imported:
-    if context.origin != "user":
-        raise Refused(
-            "only a person can import into other projects",
-            where="all",
-            hint="the user can run `recollect import --all` at a terminal; without --all this "
-            "project's conversations are imported",
-        )
+    _check_person(context, "all")
     places: dict[str, list[Transcript]] = {}
     for item in discover(context, agent, passed, everywhere=True):
         cwd = item.cwd or _cwd_in(item)

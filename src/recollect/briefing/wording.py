@@ -170,13 +170,14 @@ def resolution_line(known: KnownResolution) -> Item:
         label="system",
         date=_date(known.last),
         why="the same error was resolved before",
-        line=f"{when}, {_after(remedy, known.command)}",
+        line=f"{when}, {describe_remedy(remedy, known.command)}",
         forms=tuple(filter(None, (remedy.other_form, remedy.step_before))),
         files=remedy.files,
     )
 
 
-def _after(remedy: Remedy, command: str) -> str:
+def describe_remedy(remedy: Remedy, command: str) -> str:
+    """Return after which changes an error went away."""
     parts = []
     if remedy.step_before:
         parts.append(f"{code(remedy.step_before)} was run before")

@@ -289,6 +289,15 @@ def read_git_state(path: str) -> GitState:
     return GitState(current_branch(path), tuple(commits), tuple(status[:STATE_LINES]))
 
 
+def read_identity(path: str) -> frozenset[str]:
+    """Return what clones of one repository have in common: their remotes and first commits."""
+    remotes = _lines(path, "config", "--get-regexp", r"^remote\..*\.url$")
+    urls = (line.partition(" ")[2] for line in remotes)
+    # `git@host:a/b.git` and `https://host/a/b` are one.
+    names = (re.sub(r"^\w+://|^[^/]*@|\.git/?$", "", url).replace(":", "/") for url in urls)
+    return frozenset((*names, *_lines(path, "rev-list", "--max-parents=0", "HEAD")))
+
+
 def _lines(path: str, *words: str) -> list[str]:
     import subprocess
 

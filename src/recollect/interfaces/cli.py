@@ -14,6 +14,7 @@ from io import TextIOWrapper
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from ..operation_table import OPERATIONS, SHORT_COMMANDS
 from ..text import display
+from ..types.records import Learned
 from . import commands, manual
 from .screens import style
 
@@ -259,6 +260,7 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
 
     by = identify_caller(os.environ)
     values = {name: _read_value(name, value) for name, value in given.values.items()}
+    recognised = _recognise_kind(command.words, values) if by.origin == "user" else ""
     context = open_context(given.project or None, given.variables, given.incognito, by.origin)
     with Recollect(context) as memory:
         line = None
@@ -277,8 +279,25 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
         finally:
             if line:
                 line.clear()
+        if recognised and isinstance(result, Learned):
+            other = "Another kind: recollect undo, then learn … -k KIND"
+            note = f"its words state a {recognised}. {other}"
+            result = result._replace(notes=(*result.notes, note))
         _prepare_page(memory, command.words, values, result)
         return result
+
+
+def _recognise_kind(command: str, values: dict[str, object]) -> str:
+    """Set the kind of a typed statement by its words, as capture does; return it, or ""."""
+    if command != "learn" or "kind" in values:
+        return ""
+    from ..capture import sentences
+
+    kinds = [one.kind for one in sentences.capture(str(values["text"]))]
+    kind = next((one for one in ("policy", "preference", "decision") if one in kinds), "")
+    if kind:
+        values["kind"] = kind
+    return kind
 
 
 _ID = re.compile(r"\bm-[0-9a-hjkmnp-tv-z]{12}\b")

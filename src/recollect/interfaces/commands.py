@@ -222,6 +222,8 @@ def _join_words(positional: list[Parameter], words: list[str], join: bool) -> li
 def _store_positional(
     values: dict[str, Json], command: Command, positional: list[Parameter], words: list[str]
 ) -> None:
+    if positional and _takes_words(positional[-1]):
+        positional = [*positional, *positional[-1:] * (len(words) - len(positional))]
     if len(words) > len(positional):
         raise _usage_error(command, f"unexpected argument {words[len(positional)]!r}")
     for parameter, value in zip(positional, words, strict=False):
@@ -229,9 +231,16 @@ def _store_positional(
 
 
 def positional_parameters(command: Command) -> list[Parameter]:
-    """Return the parameters that are given without a name: the required ones, or the first text."""
+    """Return the parameters that are given without a name: the required ones, else the one that
+    takes several words, else the first text."""
     required = [item for item in command.parameters if item.required]
-    return required or [item for item in command.parameters if item.type == "str"][:1]
+    several = [item for item in command.parameters if _takes_words(item)]
+    return required or several or [item for item in command.parameters if item.type == "str"][:1]
+
+
+def _takes_words(parameter: Parameter) -> bool:
+    """Check for a list that can be given without its name: `init claude-code codex`."""
+    return parameter.type == "list" and parameter.name == "agent"
 
 
 def option_flags(parameter: Parameter) -> tuple[str, ...]:
@@ -312,7 +321,8 @@ def render_help(command: Command) -> str:
     required = [item for item in command.parameters if item.required]
     optional = [item for item in command.parameters if not item.required]
     places = [item.name.upper() for item in positional_parameters(command)]
-    places = places if required else [f"[{name}]" for name in places]
+    more = "…" if any(map(_takes_words, optional)) else ""
+    places = places if required else [f"[{name}{more}]" for name in places]
     usage = " ".join(["recollect", command.words, *places])
     lines = [f"usage: {usage} [options]", "", *style.fill(command.summary), ""]
     for item in required:

@@ -23,6 +23,7 @@ MOST_SESSIONS = 50
 """So many sessions, the newest, are merged into a finding."""
 
 MOST_COMMANDS = 200
+MOST_ERRORS = 10_000
 MOST_CONCLUSIONS = 20
 MOST_WORKFLOWS = 50
 KNOWN_FOR = 120 * findings.DAY
@@ -167,6 +168,14 @@ def resolutions_for_failure(
             for one in findings.resolutions(body, programs):
                 found.setdefault(one.remedy, one)
     return sorted(found.values(), key=lambda one: (-one.sessions, -one.last))
+
+
+def known_resolutions(tx: Tx) -> list[KnownResolution]:
+    """Return the errors that were resolved before, newest first, each with its best resolution."""
+    rows = sql.latest_findings(tx, "error", 0, MOST_ERRORS)
+    bodies = [body for row in rows if (body := _body("error", row))]
+    found = [findings.resolutions(body, body["commands"]) for body in bodies]
+    return [known[0] for known in found if known]
 
 
 def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:

@@ -34,8 +34,8 @@ def initialise(
 ) -> agents.Initialised:
     """Set up the memory of this project and connect your agents.
 
-    agent: only this agent: claude-code, codex, gemini, opencode, copilot or cursor (repeat for
-        several); by default all that are found
+    agent: only these agents: claude-code, codex, gemini, opencode, copilot, cursor; by default all
+        that you have started before
     scope: user (your own settings, for all projects) or project (the repository's)
     yes: write the agents' settings without asking; a backup of each file is kept
     check: change nothing, report whether all agents are connected
@@ -45,7 +45,7 @@ def initialise(
 
     Example: recollect init
     Example: recollect init --yes --import
-    Example: recollect init --agent claude-code --yes
+    Example: recollect init claude-code codex --yes
     """
     from ..agents import connections
 
@@ -60,10 +60,12 @@ def initialise(
         changes = connections.connect_agents(
             context.project, context.environment, agent, scope, remove, stamp
         )
-    imported, past = None, 0
+    imported, past, former = None, 0, dict[str, int]()
     if not (check or diff or remove):
         imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
-        past = 0 if import_ else agents_operations_transcripts.unread(context)
+        past = 0 if import_ else agents_operations_transcripts.count_unread(context)
+        former = agents_operations_transcripts.find_former_places(context)
+    unstarted = connections.find_unstarted_agents(context.project, context.environment)
     unstable = changes and not remove
     warning = connections.warn_of_install() if unstable else ""
     return agents.Initialised(
@@ -75,6 +77,8 @@ def initialise(
         checked=check,
         below=stores_below(find_project(context.project.root)),
         past=past,
+        former=former,
+        unstarted=() if agent or remove else unstarted,
         imported=imported,
         removing=remove,
         diff=diff,

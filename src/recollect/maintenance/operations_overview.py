@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 
 from ..agents import hook_files_io
+from ..agents import operations_transcripts as agents_operations_transcripts
 from ..agents import steps_hooks as agents_steps_hooks
 from ..archive import sql as archive_sql
 from ..autonomous import operations as autonomous_operations
 from ..briefing import operations as briefing_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
+from ..briefing import wording as briefing_wording
 from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import NotFound, Refused
+from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons import steps_schedule as lessons_steps_schedule
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
 from ..storage.database import Tx
 from ..text import display
-from ..types.overview import NextStep, Paused, Plotted, Seen, Sizes, Status
+from ..types.overview import (
+    LearnedCommand,
+    LearnedFix,
+    Lessons,
+    NextStep,
+    Paused,
+    Plotted,
+    Seen,
+    Sizes,
+    Status,
+)
 from ..types.records import STATUSES_IN_USE
 from . import sql, steps_overview
 
@@ -43,6 +57,7 @@ def show_status(context: Context) -> Status:
     counts, sessions, messages = _count(context)
     waiting = review_operations.count_review(context) if context.present_spaces() else 0
     briefing = briefing_operations.make_briefing(context)
+    lessons = list_lessons(context, limit=sys.maxsize)
     status = Status(
         root=context.project.root,
         database=_describe_store(context),
@@ -60,8 +75,11 @@ def show_status(context: Context) -> Status:
         start_items=len(briefing.items),
         next=(),
         at=context.clock(),
+        commands=len(lessons.commands),
+        fixes=len(lessons.fixes),
     )
-    return status._replace(next=tuple(_next_steps(status)))
+    unread = 0 if status.messages else agents_operations_transcripts.count_unread(context)
+    return status._replace(next=tuple(_next_steps(status, unread)))
 
 
 def make_status_line(context: Context) -> str:
@@ -121,7 +139,7 @@ def _describe_background(context: Context) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _next_steps(status: Status) -> list[NextStep]:
+def _next_steps(status: Status, unread: int) -> list[NextStep]:
     steps = []
     if status.paused:
         end = "recollect resume --all" if status.paused == "all" else "recollect resume"
@@ -129,13 +147,14 @@ def _next_steps(status: Status) -> list[NextStep]:
     connected = [one for one in status.agents if one.detail.startswith("connected")]
     if not status.agents:
         names = "claude-code, codex, gemini, opencode, copilot or cursor"
-        steps.append(NextStep("recollect init --agent NAME", f"connect {names}"))
+        steps.append(NextStep("recollect init NAME", f"connect {names}"))
     elif not connected:
         steps.append(NextStep("recollect init", "connect your agents to this memory"))
     elif not all(one.ok or one.waits for one in status.agents):
         steps.append(NextStep("recollect doctor", "see what is wrong with a connection"))
-    if connected and not status.messages:
-        steps.append(NextStep("recollect import", "read the conversations you had before"))
+    if unread:
+        number = display.format_count(unread, "conversation")
+        steps.append(NextStep("recollect import", f"read {number} you had before"))
     if status.waiting:
         steps.append(NextStep("recollect review", "review waiting items, one key each"))
     if not status.by_kind:
@@ -143,6 +162,47 @@ def _next_steps(status: Status) -> list[NextStep]:
     elif status.start_tokens and not status.waiting:
         steps.append(NextStep("recollect briefing", "see what a new session begins with"))
     return steps
+
+
+def list_lessons(context: Context, limit: int = 10) -> Lessons:
+    """List the commands that worked and the fixes of errors, learned from conversations.
+
+    limit: maximum number of commands and of fixes
+
+    Example: recollect lessons
+    Example: recollect lessons -n 100
+    """
+    if not context.project_space.present():
+        return Lessons((), ())
+    now = context.clock()
+    known, resolved = context.project_space.read(
+        lambda tx: (
+            lessons_steps_observed.known_commands(tx, now=now),
+            lessons_steps_observed.known_resolutions(tx),
+        )
+    )
+    commands = [
+        LearnedCommand(
+            command=one.form,
+            purpose=one.purpose,
+            sessions=one.sessions_succeeded,
+            last=one.last_success,
+            left_out=one.retired or "",
+        )
+        for one in known
+        if one.sessions_succeeded
+    ]
+    fixes = [
+        LearnedFix(
+            error=one.signature,
+            fix=briefing_wording.describe_remedy(one.remedy, one.command),
+            sessions=one.sessions,
+            last=one.last,
+        )
+        for one in resolved
+    ]
+    more = max(len(commands) - limit, 0) + max(len(fixes) - limit, 0)
+    return Lessons(tuple(commands[:limit]), tuple(fixes[:limit]), more)
 
 
 # ---------------------------------------------------------------- what agents were shown

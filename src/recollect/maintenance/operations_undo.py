@@ -6,14 +6,17 @@ Memories keep their own history; everything else that can be undone has an undo 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import partial
 from typing import NamedTuple
 
+from ..archive import sql as archive_sql
 from ..context import Context
 from ..documents import steps as documents_steps
 from ..errors import Conflict, NotFound
 from ..lessons import operations as lessons_operations
 from ..memory import operations as memory_operations
+from ..memory import sql as memory_sql
 from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..procedures import steps as procedures_steps
 from ..storage.database import Database, Tx
@@ -63,7 +66,7 @@ def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
         raise NotFound(
             "there is nothing to undo",
             where=context.project.root,
-            hint="nothing was saved or changed here yet",
+            hint=_why_nothing(context),
         )
     if last.record:
         return _undo_record(context, last.space, last.record, print)
@@ -71,6 +74,17 @@ def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
     if last.memory.change == "learn":
         return _undo_learning(context, last.memory, last.space, print)
     return _undo_memory(context, last.memory.id, print)
+
+
+def _why_nothing(context: Context) -> str:
+    """Say whether nothing was saved here, or what of it cannot be undone."""
+    spaces = context.present_spaces()
+    if any(space.read(sql.count_memories) for space in spaces):
+        hidden = "what is hidden: recollect list --status hidden"
+        return f"everything that was saved here is undone already; {hidden}"
+    if any(space.read(archive_sql.counts)[1] for space in spaces):
+        return "the archive of conversations stays; to erase some of it: recollect forget --help"
+    return "nothing was saved or changed here yet"
 
 
 def _find_changes(tx: Tx, space: Database) -> list[LastChange]:
@@ -137,9 +151,29 @@ def _undo_record(
     }.get(record.operation)
     if undo:
         return undo(context, space, record, print)
+    text = space.read(lambda tx: _describe_consolidation(tx, record, print))
     if not print:
         lessons_operations.undo_consolidation(context)
-    return Reverted("consolidation", "", record.at, not print, "recollect consolidate")
+    return Reverted("consolidation", text, record.at, not print, "recollect consolidate")
+
+
+def _describe_consolidation(tx: Tx, record: undo_sql.UndoRecord, planned: bool) -> str:
+    """Say what undoing a consolidation changes: lessons go, and memories are as they were."""
+    rows = [
+        (key[0], before)
+        for table, key, before, *_ in json.loads(record.body)["changes"]
+        if table == "memories"
+    ]
+    new = memory_sql.get_many(tx, [id for id, before in rows if before is None])
+    kinds = Counter(one.kind for one in new.values())
+    told = [display.format_count(number, kind, f"{kind}s") for kind, number in kinds.most_common()]
+    changed = len({id for id, before in rows if before is not None})
+    takes, restores = ("takes back", "restores") if planned else ("took back", "restored")
+    parts = [f"{takes} {' and '.join(told)}"] if told else []
+    parts += (
+        [f"{restores} {display.format_count(changed, 'memory', 'memories')}"] if changed else []
+    )
+    return ", ".join(parts) or "changes links between records only"
 
 
 def _undo_statuses(

@@ -109,6 +109,12 @@ def last_changed_memory(tx: Tx) -> ChangedMemory | None:
     return ChangedMemory._make(row) if row else None
 
 
+def count_memories(tx: Tx) -> int:
+    """Count the memories of a space, hidden ones too."""
+    row = tx.one(f"SELECT count(*) FROM memories WHERE space = :space AND valid_to = {FOREVER}")
+    return int(row[0]) if row else 0
+
+
 def list_learned_at(tx: Tx, at: int) -> list[str]:
     """Return the memories in use that one call saved: their first revision began at this time."""
     rows = tx.run(

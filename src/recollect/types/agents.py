@@ -94,6 +94,10 @@ class Initialised(NamedTuple):
     """Stores in directories of this project, which are not used."""
     past: int = 0
     """Number of past conversations of this project that are not imported yet."""
+    former: Mapping[str, int] = {}
+    """Other directories that the project seems to have been in, with their conversations."""
+    unstarted: tuple[str, ...] = ()
+    """Agents that are installed and were never started."""
     imported: Imported | None = None
     removing: bool = False
     exists: bool = True

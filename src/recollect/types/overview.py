@@ -22,6 +22,7 @@ class Status(NamedTuple):
     by_kind: memories in use; `waiting` of the rest wait for review
     background: sentences about work that runs by itself
     start_tokens: the price of the block that a new session begins with
+    commands, fixes: commands that worked here and errors with a fix, learned from conversations
     """
 
     root: str
@@ -40,6 +41,36 @@ class Status(NamedTuple):
     start_items: int
     next: tuple[NextStep, ...]
     at: int
+    commands: int = 0
+    fixes: int = 0
+
+
+class LearnedCommand(NamedTuple):
+    """A command that worked here; `left_out` says why no session begins with it, or is ""."""
+
+    command: str
+    purpose: str
+    sessions: int
+    last: int
+    left_out: str
+
+
+class LearnedFix(NamedTuple):
+    """An error, and after what it went away; agents are told when it comes up again."""
+
+    error: str
+    fix: str
+    sessions: int
+    last: int
+
+
+class Lessons(NamedTuple):
+    """What conversations taught by work: commands, best first, and fixes of errors, newest first;
+    `more` were left out by the limit."""
+
+    commands: tuple[LearnedCommand, ...]
+    fixes: tuple[LearnedFix, ...]
+    more: int = 0
 
 
 class SeenItem(NamedTuple):

@@ -37,6 +37,16 @@ _HOME_FILES = {
     "copilot": (".copilot",),
     "cursor": (".cursor",),
 }
+PROGRAMS = {
+    "claude-code": "claude",
+    "codex": "codex",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "copilot": "copilot",
+    "cursor": "cursor-agent",
+}
+"""The program of each agent."""
+
 _HOME_VARIABLES = {
     "claude-code": "CLAUDE_CONFIG_DIR",
     "codex": "CODEX_HOME",
@@ -64,10 +74,24 @@ def detect_agents(where: SettingsPlaces) -> tuple[str, ...]:
     )
 
 
+def find_unstarted_agents(where: SettingsPlaces) -> tuple[str, ...]:
+    """Return the agents that are on the search path and have no files in the home yet."""
+    from shutil import which
+
+    known, path = detect_agents(where), where.environment.get("PATH", "")
+    return tuple(
+        agent
+        for agent, program in PROGRAMS.items()
+        if agent not in known and which(program, path=path)
+    )
+
+
 def plan_changes(
     agents: Sequence[str], where: SettingsPlaces, command: Command, remove: bool
 ) -> list[SettingsChange]:
-    """Return the planned change of each settings file of these agents."""
+    """Return the planned change of each settings file of these agents; a program's name will do."""
+    programs = {program: agent for agent, program in PROGRAMS.items()}
+    agents = [programs.get(agent, agent) for agent in agents]
     for agent in agents:
         if agent not in registry.AGENTS_WITH_HOOKS:
             raise InvalidInput(

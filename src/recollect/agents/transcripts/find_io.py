@@ -6,6 +6,7 @@ Unreadable files and folders are skipped: a folder of another user is no reason 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from ...errors import InvalidInput, NotFound
@@ -83,6 +84,20 @@ def read_head(path: str) -> Iterator[dict[str, Json]]:
                     continue
     except OSError:
         return
+
+
+_MOST_READ = 8_000_000
+
+
+def find_named_files(path: str, folder: str) -> frozenset[str]:
+    """Return the files below a folder that a transcript names, as paths from that folder."""
+    try:
+        with open_regular_file(path) as file:
+            text = file.read(_MOST_READ).decode("utf-8", "replace")
+    except OSError:
+        return frozenset()
+    below = re.escape(folder.rstrip("/")) + r"/((?:[\w@+-][\w.@+-]*/)+[\w@+-]+\.\w{1,8})\b"
+    return frozenset(re.findall(below, text))
 
 
 def make_transcript(host: str, path: str, session: str = "", cwd: str = "") -> Transcript:

@@ -114,6 +114,8 @@ def _render_next_steps(done: Imported) -> list[str]:
     if not done.messages:
         return []
     steps = [("recollect briefing", "what your agents begin with")]
+    if done.results.commands or done.results.fixes:
+        steps.append(("recollect lessons", "the commands and fixes that were found"))
     if done.results.waiting:
         steps.append(("recollect review", "answer each item that waits"))
     if done.captured:
@@ -179,7 +181,7 @@ def _render_init(done: Initialised) -> str:
     if not done.changes and done.removing:
         lines.append("no agent found in your home: nothing to remove")
     elif not done.changes:
-        lines.append("no agent found in your home. Connect one: recollect init --agent NAME")
+        lines.append("you have started no agent yet. Connect one: recollect init NAME")
     if waiting and done.declined:
         lines.append("no agent settings were changed")
     elif waiting and not done.checked:
@@ -205,6 +207,16 @@ def _render_init(done: Initialised) -> str:
     elif done.past:
         past = display.format_count(done.past, "past conversation")
         lines.append(f"{past} of this project. Import: recollect import")
+    if done.unstarted:
+        names = " ".join(done.unstarted)
+        lines += style.fill(
+            f"installed, never started: {names}. Connect: recollect init {names}", "  ", ""
+        )
+    for place, number in done.former.items():
+        past = display.format_count(number, "conversation")
+        where = style.shorten_home(display.format_line(place))
+        lines.append(f"{past} of {where} seem to be of this project. Import them:")
+        lines.append(f"  recollect import --from {where}")
     if not (done.checked or done.imported):
         steps = (("recollect", "show the state"), ('recollect learn "…"', "save a memory"))
         lines += ["next:", *style.hints(*steps)]
@@ -316,7 +328,7 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
     declined = bool(waiting) and "yes" not in more
     # The first run may have created the store.
     last = _run(run, more)._replace(created=done.created) if more else done
-    return last._replace(declined=declined)
+    return last._replace(declined=declined, unstarted=done.unstarted)
 
 
 _ADDED = (
@@ -329,7 +341,8 @@ def _choose_agents(waiting: Sequence[SettingsChange]) -> list[str]:
     """Ask which agents' files to write, and show the changed lines on request."""
     agents = list(dict.fromkeys(change.agent for change in waiting))
     number = display.format_count(len(waiting), "file")
-    print("y: all   d: show every line   or names, such as: claude-code codex")
+    several = f"   or names, such as: {' '.join(agents[:2])}" if len(agents) > 1 else ""
+    print(f"y: all   d: show every line{several}")
     question = f"Write {number}? A backup of each is kept. [y/N] "
     while True:
         answer = (keyboard.read_answer(question) or "").lower().replace(",", " ").split()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...client import Recollect
     from ...types.overview import (
         ConfigPaths,
+        Lessons,
         Paused,
         Seen,
         SeenItem,
@@ -59,6 +60,10 @@ def _render_status(status: Status) -> str:
     )
     known = display.format_count(total, "memory", "memories")
     lines += _field("memories", f"{known}: {kinds}" if total else "none yet")
+    if status.commands or status.fixes:
+        learned = display.format_count(status.commands, "command")
+        fixes = display.format_count(status.fixes, "fix", "fixes")
+        lines += _field("learned", f"{learned} that worked, {fixes} of errors (recollect lessons)")
     if status.waiting:
         number = display.format_count(status.waiting, "item")
         waits = f"{number} {'waits' if status.waiting == 1 else 'wait'} for your answer"
@@ -122,6 +127,41 @@ def _field(label: str, text: str, colour: str = "") -> list[str]:
         f"{style.paint(colour, line)}"
         for head, line in zip(heads, lines, strict=True)
     ]
+
+
+def _render_lessons(lessons: Lessons) -> str:
+    if not (lessons.commands or lessons.fixes):
+        return (
+            "nothing was learned from conversations yet: no command that worked, no error that was "
+            "resolved. Read past ones: recollect import"
+        )
+    lines = []
+    if lessons.commands:
+        rows = (
+            (
+                one.purpose or "-",
+                one.command,
+                str(one.sessions),
+                _day(one.last),
+                f"not told at the start: {one.left_out}" if one.left_out else "",
+            )
+            for one in lessons.commands
+        )
+        head = ("FOR", "COMMAND THAT WORKED", "SESSIONS", "LAST", "")
+        lines += [style.render_table(head, rows, styles=("", "id")), ""]
+    if lessons.fixes:
+        lines.append(style.paint("title", "fixes, told when the error comes up again"))
+    for fix in lessons.fixes:
+        often = "once" if fix.sessions < 2 else f"in {fix.sessions} sessions"
+        lines.append("  " + display.format_line(fix.error, style.text_width() - 2))
+        lines += style.fill(f"went away {often}, {_day(fix.last)}, {fix.fix}", "      ")
+    if lessons.more:
+        lines.append(f"({lessons.more} more; show them: -n {len(lessons.fixes) + lessons.more})")
+    return "\n".join(lines).rstrip()
+
+
+def _day(at: int) -> str:
+    return display.format_time(at)[:10]
 
 
 # ---------------------------------------------------------------- what agents were shown
@@ -304,6 +344,8 @@ def _render_paths(paths: ConfigPaths) -> str:
 
 
 def _render_reverted(done: Reverted) -> str:
+    if not done.what:
+        return "nothing was changed"
     text = f": {display.format_line(done.text, 160)}" if done.text else ""
     if not done.applied:
         when = display.format_time(done.at)[:16].replace("T", " ")
@@ -326,7 +368,7 @@ def run_undo(
     planned = _reverted(run({"print": True}))
     print(style.finish(_render_reverted(planned)))
     if not keyboard.agrees("Undo it? [Y/n] ", default=True):
-        return Reverted("nothing", "", 0, True)
+        return Reverted("", "", 0, False)
     return _reverted(run({}))
 
 
@@ -337,6 +379,7 @@ def _reverted(done: object) -> Reverted:
 
 SCREENS: dict[str, Callable[..., str]] = {
     "status": _render_status,
+    "lessons": _render_lessons,
     "seen": render_seen,
     "sizes": _render_sizes,
     "pause": _render_paused,

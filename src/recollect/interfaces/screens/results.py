@@ -25,7 +25,8 @@ _MODULES = {
     **dict.fromkeys(("memory", "jobs"), "autonomous"),
     "review": "review",
     **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server"), "results"),
-    **dict.fromkeys(("status", "seen", "sizes", "pause", "resume", "undo", "config"), "overview"),
+    **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause"), "overview"),
+    **dict.fromkeys(("resume", "undo", "config"), "overview"),
     **dict.fromkeys(("forget", "blame", "retract", "scrub"), "safety"),
     **dict.fromkeys(("recover", "export", "load", "migrate"), "safety"),
     **dict.fromkeys(

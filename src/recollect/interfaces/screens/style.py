@@ -359,7 +359,9 @@ def render_table(
         last = _style(styles, len(widths)) if not head else "title"
         if stacked:
             lines.append(lead.rstrip() or lead)
-            lines += [] if head else [paint(last, line) for line in fill(row[-1], "    ")]
+            lines += [
+                paint(last, line) for line in fill("" if head else row[-1], "    ") if line.strip()
+            ]
         else:
             text = display.format_line(row[-1], 0 if whole or not room else room)
             lines.append((lead + paint(last, text)).rstrip())
