@@ -56,11 +56,10 @@ def define_seal(connection: apsw.Connection) -> None:
 
 def _seal(*values: Any) -> str | None:
     try:
-        return seals.make_seal(
-            *[value.decode() if isinstance(value, bytes) else value for value in values]
-        )
+        b"\n".join([value for value in values if type(value) is bytes]).decode()
     except UnicodeDecodeError:
         return None
+    return seals.make_seal(*values)
 
 
 class SqliteTx:

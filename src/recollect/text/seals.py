@@ -41,8 +41,11 @@ def make_seal(*values: object) -> str:
     """Return the seal of the values of a record, in the order of its columns."""
     from _blake2 import blake2b  # hashlib would load OpenSSL, which costs a hook milliseconds
 
-    parts = [str(value).encode("utf-8", "surrogatepass") for value in values]
-    sizes = b",".join(b"%d" % len(part) for part in parts)
+    parts = [
+        value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass")
+        for value in values
+    ]
+    sizes = ",".join([str(len(part)) for part in parts]).encode()
     return blake2b(b"\n".join((sizes, *parts)), digest_size=16).hexdigest()
 
 
