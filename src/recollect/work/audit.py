@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..index.clusters import TextFeatures, choose_keys, extract_features, find_neighbours
 from ..lessons.duplicates import RELATED, make_statement, rank_key
 from ..memory.lifecycle import DAY
-from ..memory.similarity import NEAR, find_relation, jaccard, split_words
+from ..memory.similarity import NEAR, find_relation, is_near, jaccard, split_words
 from ..text import globs
 from ..text.terms import stem_all
 from ..types.records import FOREVER, IN_USE, Memory
@@ -116,7 +116,7 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
 
     # All runs of 300,000 memories would take a gigabyte; neighbours are compared one after another.
     @lru_cache(maxsize=4096)
-    def runs(place: int) -> set[tuple[str, ...]]:
+    def runs(place: int) -> _WordRuns:
         return _word_runs(memories[place])
 
     def shared(one: int, other: int) -> float:
@@ -125,7 +125,7 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
         if 3 * len(first & second) < min(len(first), len(second)):
             return 0.0
         likeness = jaccard(first, second)
-        return likeness if likeness >= NEAR or runs(one) & runs(other) else 0.0
+        return likeness if likeness >= NEAR or _may_share_run(runs(one), runs(other)) else 0.0
 
     edges = find_neighbours(range(len(memories)), keys, shared, RELATED)
     found: list[Duplicates] = []
@@ -154,9 +154,14 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
 def is_near_duplicate(one: Memory, other: Memory) -> bool:
     """Check whether two memories share nearly all words, or one long run of them and otherwise
     differ in nothing that matters: the same command, described in other words."""
-    relation = find_relation(make_statement(one), make_statement(other))
-    if relation:
-        return relation == "near"
+    statements = make_statement(one), make_statement(other)
+    # The relation takes longest, and few pairs get so far.
+    if not (is_near(*statements) or _shares_long_run(one, other)):
+        return False
+    return find_relation(*statements) not in ("contradicts", "revises")
+
+
+def _shares_long_run(one: Memory, other: Memory) -> bool:
     first, second = (_split_words(memory) for memory in (one, other))
     run = SequenceMatcher(None, first, second, autojunk=False).find_longest_match()
     if run.size < LONG_RUN or 2 * run.size < min(len(first), len(second)):
@@ -168,9 +173,27 @@ def is_near_duplicate(one: Memory, other: Memory) -> bool:
     return around[0] <= around[1] or around[1] <= around[0]
 
 
-def _word_runs(memory: Memory) -> set[tuple[str, ...]]:
+class _WordRuns(NamedTuple):
+    """The runs of LONG_RUN words in a text, its number of words, and whether a run repeats."""
+
+    runs: frozenset[tuple[str, ...]]
+    words: int
+    repeats: bool
+
+
+def _word_runs(memory: Memory) -> _WordRuns:
     words = _split_words(memory)
-    return {tuple(words[at : at + LONG_RUN]) for at in range(len(words) - LONG_RUN + 1)}
+    found = [tuple(words[at : at + LONG_RUN]) for at in range(len(words) - LONG_RUN + 1)]
+    runs = frozenset(found)
+    return _WordRuns(runs, len(words), len(runs) < len(found))
+
+
+def _may_share_run(one: _WordRuns, other: _WordRuns) -> bool:
+    """Check whether a shared run can be half of one of them: its length is that of its runs."""
+    shared = len(one.runs & other.runs)
+    if not shared or one.repeats or other.repeats:
+        return bool(shared)
+    return 2 * (shared + LONG_RUN - 1) >= min(one.words, other.words)
 
 
 def _split_words(memory: Memory) -> list[str]:
