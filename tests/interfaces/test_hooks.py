@@ -125,7 +125,7 @@ def test_a_rule_in_a_prompt_is_captured_shown_and_can_be_undone(
             "user",
             "active",
         )
-        assert f"recollect capture undo {held.id}" in shown
+        assert f"recollect undo {held.id}" in shown
         assert RULE in shown
 
 

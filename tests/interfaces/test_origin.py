@@ -147,7 +147,7 @@ def test_a_refusal_at_a_terminal_names_the_sign_of_the_agent(
     agent = program(tmp_path / "bin" / "codex", f"#!/bin/sh\n{LEARN} --layer user; true\n")
     said = at_terminal(agent)
     assert "only a person can write to the user layer" in said
-    assert "this command counts as an agent's: its parent process" in said
+    assert "this terminal counts as an agent's: its parent process" in said
     assert "is codex" in said
 
 

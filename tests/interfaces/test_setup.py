@@ -279,7 +279,7 @@ def test_the_commands_that_agents_are_given_run(
         line, shell=True, env=variables, input=json.dumps(payload), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "capture undo" in json.loads(done.stdout)["systemMessage"]
+    assert "recollect undo m-" in json.loads(done.stdout)["systemMessage"]
 
 
 def test_print_and_check_create_nothing(home: Path, project: Path, opened: Memory) -> None:

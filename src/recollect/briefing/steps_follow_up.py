@@ -84,11 +84,16 @@ _BY_ADDRESS = ("message", "conclusion", "resolution", "place")
 
 
 def log(tx: Tx, session: str, items: Sequence[tuple[str, str, str, Item]], now: int) -> None:
-    """Log what was shown; `items` are the moment, an id, the logged name and the item."""
-    rows = [
-        sql.ShownRow(id, session, now, item.layer, ref, item.tokens, moment)
-        for moment, id, ref, item in items
-    ]
+    """Log what was shown; `items` are the moment, an id, the logged name and the item.
+
+    The tokens of a line stand at the first of its names.
+    """
+    rows = []
+    before = None
+    for moment, id, ref, item in items:
+        tokens = 0 if item is before else item.tokens
+        rows.append(sql.ShownRow(id, session, now, item.layer, ref, tokens, moment))
+        before = item
     sql.add(tx, rows, now)
 
 

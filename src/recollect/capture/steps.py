@@ -281,8 +281,8 @@ def notice(captured: Sequence[Learned]) -> str:
             doubt = memory.detail.get(DOUBT, "")
             lines.append(
                 f"Recollect proposes {said}, not in use: {doubt}. "
-                f"Your rule? recollect confirm {item.id} (or: recollect capture undo {item.id})"
+                f"Your rule? recollect confirm {item.id} (or: recollect undo {item.id})"
             )
         else:
-            lines.append(f"Recollect noted {said} (recollect capture undo {item.id})")
+            lines.append(f"Recollect noted {said} (recollect undo {item.id})")
     return "\n".join(lines)

@@ -12,11 +12,15 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
+from ..fast_typing import TYPE_CHECKING
 from ..operation_table import OPERATIONS, SHORT_COMMANDS
 from ..text import display
 from ..types.records import Learned
 from . import commands, manual
 from .screens import style
+
+if TYPE_CHECKING:
+    from .origin import Caller
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -221,6 +225,9 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
     from .screens import keyboard
 
     by = identify_caller(os.environ)
+    if by.sign and sys.stderr:
+        told = f"shown without keys to answer: {by.explain()}"
+        print(style.wrap_long(told), file=sys.stderr)
     if by.origin != "user" or not keyboard.is_attended():
         return False
     from typing import cast
@@ -273,16 +280,13 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
             result: object = call_operation(memory, command.name, values)
         except Refused as error:
             if by.sign:
-                reason = f"this command counts as an agent's: {by.sign}"
-                error.hint = "\n".join(filter(None, (error.hint, reason)))
+                error.hint = "\n".join(filter(None, (error.hint, by.explain())))
             raise
         finally:
             if line:
                 line.clear()
-        if recognised and isinstance(result, Learned):
-            other = "Another kind: recollect undo, then learn … -k KIND"
-            note = f"its words state a {recognised}. {other}"
-            result = result._replace(notes=(*result.notes, note))
+        if isinstance(result, Learned):
+            result = result._replace(notes=(*result.notes, *_notes_for(result, recognised, by)))
         _prepare_page(memory, command.words, values, result)
         return result
 
@@ -298,6 +302,14 @@ def _recognise_kind(command: str, values: dict[str, object]) -> str:
     if kind:
         values["kind"] = kind
     return kind
+
+
+def _notes_for(learned: Learned, recognised: str, by: Caller) -> list[str]:
+    """Say how the kind was chosen, and why a statement that was typed is only proposed."""
+    if recognised:
+        other = "Another kind: recollect undo, then learn … -k KIND"
+        return [f"its words state a {recognised}. {other}"]
+    return [by.explain()] if by.sign and learned.memory.status == "proposed" else []
 
 
 _ID = re.compile(r"\bm-[0-9a-hjkmnp-tv-z]{12}\b")

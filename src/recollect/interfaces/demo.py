@@ -1,7 +1,8 @@
-"""`recollect demo`: replay two recorded agent sessions with the real hooks in a temporary project.
+"""`recollect demo`: replay two scripted agent sessions with the real hooks in a temporary project.
 
-A session of Claude Code comes first, then one of Codex. Everything shown as captured, added or
-found is the real output of this run.
+A session of Claude Code comes first, then one of Codex. What the agents say and do is written down
+in advance, in their own formats. Everything shown as captured, added or found is the real output of
+this run.
 
 A recording has one JSON object a line, in the order of the session: `{"hook": …}` is a payload for
 the hooks, `{"transcript": …}` a record that the agent appends to its transcript. `$PROJECT`,
@@ -28,7 +29,7 @@ from ..lessons.steps_observed import known_commands
 from ..text import display
 from ..text.messages import plain_text
 from ..types.records import Hit, Json, Memory
-from .screens.style import terminal_width, wants_colour
+from .screens.style import shorten_place, terminal_width, wants_colour
 
 RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
 """One file per agent, with its name."""
@@ -41,10 +42,12 @@ _TRANSCRIPTS = {
 
 _FILES = {
     ".git/HEAD": "ref: refs/heads/main\n",
-    "Makefile": "redis-test:\n\tdocker run --rm -d -p 6380:6379 redis:7\n",
+    "Makefile": "redis-test:\n\tdocker run --rm -d -p 6380:6379 redis:7\n"
+    "generate:\n\tpython schema/build.py schema/orders.yaml > src/generated/client.ts\n",
     "docker-compose.yml": 'services:\n  redis:\n    image: redis:7\n    ports: ["6379:6379"]\n',
     "docs/testing.md": "Run `make redis-test`, then `pytest`.\n",
-    "src/generated/client.ts": "// receive an order\n",
+    "schema/orders.yaml": "post:\n  summary: recieve an order\n",
+    "src/generated/client.ts": "// recieve an order\n",
 }
 
 _INHERITED = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
@@ -156,7 +159,7 @@ def _write(path: str, text: str) -> None:
 AGENTS = {"claude-code": "Claude Code", "codex": "Codex"}
 """The agents in the order of their sessions."""
 
-_QUESTION = "why do the integration tests hang?"
+_QUESTION = "why do the tests wait for Redis?"
 
 _TRIMMED = "ConnectionError localhost:6380"
 
@@ -167,7 +170,7 @@ _MARGIN = " " * 14
 
 _USAGE = """usage: recollect demo [--short] [--json]
 
-Replay two recorded agent sessions with the real hooks, in a throw-away project and home.
+Replay two scripted agent sessions with the real hooks, in a throw-away project and home.
 
 options:
   --short       only what you say, and what the next agent is given
@@ -257,8 +260,8 @@ def play_sessions(sandbox: Sandbox, page: DemoPage) -> dict[str, object]:
     sessions = display.format_count(proof.sessions, "session")
     page.title(f"The archive is intact: {messages} in {sessions}.")
     page.note(
-        "The sessions are recordings made without memory: the agents do not react to it. What "
-        "Recollect saved, added and found is the output of this run; its store is deleted now. "
+        "What you, the agents and their tools say is a script. What Recollect saved, added and "
+        "found is the output of this run, with the hooks of init; its store is deleted now. "
         "Start in your own project: recollect init"
     )
     events = [item._replace(payload={}) for item in heard]
@@ -280,6 +283,8 @@ def play_short(sandbox: Sandbox, page: DemoPage) -> None:
             page.say("you:", item.payload["prompt"])
         if item.context:
             page.say("to model:", item.context)
+        if item.event == "Stop":
+            page.say("agent:", item.payload["last_assistant_message"])
 
 
 def _replay_session(
@@ -366,7 +371,7 @@ def _search(memory: Recollect, page: DemoPage, agent: str) -> dict[str, object]:
 def _show_hits(hits: Sequence[Hit], page: DemoPage) -> None:
     for hit in hits:
         page.say(f"{hit.score:.2f}", display.format_line(hit.text, 150))
-        page.say("", hit.address)
+        page.note(shorten_place(hit.address.removeprefix("memory://")), _MARGIN)
     if not hits:
         page.note("nothing found")
 

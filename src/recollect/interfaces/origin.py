@@ -47,6 +47,10 @@ class Caller(NamedTuple):
     origin: str
     sign: str = ""
 
+    def explain(self) -> str:
+        """Say why an agent counts as the caller, and what the person can do."""
+        return f"this terminal counts as an agent's: {self.sign}. Run it in a terminal of your own"
+
 
 class Process(NamedTuple):
     """A running process; `marks` are the variables in its environment that agents set."""

@@ -226,7 +226,8 @@ def list_seen(context: Context, session: str = "") -> Seen:
         if not found:
             return None
         items = tuple(steps_overview.read_shown(txs, found[0]))
-        return Seen(found[0], items, sum(one.tokens for one in items), tuple(found[1:]))
+        tokens = steps_overview.count_shown(txs, found[0], items)
+        return Seen(found[0], items, tokens, tuple(found[1:]))
 
     seen = context.read_both(read)
     if seen is None and session:

@@ -12,6 +12,7 @@ from ..storage.database import Row, Tx
 from ..text import charts, display
 from ..types.overview import SeenItem, SizePart
 from ..types.records import Memory
+from ..window import steps_contexts as window_steps_contexts
 from . import sql
 
 _MOMENTS = {
@@ -41,6 +42,14 @@ def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
         for line in sorted(lines, key=lambda line: line.at)
         if not (line.ref.startswith("file:") and (line.at, line.moment) in own)
     ]
+
+
+def count_shown(txs: Sequence[Tx], session: str, items: Sequence[SeenItem]) -> int:
+    """Return the tokens of all that a session was shown; a start block counts as a whole."""
+    block = window_steps_contexts.load_block(txs, session)
+    starts = len({item.at for item in items if item.moment == "start"})
+    whole = block.tokens * starts if block else 0
+    return whole + sum(item.tokens for item in items if not (whole and item.moment == "start"))
 
 
 def _seen(line: sql.ShownLine, memory: Memory | None) -> SeenItem:

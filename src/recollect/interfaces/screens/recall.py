@@ -18,6 +18,9 @@ def render_recalled(recalled: Recalled) -> str:
         return "\n".join([_why_empty(recalled), *recalled.notes])
     page = style.page()
     hits = list(recalled) if page.whole else drop_noise(recalled)
+    if page.is_terminal:
+        # Of equal hits a memory says it in one sentence; the message it came from is longer.
+        hits.sort(key=lambda hit: (-round(hit.score, 2), bool(hit.role)))
     render = _render_short_hit if page.is_terminal else render_hit
     blocks = [render(hit) for hit in hits]
     if page.is_terminal and page.height and not page.whole:
