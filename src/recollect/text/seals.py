@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import StoreCorrupt
 
+_UTF8 = ("utf-8", "surrogatepass")
 _MEMORY = (
     *("id", "root", "revision", "kind", "text", "subject", "detail", "category", "scope", "tags"),
     *("examples", "citations", "evidence", "reason", "priority", "layer", "owner", "origin"),
@@ -37,9 +38,12 @@ def make_seal(*values: object) -> str:
     """Return the seal of the values of a record, in the order of its columns."""
     from _blake2 import blake2b  # hashlib would load OpenSSL, which costs a hook milliseconds
 
-    parts = [str(value).encode("utf-8", "surrogatepass") for value in values]
-    sizes = b",".join(b"%d" % len(part) for part in parts)
-    return blake2b(b"\n".join((sizes, *parts)), digest_size=16).hexdigest()
+    texts = [value if type(value) is str else str(value) for value in values]
+    whole = "\n".join(texts)
+    # Sizes are in bytes, which are characters in most records.
+    sized = texts if whole.isascii() else [text.encode(*_UTF8) for text in texts]
+    sizes = str([*map(len, sized)])[1:-1].replace(" ", "")
+    return blake2b(f"{sizes}\n{whole}".encode(*_UTF8), digest_size=16).hexdigest()
 
 
 def altered_error(id: str) -> StoreCorrupt:
