@@ -141,7 +141,7 @@ def durable(
 def raw_store(path: str) -> Iterator[apsw.Connection]:
     """SQLite alone, set up as we do it."""
     connection = apsw.Connection(path)
-    connection.execute(_PRAGMAS)
+    connection.execute(_PRAGMAS).fetchall()
     try:
         yield connection
     finally:

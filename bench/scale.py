@@ -21,7 +21,7 @@ from recollect.index import sql_vectors as index_sql_vectors
 from recollect.index import steps_nearest as index_steps_nearest
 from recollect.index import vectors
 from recollect.storage.database import Tx
-from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
+from recollect.storage.sqlite import SqliteDatabase
 
 from .foundation import opened, raw_store
 from .texts import UNANSWERED, Sentences
@@ -35,9 +35,15 @@ NEAREST = 100
 
 def fill(memory: recollect.Recollect, count: int, texts: Sentences) -> tuple[float, float]:
     """Learn sentences in bulk; return the CPU seconds of it, and of raw SQLite for the texts."""
+    with TemporaryDirectory() as folder, raw_store(f"{folder}/raw.db") as connection:
+        return _fill(memory, connection, count, texts)
+
+
+def _fill(
+    memory: recollect.Recollect, connection: apsw.Connection, count: int, texts: Sentences
+) -> tuple[float, float]:
     ours = raw = 0.0
-    connection = apsw.Connection("")
-    connection.execute(_PRAGMAS)
+    connection.pragma("journal_mode", "wal")  # as durable as ours
     connection.execute("CREATE VIRTUAL TABLE words USING fts5(stems)")
     connection.execute("CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT, kind TEXT)")
     made = 0

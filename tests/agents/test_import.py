@@ -447,7 +447,7 @@ def test_progress_is_reported_while_reading(mem: recollect.Recollect) -> None:
 
 def test_each_transcript_has_its_own_cursor(mem: recollect.Recollect, tmp_path: Path) -> None:
     """Two sessions of one database are read independently of each other."""
-    how = agents_operations_import.ImportOptions(False, lambda prefix: prefix, mem.context.clock)
+    how = agents_operations_import.ImportOptions(False, mem.context.clock)
     path = str(write(tmp_path / "s1.jsonl", line(1, "hello")))
     (one,) = agents_operations_import.import_files(
         mem.context.project_space, [Transcript("claude-code", path, "a")], how

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
+from random import Random
 
 import pytest
 
 import recollect
 from recollect.interfaces.screens import results
+from recollect.storage.database import Row, Tx
+from recollect.types.records import Json
+
+from ..conftest import Clock
 
 
 def test_many_statements_are_saved_and_found(mem: recollect.Recollect) -> None:
@@ -70,8 +76,6 @@ def test_json_lines_are_read_from_a_file_and_from_the_input(
 
 
 def test_secrets_are_redacted_and_claims_are_pinned(mem: recollect.Recollect) -> None:
-    from pathlib import Path
-
     root = Path(mem.project.root)
     (root / "db.py").write_text("def connect():\n    pass\n")
     (found,) = mem.learn_many(
@@ -81,3 +85,75 @@ def test_secrets_are_redacted_and_claims_are_pinned(mem: recollect.Recollect) ->
     assert "AKIAIOSFODNN7EXAMPLA" not in found.memory.text
     shown = mem.show(found.address)
     assert [claim.path for claim in shown.claims] == ["db.py"]
+
+
+_TABLES = {
+    "memories": "kind, text, subject, detail, scope, tags, citations, reason, confidence, status, "
+    "label, reinforcement, digest",
+    "entries": "source, kind, layer, owner, status, label, seq, part",
+    "facets": "name, value",
+    "unembedded": "1",
+    "claims": "path, symbol, line, kind, state",
+}
+
+
+def _list_rows(tx: Tx) -> dict[str, list[Row]]:
+    """Return all that is stored of memories, without ids and times."""
+    found = {
+        table: sorted(tx.run(f"SELECT {columns} FROM {table} WHERE space = :space"))
+        for table, columns in _TABLES.items()
+    }
+    found["memory_counts"] = sorted(
+        tx.run(
+            "SELECT day, kind, layer, status, sum(number), sum(length), sum(unused) "
+            "FROM memory_counts WHERE space = :space GROUP BY 1, 2, 3, 4"
+        )
+    )
+    return found
+
+
+def _make_statements(seed: int) -> list[dict[str, Json]]:
+    """Return statements that share no rare word, so that none is a neighbour of another."""
+    random = Random(seed)
+    made: list[dict[str, Json]] = []
+    for number in range(45):
+        name = "".join(random.choices("bcdfgklmnprst", k=9))
+        other = "".join(random.choices("bcdfgklmnprst", k=9))
+        item: dict[str, Json] = {
+            "text": f"{name} {other}{number} reads `db.py`",
+            "kind": random.choice(["fact", "policy", "pitfall"]),
+        }
+        if random.random() < 0.3:
+            item["tags"] = random.sample(["red", "grün", "blue"], 2)
+        if random.random() < 0.3:
+            item["scope"] = [f"src/{name}/**"]
+        if random.random() < 0.2:
+            item["text"] = f"{name} ünter {other}, key AKIAIOSFODNN7EXAMPL{number % 10}"
+        if made and random.random() < 0.2:
+            item = {**random.choice(made)}
+        made.append(item)
+    return made
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_many_at_once_leave_the_same_store_as_one_by_one(
+    environment: dict[str, str], tmp_path: Path, clock: Clock, seed: int
+) -> None:
+    stores = []
+    for name in ("one", "many"):
+        root = tmp_path / name
+        (root / ".git").mkdir(parents=True)
+        (root / "db.py").write_text("def connect():\n    pass\n")
+        with recollect.open(root, clock=clock, environment=environment, origin="user") as memory:
+            said = _make_statements(seed)
+            if name == "many":
+                memory.learn_many(said)
+            else:
+                for one in said:
+                    fields = {key: value for key, value in one.items() if key != "text"}
+                    memory.learn(str(one["text"]), **fields)
+            memory.learn("What comes later is counted and sealed too")
+            stores.append(memory.context.project_space.read(_list_rows))
+            assert len(memory.list(limit=100)) == len(stores[-1]["memories"])
+            assert not memory.context.project_space.health(deep=True).problems
+    assert stores[0] == stores[1]

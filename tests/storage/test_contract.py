@@ -331,3 +331,24 @@ def test_work_that_reads_ahead_may_fail_while_answers_are_missing(
 
     with pytest.raises(LookupError):
         database.read_ahead(broken)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+def test_every_setting_of_a_connection_is_applied(new_database: Open, engine: str) -> None:
+    """A pragma that answers stops a script until its answer is read."""
+    expected = {
+        "foreign_keys": 1,
+        "secure_delete": 1,
+        "trusted_schema": 0,
+        "synchronous": 2,
+        "mmap_size": 0,
+        "journal_size_limit": 67_108_864,
+        "cache_size": -16_000,
+    }
+
+    def read(tx: Tx) -> dict[str, Any]:
+        return {name: (tx.one(f"PRAGMA {name}") or (None,))[0] for name in expected}
+
+    database = new_database()
+    assert database.write(read) == expected
+    assert new_database().read(read) == expected

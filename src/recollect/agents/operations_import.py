@@ -8,16 +8,18 @@ files of forks and resumed conversations. So importing twice, or from two proces
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
 from ..capture import sentences
 from ..capture import steps as capture_steps
 from ..context import Progress as Progress
+from ..context import new_id
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..index import sql as index_sql
 from ..memory import steps as memory_steps
@@ -35,33 +37,36 @@ from .transcripts.reader_io import (
     TranscriptItem,
 )
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from .processes_io import WorkerPool
+
 BATCH_MESSAGES = 1_000
 BATCH_CHARACTERS = 4_000_000
 """Limits of one transaction. Small transcripts are written together."""
+
+WORTH_PROCESSES = 8_000_000
+"""Bytes of new transcripts from which on several processes read them."""
+
+LARGEST_FOR_WORKER = 16_000_000
+READ_AHEAD = 32_000_000
+"""Bytes of transcripts that may be read and not yet written."""
 
 TRANSCRIPT_ERRORS = (InvalidInput, NotFound, Unavailable, OSError)
 """Errors of one transcript; the others are still read."""
 
 
 class ImportOptions(NamedTuple):
-    """How to import: capture the user's statements or not, ids, clock, progress reports."""
+    """How to import: capture the user's statements or not, clock, progress reports."""
 
     capture: bool
-    new_id: Callable[[str], str]
     clock: Callable[[], int]
     report: Callable[[Progress], object] | None = None
     foreign: frozenset[str] = frozenset()
     """Paths of transcripts that anybody could have written: their messages are imports."""
     keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
     """Writes preferences about the person into the user's space."""
-
-
-class _PendingMessage(NamedTuple):
-    """A message to be written, with the statements captured from it."""
-
-    session: str
-    prepared: archive_steps.PreparedMessage
-    statements: list[memory_steps.PreparedMemory]
 
 
 class _BatchState(NamedTuple):
@@ -78,20 +83,146 @@ class _SaveCounts(NamedTuple):
     captured: tuple[Learned, ...]
 
 
+_ReadItem = Union["_PreparedEntry", SessionDetails, SkippedRecord, CursorMark]
+"""An item of a transcript, with its message prepared."""
+
+
 def import_files(
     space: Database, transcripts: Iterable[Transcript], how: ImportOptions
 ) -> list[ImportedTranscript]:
     """Import everything after the cursors of transcripts into the archive."""
     batch = _ImportBatch(space, how.clock)
     imports = _start_imports(batch, transcripts, how)
-    for one in imports:
-        reader = registry.load_transcripts(one.transcript.host)
-        try:
-            one.read(partial(reader.read, one.transcript.path, session=one.transcript.session))
-        except TRANSCRIPT_ERRORS as error:
-            batch.drop(one, error)
+    with closing(_read_all(imports)) as found:
+        for one, items in found:
+            try:
+                one.add_all(items)
+            except TRANSCRIPT_ERRORS as error:
+                batch.drop(one, error)
     batch.save()
     return [one.result() for one in imports]
+
+
+class _ReadRequest(NamedTuple):
+    """A transcript to read from a cursor on, and how to prepare its messages."""
+
+    transcript: Transcript
+    position: str | None
+    foreign: bool
+    capture: bool
+    personal: bool
+    now: int
+
+
+class _PreparedEntry(NamedTuple):
+    """A message that is ready to be written, and the statements in it."""
+
+    session: str
+    prepared: archive_steps.PreparedMessage
+    statements: list[memory_steps.PreparedMemory]
+
+
+def _read_all(
+    imports: Sequence[_TranscriptImport],
+) -> Generator[tuple[_TranscriptImport, Iterable[_ReadItem]], None, None]:
+    """Yield each import with its items, in order: read by several processes if that is worth it.
+
+    A worker reads a whole transcript. What it does not return, because it was killed or because
+    the transcript has an error, is read here.
+    """
+    sizes = _choose_for_workers(imports)
+    is_worth_it = len(sizes) > 1 and sum(sizes.values()) >= WORTH_PROCESSES
+    pool = _open_workers(len(sizes)) if is_worth_it else None
+    if pool is None:
+        yield from ((one, _read_items(one.request())) for one in imports)
+        return
+    from .processes_io import WorkerLost
+
+    try:
+        asked: dict[_TranscriptImport, Future[list[_ReadItem] | None]] = {}
+        left = iter(sizes)
+        for one in imports:
+            while sum(sizes[each] for each in asked) < READ_AHEAD and (after := next(left, None)):
+                asked[after] = pool.ask(after.request())
+            try:
+                items = asked.pop(one).result() if one in asked else None
+            except WorkerLost:
+                items = None
+            yield one, _read_items(one.request()) if items is None else items
+    finally:
+        pool.close()
+
+
+def _choose_for_workers(imports: Sequence[_TranscriptImport]) -> dict[_TranscriptImport, int]:
+    """Return the new transcripts that a worker may read, with their sizes in bytes: not those so
+    large that their messages would fill the memory, nor several in one file."""
+    paths = Counter(one.transcript.path for one in imports)
+    found = {}
+    for one in imports:
+        path = one.transcript.path
+        size = os.path.getsize(path) if paths[path] == 1 and os.path.isfile(path) else 0
+        if 0 < size <= LARGEST_FOR_WORKER and one.is_new:
+            found[one] = size
+    return found
+
+
+def _open_workers(most: int) -> WorkerPool | None:
+    """Start as many workers as there are processors; None if there is one, or none starts."""
+    from .processes_io import WorkerLost, WorkerPool, count_processors
+
+    processors = count_processors()
+    try:
+        return WorkerPool(__name__, "work", min(processors, most)) if processors > 1 else None
+    except WorkerLost:
+        return None
+
+
+def work() -> None:
+    """Read the transcripts that are asked for, in a process of its own."""
+    from .processes_io import answer
+
+    answer(_read_whole)
+
+
+def _read_whole(request: _ReadRequest) -> list[_ReadItem] | None:
+    """Return all items of a transcript; None if it has an error."""
+    try:
+        return list(_read_items(request))
+    except TRANSCRIPT_ERRORS:
+        return None
+
+
+def _read_items(request: _ReadRequest) -> Iterator[_ReadItem]:
+    """Yield the items of a transcript, with each message prepared. It writes nothing."""
+    transcript = request.transcript
+    read = registry.load_transcripts(transcript.host).read
+    position = json.loads(request.position) if request.position else None
+    yield from _prepare_items(request, read(transcript.path, position, transcript.session))
+
+
+def _prepare_items(request: _ReadRequest, items: Iterable[TranscriptItem]) -> Iterator[_ReadItem]:
+    for item in items:
+        if not isinstance(item, TranscriptEntry):
+            yield item
+            continue
+        try:
+            yield _prepare_entry(item, request)
+        except InvalidInput as error:
+            yield SkippedRecord(0, error.message, expected=False)
+
+
+def _prepare_entry(entry: TranscriptEntry, request: _ReadRequest) -> _PreparedEntry:
+    typed = entry.origin == "user" and entry.message.role == "user"
+    origin = "import" if request.foreign else entry.origin
+    prepared = archive_steps.prepare(
+        archive_steps.Incoming(entry.message, origin, entry.pasted, sentences.untyped),
+        entry.message.at or request.now,
+    )
+    statements: list[memory_steps.PreparedMemory] = []
+    if request.capture and typed:
+        said = capture_steps.written_in(entry.message, entry.session, prepared.at)
+        statements = capture_steps.prepare(said, new_id, request.personal)
+    return _PreparedEntry(entry.session, prepared, statements)
 
 
 def import_items(
@@ -103,7 +234,9 @@ def import_items(
     """Import the items after the cursor of one transcript into the archive."""
     batch = _ImportBatch(space, how.clock)
     (one,) = _start_imports(batch, [transcript], how)
-    one.read(items)
+    request = one.request()
+    position = json.loads(request.position) if request.position else None
+    one.add_all(_prepare_items(request, items(position)))
     batch.save()
 
 
@@ -177,7 +310,7 @@ class _ImportBatch:
         self._messages = self._characters = 0
 
     def write(
-        self, parts: Sequence[tuple[_TranscriptImport, Sequence[_PendingMessage], bool]], now: int
+        self, parts: Sequence[tuple[_TranscriptImport, Sequence[_PreparedEntry], bool]], now: int
     ) -> None:
         """Write messages of several transcripts, each with its cursor if they are its last."""
 
@@ -192,7 +325,7 @@ class _ImportBatch:
             one.count(saved)
 
     def _save_alone(
-        self, one: _TranscriptImport, pending: Sequence[_PendingMessage], last: bool, now: int
+        self, one: _TranscriptImport, pending: Sequence[_PreparedEntry], last: bool, now: int
     ) -> None:
         """Save the messages of one transcript, halving them to isolate refused ones.
 
@@ -213,7 +346,7 @@ class _ImportBatch:
 
 
 def _find_known_keys(
-    tx: Tx, parts: Sequence[tuple[_TranscriptImport, Sequence[_PendingMessage], bool]]
+    tx: Tx, parts: Sequence[tuple[_TranscriptImport, Sequence[_PreparedEntry], bool]]
 ) -> set[str]:
     """Return the keys of messages that are in the archive already, in any session."""
     keys = [item.prepared.key for _, pending, _ in parts for item in pending if item.prepared.key]
@@ -233,16 +366,32 @@ class _TranscriptImport:
         self._next: SafeText | None = None
         self._details: dict[str, SessionDetails] = {}
         self._new_details: dict[str, SessionDetails] = {}
-        self.pending: list[_PendingMessage] = []
+        self.pending: list[_PreparedEntry] = []
         self._sessions: dict[str, None] = {}
         self._skipped: Counter[str] = Counter()
         self._damaged: Counter[str] = Counter()
         self._saved = _SaveCounts(0, 0, ())
 
-    def read(self, items: Callable[[Mapping[str, Json] | None], Iterable[TranscriptItem]]) -> None:
-        """Read the items after the cursor; full batches are saved on the way."""
-        for item in items(json.loads(self._position) if self._position else None):
-            if isinstance(item, TranscriptEntry):
+    @property
+    def is_new(self) -> bool:
+        """Check whether nothing of the transcript was read yet."""
+        return self._position is None
+
+    def request(self) -> _ReadRequest:
+        """Return the request to read it from its cursor on."""
+        return _ReadRequest(
+            transcript=self.transcript,
+            position=self._position,
+            foreign=self._is_foreign,
+            capture=self._how.capture,
+            personal=self._personal is not None,
+            now=self._how.clock(),
+        )
+
+    def add_all(self, items: Iterable[_ReadItem]) -> None:
+        """Add the items after the cursor; full batches are saved on the way."""
+        for item in items:
+            if isinstance(item, _PreparedEntry):
                 self._add_message(item)
             elif isinstance(item, SessionDetails):
                 self._add_details(item)
@@ -275,38 +424,28 @@ class _TranscriptImport:
     def _is_foreign(self) -> bool:
         return self.transcript.path in self._how.foreign
 
-    def _add_message(self, entry: TranscriptEntry) -> None:
-        typed = entry.origin == "user" and entry.message.role == "user"
-        if self._is_foreign:
-            entry = entry._replace(origin="import")
-        try:
-            prepared = archive_steps.prepare(
-                archive_steps.Incoming(
-                    entry.message, entry.origin, entry.pasted, sentences.untyped
-                ),
-                entry.message.at or self._how.clock(),
-            )
-        except InvalidInput as error:
-            self._damaged[error.message] += 1
-            return
-        statements: list[memory_steps.PreparedMemory] = []
-        if self._how.capture and typed:
-            said = capture_steps.written_in(entry.message, entry.session, prepared.at)
-            statements = self._prepare_statements(said)
-        self.pending.append(_PendingMessage(entry.session, prepared, statements))
-        self._sessions[entry.session] = None
-        self._batch.add(self, 1, len(prepared.body))
+    @property
+    def _personal(self) -> Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None:
+        return None if self._is_foreign else self._how.keep_personal
 
-    def _prepare_statements(self, said: capture_steps.Said) -> list[memory_steps.PreparedMemory]:
+    def _add_message(self, entry: _PreparedEntry) -> None:
+        statements = entry.statements
+        if statements:
+            statements = self._sort_statements(statements, entry.prepared.at)
+        self.pending.append(entry._replace(statements=statements))
+        self._sessions[entry.session] = None
+        self._batch.add(self, 1, len(entry.prepared.body))
+
+    def _sort_statements(
+        self, found: list[memory_steps.PreparedMemory], at: int
+    ) -> list[memory_steps.PreparedMemory]:
         """Return what a message states for the project; what it states about the person is written
         into the user's space."""
-        keep_personal = None if self._is_foreign else self._how.keep_personal
-        found = capture_steps.prepare(said, self._how.new_id, keep_personal is not None)
         if self._is_foreign:
             return list(map(steps_import.quarantine, found))
         own = [item for item in found if capture_steps.is_personal(item)]
-        if own and keep_personal:
-            self.count(_SaveCounts(0, 0, tuple(keep_personal(own, said.at))))
+        if own and self._personal:
+            self.count(_SaveCounts(0, 0, tuple(self._personal(own, at))))
             found = [item for item in found if item not in own]
         return [steps_import.ask_from(one, self._how.clock()) for one in found]
 
@@ -336,13 +475,13 @@ class _TranscriptImport:
     def write(
         self,
         tx: Tx,
-        pending: Sequence[_PendingMessage],
+        pending: Sequence[_PreparedEntry],
         last: bool,
         shared: _BatchState,
     ) -> _SaveCounts:
         """Write messages session by session; changes only the transaction: it may run again."""
         known, to_index, now = shared
-        fresh: dict[str, list[_PendingMessage]] = {}
+        fresh: dict[str, list[_PreparedEntry]] = {}
         count = 0
         for one in pending:
             key = one.prepared.key

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 
 from ..capture import operations as capture_operations
-from ..context import Context, new_id
+from ..context import Context
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..lessons import operations as lessons_operations
@@ -151,7 +151,6 @@ def read(
     """
     how = operations_import.ImportOptions(
         context.settings.capture,
-        new_id,
         context.clock,
         context.progress,
         foreign,

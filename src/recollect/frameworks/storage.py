@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 from ..agents import operations_import as agents_operations_import
 from ..agents.registry import make_session_id
 from ..archive import operations as archive_operations
-from ..context import new_id
 from ..types.records import Json
 from . import steps_conversations, steps_folders
 
@@ -126,7 +125,6 @@ class FrameworkStorage:
         typed = self._origin == "user"
         how = agents_operations_import.ImportOptions(
             capture=self._memory.context.settings.capture and typed,
-            new_id=new_id,
             clock=self._clock,
         )
 

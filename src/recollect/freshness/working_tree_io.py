@@ -57,6 +57,7 @@ class WorkTree:
         self._folders: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self._defined: dict[str, list[str]] = {}
+        self._meant: dict[str, str] = {}
         self._tracked: list[str] | None = None
         self._files: list[str] | None = None
 
@@ -178,9 +179,7 @@ class WorkTree:
 
     def _located(self, claims: Sequence[Claim], git: Git) -> list[str]:
         """Return the path where each claim holds; empty for none or several."""
-        paths = {claim.path: self.inside(claim.path) for claim in claims if claim.path}
-        there = {path: own for path, own in paths.items() if own and self.stamp(own)}
-        there |= self._completed(paths.keys() - there.keys(), git)
+        there = self._find_files({claim.path for claim in claims if claim.path}, git)
         named = [there[claim.path] for claim in claims if claim.path in there]
         places: list[str] = []
         for claim in claims:
@@ -190,6 +189,14 @@ class WorkTree:
                 home = next((path for path in likely if path and self._holds(path, claim)), "")
             places.append(home)
         return self._searched(claims, places, git)
+
+    def _find_files(self, paths: Iterable[str], git: Git) -> dict[str, str]:
+        """Return the file that each path means, as far as there is one; each is looked up once."""
+        new = {path: self.inside(path) for path in paths if path not in self._meant}
+        here = {path: own for path, own in new.items() if own and self.stamp(own)}
+        here |= self._completed(new.keys() - here.keys(), git)
+        self._meant |= {path: here.get(path, "") for path in new}
+        return {path: file for path in paths if (file := self._meant[path])}
 
     def _holds(self, path: str, claim: Claim) -> bool:
         """Check whether a file has the symbol; a mention is enough only for a citation."""

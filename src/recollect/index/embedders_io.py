@@ -23,7 +23,7 @@ from zlib import crc32
 
 from ..errors import ConfigError, InvalidInput, Unavailable
 from ..fast_typing import TYPE_CHECKING, Any
-from .model.words import split_pieces, split_words
+from .model.words import iterate_words, split_pieces, split_words
 from .vectors import ZERO, quantise
 
 MODEL_MAGIC = b"RCSTATIC"
@@ -71,7 +71,7 @@ class StaticModel:
             ) from error
         self._read_header(path)
         self._pieces_of: dict[str, tuple[int, ...]] = {}
-        self._rows_made: dict[int, bytes] = {}
+        self._long_numbers: dict[int, int] = {}
 
     def _read_header(self, path: str) -> None:
         size = len(self._map)
@@ -117,30 +117,32 @@ class StaticModel:
 
     def vector(self, text: str) -> bytes:
         """Return the vector of a text; zero without a known word."""
-        rows = [self._row(number) for number in self._numbers(text)]
-        if not rows:
+        numbers = self._numbers(text)
+        if not numbers:
             return bytes([ZERO]) * self.dims
-        offset = ZERO * len(rows)
-        return quantise([sum(column) - offset for column in zip(*rows, strict=True)])
+        known = self._long_numbers
+        total = sum([known.get(number) or self._load_long(number) for number in numbers])
+        offset = ZERO * len(numbers)
+        sums = struct.unpack(f"<{self.dims}H", total.to_bytes(2 * self.dims, "little"))
+        return quantise([component - offset for component in sums])
 
-    def _row(self, number: int) -> bytes:
-        if number < 0:
-            return self._made(number)
+    def _load_long(self, number: int) -> int:
+        """Return the vector of a piece as one long number with two bytes a component: `MOST_PIECES`
+        of them are added without an overflow, ten times as fast as component by component."""
+        if len(self._long_numbers) >= _REMEMBERED:
+            self._long_numbers.clear()
+        lanes = bytearray(2 * self.dims)
         start = self._vectors + number * self.dims
-        return self._map[start : start + self.dims]
+        lanes[::2] = self._map[start : start + self.dims] if number >= 0 else self._made(number)
+        found = self._long_numbers[number] = int.from_bytes(lanes, "little")
+        return found
 
     def _made(self, number: int) -> bytes:
         """Return the vector of a gram."""
-        row = self._rows_made.get(number)
-        if row is None:
-            from hashlib import shake_128
+        from hashlib import shake_128
 
-            if len(self._rows_made) >= _REMEMBERED:
-                self._rows_made.clear()
-            digest = shake_128(number.to_bytes(5, "little", signed=True)).digest(self.dims)
-            row = bytes([ZERO + GRAM_LENGTH if byte & 1 else ZERO - GRAM_LENGTH for byte in digest])
-            self._rows_made[number] = row
-        return row
+        digest = shake_128(number.to_bytes(5, "little", signed=True)).digest(self.dims)
+        return bytes([ZERO + GRAM_LENGTH if byte & 1 else ZERO - GRAM_LENGTH for byte in digest])
 
     def _in_other_script(self, word: str) -> tuple[int, ...]:
         from .model.words import split_script
@@ -155,7 +157,7 @@ class StaticModel:
         known = self._pieces_of
         found: list[int] = []
         room = MOST_PIECES  # a character of another script counts as a piece
-        for word in split_words(text):
+        for word in iterate_words(text):
             numbers = known.get(word)
             if numbers is None:
                 if len(known) >= _REMEMBERED:

@@ -34,7 +34,10 @@ def quantise(numbers: Sequence[float]) -> bytes:
     """Convert a direction to bytes; a component four times the mean still fits."""
     length = sqrt(sum([x * x for x in numbers]))
     factor = 127 / 4 * sqrt(len(numbers)) / length if length else 0.0
-    return bytes([min(max(round(x * factor), -127), 127) + ZERO for x in numbers])
+    scaled = [round(x * factor) for x in numbers]
+    if max(scaled) > 127 or min(scaled) < -127:
+        scaled = [min(max(x, -127), 127) for x in scaled]
+    return bytes([x + ZERO for x in scaled])
 
 
 def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:

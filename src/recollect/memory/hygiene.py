@@ -62,6 +62,8 @@ def find_refusal(text: str, kind: str, layer: str) -> Refusal | None:
         _is_listing(lines) or (kind not in _MAY_BE_CODE and _is_bare_code(lines))
     ):
         return CODE
+    if not _find_rules(text):
+        return None
     verdicts = [_of_sentence(sentence) for sentence in _sentences(text)]
     return verdicts[0] if verdicts and all(verdicts) else None
 
@@ -73,41 +75,47 @@ def _sentences(text: str) -> list[str]:
 
 
 def _of_sentence(sentence: str) -> Refusal | None:
-    if len(sentence) > LONGEST_READ or not _has_cue(sentence):
+    rules = _find_rules(sentence) if len(sentence) <= LONGEST_READ else ()
+    if not rules or _pattern("lesson").search(sentence):
         return None
-    if _pattern("lesson").search(sentence):
-        return None
-    for name, verdict in (("history", HISTORY), ("state", STATE), ("code", CODE)):
-        if _pattern(name).search(sentence):
-            return verdict
-    return None
+    return next((_VERDICTS[name] for name in rules if _pattern(name).search(sentence)), None)
 
 
-def _has_cue(sentence: str) -> bool:
-    """Check quickly whether any rule can apply: one of its words occurs, or a commit hash."""
-    return not _cues().isdisjoint(split_lower_words(sentence)) or bool(
-        _pattern("hash").match(sentence)
-    )
+def _find_rules(text: str) -> list[str]:
+    """Return the rules that can apply to a text: one of their words occurs, or a commit hash."""
+    words = split_lower_words(text)
+    known = _rules_by_cue()
+    found = {known[word] for word in words if word in known}
+    if "history" not in found and any(len(word) >= 7 and not word.isalpha() for word in words):
+        found |= {"history"} if _pattern("hash").search(text) else set()
+    return [name for name in _VERDICTS if name in found]
 
 
 @cache
-def _cues() -> frozenset[str]:
-    return frozenset(_CUES.split())
+def _rules_by_cue() -> dict[str, str]:
+    return {word: name for name, words in _CUES.items() for word in words.split()}
 
 
-_CUES = """
+_VERDICTS = {"history": HISTORY, "state": STATE, "code": CODE}
+_CUES = {
+    "history": """
     merged merge pushed rebased picked reverted squashed tagged tag committed commit amended
     branched branch head author authored date deleted closed open opened created approved
+""",
+    "state": """
     pass passes passed passing fail fails failed failing failure failures green red broken skipped
     done complete completed finished succeeded started progress pending ok verified blocked migrated
     deployed restarted crashed ran run working debugging investigating implementing refactoring
     fixing looking waiting writing testing reviewing trying running stuck editing adding
     next todo do remaining left now then tomorrow today just moment session turn conversation
     pid uncommitted tree changed modified staged
+""",
+    "code": """
     line lines loc functions methods classes files imports exports characters
     defined declared implemented located found
-"""
-"""Each alternative of the rules of history, state and code needs one of these words."""
+""",
+}
+"""Each alternative of a rule needs one of these words."""
 
 
 def _is_listing(lines: Sequence[str]) -> bool:
@@ -151,7 +159,7 @@ _SOURCES = {
     "lesson": r"\b(?:because|unless|if|when(?:ever)?|must|should|always|never|needs?|requires?|"
     r"due to|otherwise|so that|since|workaround|avoid|don't|do not|cannot|can't|only|every|"
     r"each|means|caused|causes|after|before|instead|until|by default|convention)\b",
-    "hash": _FIRST_HASH,
+    "hash": _HASH,
     "history": rf"{_FIRST_HASH}|"
     rf"\b(?:pr|pull request|merge request|mr|branch|commit|tag|hotfix)\b.{{0,60}}"
     rf"\b(?:was|were|has been|have been|got)\s+(?:\w+ )?(?:{_MERGED}|deleted|closed|opened|"

@@ -113,10 +113,11 @@ def insert(tx: Tx, row: MemoryRow) -> bool:
 def insert_many(tx: Tx, rows: Sequence[MemoryRow]) -> set[str]:
     """Write new memories, whose texts are not in `find_kept_texts`; return the ids of those that
     were written: another writer may have added the same text meanwhile."""
-    tx.insert("memories", list_columns(MemoryRow._fields), rows, skip=True)
+    one_writer = not tx.for_update
+    tx.insert("memories", list_columns(MemoryRow._fields), rows, skip=not one_writer)
     ids = [row.id for row in rows]
-    if not tx.for_update:
-        return {*ids}  # there is one writer
+    if one_writer:
+        return {*ids}
     return {
         row[0]
         for names, params in batches("id", ids)

@@ -68,7 +68,7 @@ def check_draft(draft: Draft) -> Draft:
             hint=f"at most {LONGEST_TEXT:,}; keep long texts with `recollect store KEY`",
         )
     for field, value, allowed in (
-        ("kind", draft.kind, tuple(KINDS)),
+        ("kind", draft.kind, KINDS),
         ("layer", draft.layer, LAYERS),
         ("priority", draft.priority or "normal", PRIORITIES),
         ("near", draft.near or "create", NEAR),
@@ -87,9 +87,10 @@ def check_draft(draft: Draft) -> Draft:
             where="owner",
             hint=f"pass owner=<{draft.layer} id>",
         )
-    for field, name in (("owner", draft.owner), ("category", draft.category)):
-        if name:
-            redaction.check_name(name, field)
+    if draft.owner:
+        redaction.check_name(draft.owner, "owner")
+    if draft.category:
+        redaction.check_name(draft.category, "category")
     refused = hygiene.find_refusal(draft.text, draft.kind, draft.layer)
     if refused:
         raise Refused(

@@ -213,7 +213,7 @@ class SqliteDatabase:
             raise sqlite_files.foreign_store_error(self.path)
         if version > migrate.LATEST:
             raise sqlite_files.newer_store_error(self.path, version)
-        connection.execute(_PRAGMAS)
+        connection.execute(_PRAGMAS).fetchall()  # a pragma with an answer would stop the rest
         if version > 0:
             self._check(connection)
         if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):

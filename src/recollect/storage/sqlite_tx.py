@@ -9,6 +9,7 @@ import apsw
 from ..errors import StoreCorrupt
 from ..fast_typing import Any
 from ..text import seals
+from ..types.records import FOREVER
 from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Row, StemFrequencies
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
@@ -39,6 +40,15 @@ _STATE = (
     "EXISTS (SELECT 1 FROM state WHERE space = :space AND key = 'words'), "
     "EXISTS (SELECT 1 FROM unembedded WHERE space = :space)"
 )
+_MANY = 20
+_DAY = 86_400_000_000
+_COUNT = (
+    "INSERT INTO memory_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+    "number = number + excluded.number, length = length + excluded.length, "
+    "unused = unused + excluded.unused"
+)
+"""The same as the trigger `memories_added` does for one memory."""
+
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
 
@@ -114,18 +124,48 @@ class SqliteTx:
 
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         # Positional: binding every value by name takes longer than inserting it.
+        space = self.space
         if table in seals.COLUMNS:
             # Sealing a row after its insertion takes a third of the insertion.
             names = columns.split(", ")
             sealed = [names.index(name) for name in seals.COLUMNS[table]]
-            rows = ((*row, seals.make_seal(*[row[at] for at in sealed])) for row in rows)
+            seal = seals.make_seal
+            kept = [(space, *row, seal(*[row[at] for at in sealed])) for row in rows]
             columns = f"{columns}, seal"
+        else:
+            kept = [(space, *row) for row in rows]
         places = ", ?" * (columns.count(",") + 1)
         sql = f"INSERT INTO {table} (space, {columns}) VALUES (?{places})"
         if skip:
             sql += " ON CONFLICT DO NOTHING"
-        space = self.space
-        self._connection.executemany(sql, ((space, *row) for row in rows))
+        if table == "memories" and not skip and len(kept) >= _MANY:
+            self._insert_counted(sql, columns, kept)
+        else:
+            self._connection.executemany(sql, kept)
+
+    def _insert_counted(self, sql: str, columns: str, rows: Sequence[Row]) -> None:
+        """Insert new memories and count them once. Statements with a trigger copy every page that
+        they change: that takes longer than the insertion."""
+        self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        try:
+            self._connection.executemany(sql, rows)
+        finally:
+            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+        names = ["space", *columns.split(", ")]
+        at = {name: place for place, name in enumerate(names)}
+        counts: dict[Row, list[int]] = {}
+        for row in rows:
+            if row[at["valid_to"]] == FOREVER:
+                key = (
+                    row[0],
+                    row[at["first_seen"]] // _DAY,
+                    *[row[at[name]] for name in ("kind", "layer", "status")],
+                )
+                count = counts.setdefault(key, [0, 0, 0])
+                count[0] += 1
+                count[1] += len(row[at["text"]])
+                count[2] += row[at["recalls"]] == 0
+        self._connection.executemany(_COUNT, [(*key, *count) for key, count in counts.items()])
 
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         return self.run(sql, params)

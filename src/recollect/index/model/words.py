@@ -13,7 +13,7 @@ beginning. So texts with common words, or words of one root, are alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import pairwise
 
@@ -25,6 +25,7 @@ _WORD = re.compile(
     r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
     r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{1,40}|[\uac00-\ud7a3]{1,40}|[^\W0-9_A-Za-z]+"
 )
+_LONG = 4_000
 LONGEST_WORD = 40
 """A longer run is a digest or encoded bytes, without meaning."""
 
@@ -36,13 +37,27 @@ def split_words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text) if len(word) <= LONGEST_WORD]
 
 
-def _strip_accents(text: str) -> str:
-    from unicodedata import combining, normalize
+def iterate_words(text: str) -> Iterable[str]:
+    """Return the words of `split_words`, one by one if the text is long: most callers need few."""
+    if len(text) < _LONG:
+        return split_words(text)
+    bare = text if text.isascii() else _strip_accents(text)
+    found = (match[0] for match in _WORD.finditer(bare))
+    return (word.lower() for word in found if len(word) <= LONGEST_WORD)
 
-    apart = normalize("NFD", text)
-    # The marks of later scripts are letters: か and が differ.
-    bare = [char for char in apart if char > "\u0700" or not combining(char)]
-    return normalize("NFC", "".join(bare))
+
+def _strip_accents(text: str) -> str:
+    from unicodedata import normalize
+
+    return normalize("NFC", _accents().sub("", normalize("NFD", text)))
+
+
+@cache
+def _accents() -> re.Pattern[str]:
+    """Return a pattern of accents. The marks of later scripts are letters: か and が differ."""
+    from unicodedata import combining
+
+    return re.compile(f"[{''.join(filter(combining, map(chr, range(0x300, 0x701))))}]+")
 
 
 def split_pieces(word: str, number_of: Callable[[str], int]) -> tuple[int, ...]:

@@ -1,0 +1,164 @@
+"""Imports by several processes: the same store as by one, whatever happens to the processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.agents import operations_import, processes_io
+from tests.agents.test_import import line, said, write
+
+pytestmark = pytest.mark.skipif(
+    not os.path.exists("/proc/self/stat"), reason="children are listed by /proc"
+)
+
+
+@pytest.fixture
+def transcripts(tmp_path: Path) -> Path:
+    """Six conversations, of which one holds damage and two share a message."""
+    folder = tmp_path / "transcripts"
+    folder.mkdir()
+    for number in range(6):
+        said_here = [
+            line(
+                20 * number + place,
+                f"We always deploy service {number} on day {place}",
+                f"s{number}",
+            )
+            for place in range(1, 15)
+        ]
+        said_here.append(line(1, "We always deploy service 0 on day 1", f"s{number}"))
+        path = write(folder / f"s{number}.jsonl", *said_here)
+        if number == 3:
+            path.write_text(path.read_text() + '{"type": "user", "broken\n')
+    return folder
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every import worth several processes."""
+    monkeypatch.setattr(operations_import, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(processes_io, "count_processors", lambda: 2)
+
+
+def open_store(tmp_path: Path, name: str) -> recollect.Recollect:
+    root = tmp_path / name
+    (root / ".git").mkdir(parents=True)
+    home = {"RECOLLECT_HOME": str(tmp_path / f"home-{name}"), "RECOLLECT_EMBEDDER": "off"}
+    return recollect.open(root, environment=home, origin="user")
+
+
+def read_alone(tmp_path: Path, folder: Path) -> tuple[list[object], list[object]]:
+    with open_store(tmp_path, "alone") as memory:
+        return outcome(memory, memory.import_transcripts(str(folder)))
+
+
+def outcome(
+    memory: recollect.Recollect, done: recollect.Imported
+) -> tuple[list[object], list[object]]:
+    """Return all that an import left behind, without ids and times."""
+    told: list[object] = [
+        (one.path, one.sessions, one.messages, one.known, one.damaged, one.skipped, one.error)
+        for one in done.transcripts
+    ]
+    kept = [(one.text, one.kind, one.status, one.reinforcement) for one in memory.list(limit=100)]
+    return [*said(memory), *sorted(kept)], told
+
+
+def list_children() -> set[int]:
+    found = set()
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == os.getpid() and fields[0] != "Z":
+            found.add(int(name))
+    return found
+
+
+@pytest.mark.usefixtures("several")
+def test_several_processes_leave_the_same_store_as_one(tmp_path: Path, transcripts: Path) -> None:
+    before = list_children()
+    seen: set[int] = set()
+    with open_store(tmp_path, "many") as memory:
+        memory.progress = lambda _: seen.update(list_children() - before)
+        found = outcome(memory, memory.import_transcripts(str(transcripts)))
+        assert memory.verify(archive=True).messages == len(said(memory)) > 80
+    assert len(seen) == 2
+    assert list_children() == before
+    operations_import.WORTH_PROCESSES = 10**9
+    assert found == read_alone(tmp_path, transcripts)
+
+
+@pytest.mark.usefixtures("several")
+def test_what_killed_workers_had_is_read_by_the_importer(tmp_path: Path, transcripts: Path) -> None:
+    before = list_children()
+
+    def kill(_: object) -> None:
+        for child in list_children() - before:
+            os.kill(child, 9)
+
+    with open_store(tmp_path, "many") as memory:
+        memory.progress = kill
+        found = outcome(memory, memory.import_transcripts(str(transcripts)))
+    operations_import.WORTH_PROCESSES = 10**9
+    assert found == read_alone(tmp_path, transcripts)
+
+
+@pytest.mark.usefixtures("several")
+def test_an_interrupted_import_ends_its_workers_and_is_continued(
+    tmp_path: Path, transcripts: Path
+) -> None:
+    before = list_children()
+    calls: list[object] = []
+
+    def interrupt(progress: object) -> None:
+        calls.append(progress)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    with open_store(tmp_path, "many") as memory:
+        memory.progress = interrupt
+        with pytest.raises(KeyboardInterrupt):
+            memory.import_transcripts(str(transcripts))
+        assert list_children() == before
+        memory.progress = None
+        memory.import_transcripts(str(transcripts))
+        found, _ = outcome(memory, memory.import_transcripts(str(transcripts)))
+    operations_import.WORTH_PROCESSES = 10**9
+    assert found == read_alone(tmp_path, transcripts)[0]
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize("program", ["/nowhere/python3", "/nowhere/editor", ""])
+def test_without_processes_one_reads_everything(
+    tmp_path: Path, transcripts: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setattr(sys, "executable", program)
+    with open_store(tmp_path, "many") as memory:
+        found = outcome(memory, memory.import_transcripts(str(transcripts)))
+    operations_import.WORTH_PROCESSES = 10**9
+    assert found == read_alone(tmp_path, transcripts)
+
+
+def test_a_small_import_starts_no_process(
+    tmp_path: Path, transcripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = tmp_path / "started"
+    program = tmp_path / "python-that-tells"
+    program.write_text(f"#!/bin/sh\ntouch {started}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(processes_io, "count_processors", lambda: 2)
+    with open_store(tmp_path, "small") as memory:
+        memory.import_transcripts(str(transcripts))
+    assert not started.exists()
+    monkeypatch.setattr(operations_import, "WORTH_PROCESSES", 0)
+    with open_store(tmp_path, "large") as memory:
+        assert memory.import_transcripts(str(transcripts)).messages > 80
+    assert started.exists()
