@@ -90,10 +90,9 @@ class InMemory(Retriever):
             sum(self._lengths) / len(self._items),
         )
         holding = {number for term in searched for number in self._holding[term]}
-        found = {
-            number: sum(ranking.bm25_gains(plain, self._candidate(number, searched, 0.0)))
-            for number in holding
-        }
+        candidates = [self._candidate(number, searched, 0.0) for number in holding]
+        gained = map(sum, ranking.bm25_gains(plain, candidates))
+        found = dict(zip(holding, gained, strict=True))
         return nlargest(ranking.BY_WORDS, sorted(found), key=lambda number: found[number])
 
     def _by_meaning(self, asked: bytes) -> list[tuple[int, float]]:

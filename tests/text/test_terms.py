@@ -284,7 +284,8 @@ def test_a_question_is_looked_up_by_its_distinct_stems() -> None:
     [("a b a", (2, 1)), ("a a a b", (3, 1)), ("ab ba", (0, 0)), ("", (0, 0)), ("b b", (0, 2))],
 )
 def test_stems_are_counted_as_whole_words(held: str, found: tuple[int, ...]) -> None:
-    assert count_stems(held, ("a", "b")) == found
+    assert count_stems([held, held], ("a", "b")) == [found, found]
+    assert count_stems([held], ()) == [()]
 
 
 @pytest.mark.parametrize("asked", ["deploy", "deploys", "deploying", "deployment"])

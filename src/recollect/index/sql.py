@@ -255,8 +255,11 @@ def find_candidates(
     limit: int,
     filters: Mapping[str, Sequence[Any]],
     vector: bytes = b"",
+    *,
+    few: bool = False,
 ) -> list[IndexMatch]:
-    """Return the best entries for the stems, with their vectors if a `vector` is compared.
+    """Return the best entries for the stems, with their vectors if a `vector` is compared. `few`:
+    no more than `limit` entries are expected to hold a stem, so SQLite filters all at once.
 
     `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
     which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who
@@ -268,6 +271,8 @@ def find_candidates(
     if left is not None:
         return _best_parts(_match_few(tx, stems, left, vector))[:limit]
     where, params = _where(tx, filters)
+    if few and not tx.is_remote:
+        return _best_parts(tx.match(stems, limit, where, params, vector=vector))[:limit]
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
     # remain. A kind keeps some of them.
     depth = 7 * limit if "kind" in filters and not tx.is_remote else limit + limit // 8

@@ -30,6 +30,7 @@ feedback from the first hits, terms weighed by sessions, recency in general.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from math import exp, inf, log, nextafter
 
@@ -255,7 +256,7 @@ def _choose_first(
         return found
     covered: dict[str, float] = {}
     for session in [session for session, _ in rivals if session]:
-        held = [bm25_gains(question, one) for one in candidates if one.session == session]
+        held = bm25_gains(question, [one for one in candidates if one.session == session])
         covered[session] = sum(map(max, zip(*held, strict=True)))
     most = max(covered.values(), default=0.0)
     if not most:
@@ -289,12 +290,10 @@ def _compute_signals(
     candidates: Sequence[RankingCandidate],
     scales: tuple[float, ...] | None = None,
 ) -> _Signals:
-    gained = [bm25_gains(question, candidate) for candidate in candidates]
-    exact = [0.0] * len(candidates)
-    if question.wholes or any(candidate.phrase for candidate in candidates):
-        exact = [exact_share(question, candidate) for candidate in candidates]
+    gained = bm25_gains(question, candidates)
+    exact = exact_shares(question, candidates)
     raw = (
-        [sum(gain) for gain in gained],
+        list(map(sum, gained)),
         [max(candidate.cosine, 0.0) for candidate in candidates],
         _score_around(candidates, gained),
     )
@@ -349,26 +348,45 @@ def _score_beside(candidates: Sequence[RankingCandidate], alone: Sequence[float]
 def exact_share(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """Return the weighted share of the question that a candidate holds as whole names; 1 if it
     holds the question, or what is quoted in it, word for word."""
-    if candidate.phrase:
-        return 1.0
+    return exact_shares(question, [candidate])[0]
+
+
+def exact_shares(question: RankingQuestion, candidates: Sequence[RankingCandidate]) -> list[float]:
+    """Return the `exact_share` of each candidate."""
     if not question.wholes:
-        return 0.0
-    weights = [question.weights[place] for place in question.wholes]
-    held = sum([question.weights[place] for place in question.wholes if candidate.counts[place]])
-    return question.naming * held / (sum(weights) + question.unknown_wholes) if held else 0.0
+        return [1.0 if candidate.phrase else 0.0 for candidate in candidates]
+    wholes = [(place, question.weights[place]) for place in question.wholes]
+    whole = sum([weight for _, weight in wholes]) + question.unknown_wholes
+    held = [
+        sum([weight for place, weight in wholes if candidate.counts[place]])
+        for candidate in candidates
+    ]
+    return [
+        1.0 if candidate.phrase else question.naming * share / whole if share else 0.0
+        for candidate, share in zip(candidates, held, strict=True)
+    ]
 
 
 def _is_within(period: tuple[int, int], at: int) -> bool:
     return period[0] <= at < period[1]
 
 
-def bm25_gains(question: RankingQuestion, candidate: RankingCandidate) -> list[float]:
-    """Return the BM25 score of each term."""
-    size = _K1 * (1 - _B + _B * candidate.length / max(question.average, 1.0))
-    return [
-        tells * count * (_K1 + 1) / (count + size) if count else 0.0
-        for tells, count in zip(question.weights, candidate.counts, strict=True)
+def bm25_gains(
+    question: RankingQuestion, candidates: Sequence[RankingCandidate]
+) -> list[tuple[float, ...]]:
+    """Return the BM25 score of each term for each candidate."""
+    average = max(question.average, 1.0)
+    sizes = [_K1 * (1 - _B + _B * candidate.length / average) for candidate in candidates]
+    # Term by term: candidate by candidate takes twice as long.
+    counts = zip(*[candidate.counts for candidate in candidates], strict=True)
+    columns = [
+        [
+            tells * count * (_K1 + 1) / (count + size) if count else 0.0
+            for count, size in zip(column, sizes, strict=True)
+        ]
+        for tells, column in zip(question.weights, counts, strict=bool(candidates))
     ]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(candidates)
 
 
 def _scale(values: Sequence[float], highest: float) -> list[float]:
@@ -390,12 +408,14 @@ def _score_around(
     for place, item in enumerate(candidates):
         if item.session:
             sessions.setdefault(item.session, []).append(place)
-    found = [sum(gain) for gain in gained]
+    found = list(map(sum, gained))
     for places in sessions.values():
-        for place in places:
-            seq = candidates[place].seq
-            close = [gained[n] for n in places if -_WINDOW <= candidates[n].seq - seq <= _WINDOW]
-            if len(close) > 1:
+        places.sort(key=lambda place: candidates[place].seq)
+        seqs = [candidates[place].seq for place in places]
+        for place, seq in zip(places, seqs, strict=True):
+            first, last = bisect_left(seqs, seq - _WINDOW), bisect_right(seqs, seq + _WINDOW)
+            if last - first > 1:
+                close = [gained[near] for near in places[first:last]]
                 found[place] = sum(map(max, *close))
     return found
 
@@ -405,6 +425,8 @@ def _add_nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> l
 
     Work on one thing is often spread over sessions that run side by side or one after another.
     """
+    if not any(item.session for item in candidates):
+        return found
     first = rank_positions(candidates, found)[:_SOURCES]
     sources = [(candidates[place], found[place]) for place in first if candidates[place].session]
     lifted = list(found)

@@ -74,7 +74,7 @@ def _recall(
             maker = frequencies.embedder
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
             notes += (_OTHER_EMBEDDER,) if maker not in ("", embedder.id) else ()
-        near = steps_candidates.find_candidates(tx, asked, question, frequencies.entries)
+        near = steps_candidates.find_candidates(tx, asked, question, frequencies)
         found += [
             item for item in near if (item.matched.ref, item.matched.seq) not in question.without
         ]

@@ -32,6 +32,10 @@ its spelling is compared later."""
 WORDS_ALONE = 40
 """Candidates that are ranked without vectors: fewer signals tell them apart."""
 
+ALONE = 60
+"""Memories and other records among the candidates by words. Messages are more, because they support
+each other."""
+
 _STANDING_KINDS = frozenset({*BASELINE_KINDS, "pattern", "workflow"})
 _SEARCHED = ("active", "proposed", "hidden")
 _FILTERS = (
@@ -169,9 +173,10 @@ def choose_stems(
 
 
 def find_candidates(
-    tx: Tx, asked: PreparedQuestion, question: RecallQuestion, entries: int
+    tx: Tx, asked: PreparedQuestion, question: RecallQuestion, known: StemFrequencies
 ) -> list[FoundCandidate]:
     """Return the best entries of a space by words and the nearest by meaning."""
+    entries = known.entries
     depth = (
         recall_ranking.BY_WORDS
         if entries <= recall_ranking.SMALL
@@ -183,14 +188,9 @@ def find_candidates(
     if len(matched) < depth and len(asked.searched) < len(asked.stems) and is_filtered(question):
         # A filter may leave only entries with the common words.
         matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
-    wholes = [asked.stems[place] for place in asked.ranking.wholes]
-    alone = asked.ranking.naming > recall_ranking.NAME_ALONE
-    if len(matched) == depth and wholes and (alone or len(wholes) < len(asked.searched)):
-        # A long text with a name is behind short ones with parts of it.
-        known = {item.entry for item in matched}
-        most = NAMED_ALONE if alone else NAMED
-        named = index_sql.find_candidates(tx, wholes, most, filters, asked.vector)
-        matched += [item for item in named if item.entry not in known]
+    if len(matched) == depth:
+        matched = [*matched, *_find_named(tx, asked, known, filters, matched)]
+    matched = _leave_alone(matched, max(ALONE, 2 * question.limit))
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
@@ -206,6 +206,42 @@ def find_candidates(
         new = [one for one in near_records if _record_key(one[0]) not in records]
         found += _make_candidates(tx, new, asked)
     return _mark_typed(found) if recall_ranking.seeks_statement(asked.ranking) else found
+
+
+def _leave_alone(matched: Sequence[IndexMatch], most: int) -> list[IndexMatch]:
+    """Drop all but the first records that are no messages: no other candidate supports them."""
+    kept = []
+    for item in matched:
+        most -= item.source != "message"
+        if item.source == "message" or most >= 0:
+            kept.append(item)
+    return kept
+
+
+def _find_named(
+    tx: Tx,
+    asked: PreparedQuestion,
+    known: StemFrequencies,
+    filters: Mapping[str, Sequence[Any]],
+    matched: Sequence[IndexMatch],
+) -> list[IndexMatch]:
+    """Return more entries that hold a name of the question: a long text with a name is behind short
+    ones with parts of it."""
+    wholes = [asked.stems[place] for place in asked.ranking.wholes]
+    alone = asked.ranking.naming > recall_ranking.NAME_ALONE
+    if not wholes or not (alone or len(wholes) < len(asked.searched)):
+        return []
+    texts = [f" {item.stems} " for item in matched]
+    # Larger stores estimate how many entries hold a stem.
+    if known.entries <= recall_ranking.SMALL and all(
+        known.holding[stem] <= sum([f" {stem} " in text for text in texts]) for stem in wholes
+    ):
+        return []
+    most = NAMED_ALONE if alone else NAMED
+    few = sum([known.holding[stem] for stem in wholes]) <= most
+    named = index_sql.find_candidates(tx, wholes, most, filters, asked.vector, few=few)
+    entries = {item.entry for item in matched}
+    return [item for item in named if item.entry not in entries]
 
 
 def _mark_typed(found: Sequence[FoundCandidate]) -> list[FoundCandidate]:
@@ -228,30 +264,34 @@ def _make_candidates(
 ) -> list[FoundCandidate]:
     """Return index matches with their cosines as candidates; records other than messages open their
     own session."""
-    wanted = terms.pad_stems(asked.stems)
-    whole, phrases = asked.whole, asked.phrases
+    whole, phrases, untrusted = asked.whole, asked.phrases, lifecycle.UNTRUSTED
+    counted = terms.count_stems([item.stems for item, _ in items], asked.stems)
     found = []
-    for item, cosine in items:
+    for (item, cosine), counts in zip(items, counted, strict=True):
         source, kind, label, stems = item.source, item.kind, item.label, item.stems
-        padded = f" {stems} "
         is_message = source == "message"
         candidate = recall_ranking.RankingCandidate(
             entry=item.entry,
-            counts=terms.count_padded(padded, wanted),
+            counts=counts,
             length=stems.count(" ") + 1,
             cosine=cosine,
             at=item.at,
             session=item.owner if is_message else "",
             seq=item.seq - 1 if is_message else 0,
             role=kind if is_message else "user" if label in TRUSTED_ORIGINS else "assistant",
-            trusted=label not in lifecycle.UNTRUSTED,
+            trusted=label not in untrusted,
             digest=stems,
             restates=bool(whole) and is_message and whole.issuperset(stems.split()),
             standing=source == "memory" and kind in _STANDING_KINDS,
-            phrase=bool(phrases) and any(phrase in padded for phrase in phrases),
+            phrase=bool(phrases) and _holds_phrase(stems, phrases),
         )
         found.append(FoundCandidate(tx, item, candidate))
     return found
+
+
+def _holds_phrase(stems: str, phrases: Sequence[str]) -> bool:
+    padded = f" {stems} "
+    return any(phrase in padded for phrase in phrases)
 
 
 def is_filtered(question: RecallQuestion) -> bool:

@@ -23,7 +23,7 @@ The index holds the stems of a text's terms; a search looks up the `query_stems`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from itertools import chain, groupby, pairwise
 from math import inf
@@ -383,27 +383,12 @@ def pick_rarest(
     return chosen
 
 
-def count_stems(held: str, wanted: tuple[str, ...]) -> tuple[int, ...]:
-    """Count how often each stem occurs in a string of stems separated by spaces."""
-    return count_padded(f" {held} ", pad_stems(wanted))
-
-
-def pad_stems(wanted: Iterable[str]) -> list[tuple[str, str]]:
-    """Return each stem between spaces, once and twice in a row: for `count_padded`."""
-    return [(f" {stem} ", f" {stem} {stem} ") for stem in wanted]
-
-
-def count_padded(held: str, wanted: Sequence[tuple[str, str]]) -> tuple[int, ...]:
-    """Count how often each stem of `pad_stems` occurs in stems between spaces."""
-    count = held.count
-    # Two equal stems in a row share a space, and would be counted once.
-    return tuple(
-        [
-            held.replace(" ", "  ").count(once) if number and twice in held else number
-            for once, twice in wanted
-            for number in (count(once),)
-        ]
-    )
+def count_stems(held: Iterable[str], wanted: Iterable[str]) -> list[tuple[int, ...]]:
+    """Count how often each wanted stem occurs in each text of stems separated by spaces."""
+    # Two spaces between stems: two equal ones in a row would share a single one.
+    padded = [f" {text.replace(' ', '  ')} " for text in held]
+    columns = [[text.count(stem) for text in padded] for stem in [f" {one} " for one in wanted]]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(padded)
 
 
 # English (with the rests of don't, it's and we'll), German, French, Spanish, Russian; without
