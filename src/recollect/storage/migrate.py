@@ -28,6 +28,7 @@ MIGRATIONS = (
     "0015_scale",
     "0016_names",
     "0017_seals",
+    "0021_judged",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
