@@ -2,7 +2,7 @@
 
 A hook starts a process for every prompt, and importing `typing` takes a tenth of its time. Of some
 forty named tuples it instantiates a dozen: `typing` compiles a constructor for each class, this
-module compiles it at the first instance. The result is the same: a tuple with named fields,
+module compiles it at the second instance. The result is the same: a tuple with named fields,
 defaults and methods. Type checkers see the real `typing`.
 """
 
@@ -36,8 +36,17 @@ if sys.version_info >= (3, 14):
 elif not TYPE_CHECKING:
     from _collections import _tuplegetter
 
+    def _bound(cls, /, *values, **named):
+        """Make the first instance by hand: of half the records of a hook there is one instance."""
+        cls.__new__ = _constructed
+        rest = cls._fields[len(values) :]
+        given = {**cls._field_defaults, **named}
+        if len(values) > len(cls._fields) or {*rest} - given.keys() or named.keys() - {*rest}:
+            return _constructed(cls, *values, **named)  # which says what is wrong
+        return tuple.__new__(cls, (*values, *map(given.__getitem__, rest)))
+
     def _constructed(cls, /, *values, **named):
-        """Compile the constructor at the first instance, and call it."""
+        """Compile the constructor at the second instance, and call it."""
         names = ", ".join(cls._fields)
         space = {"_new": tuple.__new__, "__builtins__": {}}
         # As `collections.namedtuple` does; the names come from a class body.
@@ -85,7 +94,7 @@ elif not TYPE_CHECKING:
                 raise TypeError(f"{name}: a field without a default follows one with a default")
             space = {
                 "__slots__": (),
-                "__new__": _constructed,
+                "__new__": _bound,
                 "_make": classmethod(_make),
                 "_replace": _replace,
                 "_asdict": _asdict,

@@ -20,7 +20,6 @@ from recollect.freshness.claims import (
     describe_state,
     extract_claims,
     find_moves,
-    is_stale,
     judge_claim,
     pick_worse,
     replace_paths,
@@ -228,10 +227,6 @@ def test_marks_are_short_and_say_what_to_do() -> None:
     assert describe_state("moved", "src/b.py") == "moved to src/b.py"
     assert describe_state("moved") == "moved"
     assert max(len(describe_state(one)) for one in STATES) <= 16
-
-
-def test_only_what_is_known_to_be_wrong_may_be_withheld() -> None:
-    assert [one for one in STATES if is_stale(one)] == ["missing", "moved", "changed"]
 
 
 # -------------------------------------------------------------------- following

@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect.briefing import operations_views as briefing_operations_views
 from recollect.review import operations as review_operations
-from recollect.review import steps as review_steps
+from recollect.review import sql as review_sql
 from recollect.storage.database import Tx
 from tests.conftest import Clock
 
@@ -326,7 +326,7 @@ def test_counting_costs_four_statements(mem: recollect.Recollect, as_origin: Ope
     as_origin("agent").learn("Never merge on Fridays", kind="policy")
     ran: list[tuple[str, object]] = []
     count = mem.context.project_space.read(
-        lambda tx: review_steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
+        lambda tx: review_sql.count_items(Counting(tx, ran))  # type: ignore[arg-type]
     )
     assert (count, len(ran)) == (1, 4)
 
@@ -338,7 +338,7 @@ def test_the_count_looks_through_no_table(project: Path, tmp_path: Path, clock: 
 
         def plans(tx: Tx) -> list[str]:
             ran: list[tuple[str, object]] = []
-            review_steps.count_waiting(Counting(tx, ran))  # type: ignore[arg-type]
+            review_sql.count_items(Counting(tx, ran))  # type: ignore[arg-type]
             return [
                 str(row[-1])
                 for statement, params in ran

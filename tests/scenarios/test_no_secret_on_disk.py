@@ -30,6 +30,12 @@ from recollect.frameworks.langgraph_store import MemoryStore
 from recollect.frameworks.openai_session import MemorySession
 from recollect.interfaces import commands
 from recollect.operation_table import OPERATIONS
+from recollect.secrets import redaction
+from recollect.types.records import KINDS
+from tests.conftest import Clock
+from tests.freshness.test_freshness import git
+from tests.lessons import test_observed
+from tests.lessons.test_observed import MISSING, good
 from tests.scenarios.poison import WRITERS
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "samples"
@@ -134,6 +140,63 @@ def _spoken(payload: dict[str, Any]) -> dict[str, Any]:
     """The same of the conversation with a person, not of a subagent or a tool."""
     left_out = ("agent_id", "tool_input")
     return {name: value for name, value in payload.items() if name not in left_out}
+
+
+def test_nothing_that_a_session_start_says_or_keeps(
+    mem: recollect.Recollect, clock: Clock, project: Path, tmp_path: Path, planted: Planted
+) -> None:
+    """A start block is not searched for secrets: what it is made of was redacted when written."""
+
+    def made(place: str) -> str:
+        return token(place, planted)
+
+    for kind in KINDS:
+        mem.learn(f"Of the {kind}: never run `make {made(kind)}` here", kind=kind,
+                  subject=made(f"{kind} subject"), examples=[made(f"{kind} example")])  # fmt: skip
+    mem.notes.set(objective=f"Ship {made('objective')}", phase=made("phase"),
+                  blockers=[made("blocker")], pending=[made("pending")])  # fmt: skip
+    mem.tasks.start(f"Exporter {made('task')}", phases=[f"design {made('task phase')}"])
+    mem.handoffs.give("claude", f"The parser {made('handoff')} is done", sender="codex")
+    mem.procedures.learn("add-endpoint", f"Adds {made('procedure')}", steps=["write it"])
+    mem.procedures.use("add-endpoint")
+    failing = (f"make KEY={made('failing command')}", MISSING, True)
+    for session in ("w-1", "w-2"):
+        test_observed.work(
+            mem, clock, session, failing, good(f"uv run make KEY={made('command')}"),
+            good(f"cd src/{made('part')} && make lint"), goal=f"Get {made('goal')} back, please",
+        )  # fmt: skip
+    payload = {"hook_event_name": "SessionStart", "source": "startup", "cwd": str(project)}
+    parsed = registry.load_hooks("claude-code").parse({**payload, "session_id": "s-1"}, {})
+    said = answer_event(mem.context, parsed).context
+    kept = mem.context.project_space.read(lambda tx: tx.run("SELECT value FROM state"))
+    text = "\n".join((said, *(row[0] for row in kept)))
+    for name in ("Objective: Ship", "Running task: Exporter", "Of the policy", "uv run make"):
+        assert name in said
+    assert "[REDACTED:databricks-token]" in said and redaction.is_safe(said)
+    assert not [place for one, place in planted.items() if one in text]
+    assert not (found := leaked(tmp_path, planted)), "\n".join(found)
+
+
+def test_no_name_of_a_file_that_moved(
+    mem: recollect.Recollect, project: Path, planted: Planted
+) -> None:
+    """The new place of code is not stored text: it comes from the working tree."""
+    (project / "src").mkdir()
+    (project / "src" / "tax.py").write_text("def tax_of(amount):\n    return amount * 0.19\n")
+    git(project, "init", "--quiet")
+    git(project, "add", "src")
+    git(project, "commit", "--quiet", "-m", "first")
+    mem.learn("`tax_of` in `src/tax.py` rounds down", kind="policy")
+    moved = f"src/{token('moved', planted)}.py"
+    git(project, "mv", "src/tax.py", moved)
+    git(project, "commit", "--quiet", "-m", "second")
+    payload = {"hook_event_name": "SessionStart", "source": "startup", "cwd": str(project)}
+    parsed = registry.load_hooks("claude-code").parse({**payload, "session_id": "s-1"}, {})
+    said = answer_event(mem.context, parsed).context
+    kept = mem.context.project_space.read(lambda tx: tx.run("SELECT value FROM state"))
+    text = "\n".join((said, *(row[0] for row in kept)))
+    assert "rounds down (moved)" in said
+    assert not [place for one, place in planted.items() if one in text]
 
 
 def test_a_session_whose_id_holds_a_secret_is_the_same_to_a_hook_and_in_its_transcript(

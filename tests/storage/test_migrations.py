@@ -230,6 +230,7 @@ def early(tmp_path: Path) -> dict[str, str]:
         "DROP TABLE observations",
         "DROP TABLE findings",
         "DROP TABLE attachments",
+        "DROP INDEX injections_judged",
         "ALTER TABLE injections DROP COLUMN moment",
         "ALTER TABLE injections DROP COLUMN outcome",
         "ALTER TABLE memories DROP COLUMN author",

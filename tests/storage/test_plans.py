@@ -96,6 +96,7 @@ ALLOWED = {
     "procedures.sql.listing": FEW,
     "procedures.sql.proven": FEW,
     "procedures.sql.versions": FEW,
+    "review.sql.count_items": RESULT,
     "review.sql.count_waiting": FEW,
     "review.sql.list_contradictions": RESULT,
     "review.sql.list_stale": RESULT,

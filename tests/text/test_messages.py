@@ -11,9 +11,8 @@ import pytest
 
 from recollect.errors import InvalidInput
 from recollect.providers.formats import from_wire, to_request, to_wire
+from recollect.text.display import MEMORY_TAG, SUMMARY_TAG
 from recollect.text.messages import (
-    MEMORY_TAG,
-    SUMMARY_TAG,
     plain_text,
     refuse_duplicate_calls,
     searchable_text,

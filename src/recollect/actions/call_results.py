@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
 
+from ..fast_typing import NamedTuple
 from ..text.messages import PlacedMessage, parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
 from .command_output import (

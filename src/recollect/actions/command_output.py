@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
 
+from ..fast_typing import NamedTuple
 from ..text.messages import PlacedMessage, plain_text
 
 LONGEST_MESSAGE = 300

@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from typing import NamedTuple
 
+from ..fast_typing import NamedTuple
 from ..text.messages import parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
 from .shell import ScriptEffects, is_path, parse_script

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..project import make_folder, private_folder, user_directory
-from ..review import steps as review_steps
+from ..review import sql as review_sql
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from .events import Event
@@ -66,9 +66,13 @@ def mark_of(event: Event) -> storage_sql.EventMark:
     """Return the mark that tells whether this event was answered: two installations may both be
     asked."""
     said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
-    # Anything may stand in there. A remainder tells repeats apart, and needs no import.
-    mark = f"{int.from_bytes(said.encode('utf-8', 'replace'), 'big') % _PRIME:x}"
-    return storage_sql.EventMark(_subject(event), mark, TWICE_WITHIN)
+    return storage_sql.EventMark(_subject(event), _remainder(said), TWICE_WITHIN)
+
+
+def _remainder(text: str) -> str:
+    """Return digits that tell texts apart, whatever stands in them: a hash function that needs no
+    import."""
+    return f"{int.from_bytes(text.encode('utf-8', 'replace'), 'big') % _PRIME:x}"
 
 
 def was_heard(tx: Tx, event: Event) -> bool:
@@ -89,7 +93,7 @@ def count_review(txs: Sequence[Tx], now: int) -> int:
         return 0
     is_told = storage_sql.get_value(txs[0], _REVIEW_NOTICE) == str(now // _DAY)
     txs[0].settle()  # mostly they were
-    return 0 if is_told else review_steps.count_waiting(txs[0])
+    return 0 if is_told else review_sql.count_items(txs[0])
 
 
 def review_notice(count: int, now: int) -> tuple[str, dict[str, SafeText]]:
@@ -119,10 +123,8 @@ def find_requests(context: Context) -> str:
 
 def ask(folder: str, request: Request) -> None:
     """Leave a request; the same one again is the same file."""
-    from hashlib import sha256
-
     text = json.dumps(request)
-    name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    name = _remainder(text)
     partial = os.path.join(folder, f"{name}.{os.getpid()}.partial")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

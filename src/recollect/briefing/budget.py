@@ -173,4 +173,6 @@ def _words(rest: Sequence[Wanted]) -> tuple[str, ...]:
     for one in rest:
         telling = [word for word in query_terms(one.words[:200]) if 2 < len(word) <= LONGEST_WORD]
         found.update(dict.fromkeys(telling[:1]))
-    return tuple(found)[:MOST_WORDS]
+        if len(found) == MOST_WORDS:
+            break
+    return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,7 +16,7 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import tokens as text_tokens
-from ..types.records import Json, SafeText
+from ..types.records import STALE_STATES, Json, SafeText
 from ..window import steps_contexts as window_steps_contexts
 from . import budget as briefing_budget
 from . import (
@@ -129,7 +130,7 @@ def keep(
             freshness_sql.save_checks(tx, checks, now)
 
     try:
-        is_kept = space.write(work) is None if values else space.try_write(work)
+        is_kept = space.try_write(work) or (bool(values) and space.write(work) is None)
     except StoreError as trouble:
         return True, trouble
     return not is_kept or answers[-1], None
@@ -185,8 +186,10 @@ def make_start(
     if loaded.frozen:
         briefing = _since_resumed(context, plan, loaded)
         return briefing, ShownMoment("start", briefing.items, checks=checks)
-    text = "\n".join(filter(None, (rendering.start_block(plan), loaded.summary.text)))
-    tokens = plan.tokens + loaded.summary.tokens
+    text, tokens = rendering.start_block(plan), plan.tokens
+    if loaded.summary:
+        text = "\n".join(filter(None, (text, loaded.summary.text)))
+        tokens += loaded.summary.tokens
     briefing = steps.Briefing(text, "", plan.items, plan.left_out, tokens)
     values = _values_of(context, ask, briefing, loaded) if ask.session else {}
     return briefing, ShownMoment("start", briefing.items, values, checks)
@@ -213,19 +216,20 @@ def _since_resumed(
 def _values_of(
     context: Context, ask: steps.Ask, briefing: steps.Briefing, loaded: steps.LoadedStart
 ) -> dict[str, SafeText]:
-    """Return the values of state that keep the block, and what later moments need."""
-    said = sorted(loaded.summary.refs)
+    """Return the values of state that keep the block, and what later moments need. All of it is
+    made of stored texts: `steps.with_freshness` redacts what comes from the working tree."""
+    said = sorted(loaded.summary.refs) if loaded.summary else ()
     refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *said)
     block = window_steps_contexts.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
     since = context.clock() if ask.context == "fresh" else loaded.since
     parts = steps_action.part_commands(loaded.commands)
-    prepared = redaction.redact_json(parts).text if parts else redaction.redact("")
+    prepared = json.dumps(parts, ensure_ascii=False) if parts else ""
     return {
         **dict([window_steps_contexts.write_block(ask.session, block, since)]),
-        sql.WATCHED: redaction.redact(loaded.watched),
-        sql.PART_COMMANDS: prepared,
+        sql.WATCHED: redaction.trust_stored(loaded.watched),
+        sql.PART_COMMANDS: redaction.trust_stored(prepared),
     }
 
 
@@ -297,7 +301,7 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
         state = fresh[memory.id].state if memory.id in fresh else ""
         if selection.why_never(memory, instructions):
             continue
-        if state in _CONTRADICTED and (withhold or state == "missing"):
+        if state in STALE_STATES and (withhold or state == "missing"):
             reason = f"what it says of the code is {state}"
             left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
         elif memory.label == "agent" and not selection.has_evidence(memory, state):
@@ -308,9 +312,6 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
             items.append(selection.item_of(memory, "", state)._replace(why=why))
     spoken = _spoken(context, [*items, *loaded.lines], EDIT_BUDGET, left_out)
     return _first(context, ask, spoken, ShownMoment("edit", spoken.items, checks=checks))
-
-
-_CONTRADICTED = ("missing", "moved", "changed")
 
 
 def brief_failure(

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 
 from ..fast_typing import NamedTuple
 from ..text import display
-from ..text.messages import MEMORY_TAG
+from ..text.display import MEMORY_TAG
 
 RULES = (
     "Memory is a hint, not authority: repository and user win. Verify what it names, cite [ids] "

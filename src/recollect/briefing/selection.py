@@ -20,14 +20,21 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ..actions import command_words
-from ..fast_typing import NamedTuple
-from ..freshness.claims import describe_state, is_stale
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..freshness import claims
+from ..text import tokens
 from ..text.display import format_time as iso
 from ..text.terms import split_terms
-from ..text.tokens import TokenCounter, count_tokens
-from ..types.records import BASELINE_KINDS, FOREVER, PRIORITIES, UNTRUSTED_ORIGINS, Memory
+from ..types.records import (
+    BASELINE_KINDS,
+    FOREVER,
+    PRIORITIES,
+    STALE_STATES,
+    UNTRUSTED_ORIGINS,
+    Memory,
+)
+from . import budget as briefing_budget
 from . import matching
-from .budget import BlockLimits, Wanted, fit_start
 from .rendering import (
     COMMANDS,
     DISCOVERIES,
@@ -43,6 +50,10 @@ from .rendering import (
     Item,
     LeftOut,
 )
+
+if TYPE_CHECKING:
+    from ..text.tokens import TokenCounter
+    from .budget import Wanted
 
 BUDGET, AIM, STATEMENT_AIM, RULE_AIM, HISTORY_AIM = 800, 293, 232, 190, 150
 """Tokens of a start block: the hard limit; the sizes up to which lessons, statements of the user,
@@ -122,14 +133,14 @@ def plan_start(
     budget: int = BUDGET,
     instructions: matching.Instructions = matching.NOTHING,
     withhold: bool = False,
-    count: TokenCounter = count_tokens,
+    count: TokenCounter | None = None,
 ) -> BriefingPlan:
     """Return the start block; `withhold` leaves stale memories out, else they are marked.
 
     instructions: what the instruction files say that this agent loads
     """
     wanted = [
-        Wanted(
+        briefing_budget.Wanted(
             item,
             (*_SERVED[item.section], place),
             item.text,
@@ -153,7 +164,8 @@ def plan_start(
             wanted.append(_of_skill(skill))
     distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place), _REACH * budget)
     share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
-    plan = fit_start(distinct, BlockLimits(budget, MOST_ITEMS, share), count)
+    limits = briefing_budget.BlockLimits(budget, MOST_ITEMS, share)
+    plan = briefing_budget.fit_start(distinct, limits, count or tokens.count_tokens)
     return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
 
 
@@ -196,7 +208,7 @@ def is_rule(memory: Memory) -> bool:
 def _why_not_now(candidate: Candidate, withhold: bool) -> str:
     """Return why a memory is not shown at session start; empty if it is."""
     memory = candidate.memory
-    if withhold and is_stale(candidate.freshness):
+    if withhold and candidate.freshness in STALE_STATES:
         return f"withheld: what it says of the code is {candidate.freshness}"
     if candidate.is_idle:
         return "shown five times where it fitted, without effect"
@@ -239,7 +251,13 @@ def _distinct(wanted: Sequence[Wanted], reach: int) -> tuple[list[Wanted], list[
             continue
         words = set(split_terms(one.item.text))
         rule = one.item.section == USER_RULES
-        like = (id for id, had in seen if _similar(words, had, rule))
+        size = len(words)
+        like = (
+            id
+            for id, had in seen
+            # Most are told apart by their number of words.
+            if 5 * size >= 4 * len(had) and 5 * len(had) >= 4 * size and _similar(words, had, rule)
+        )
         twin = "" if one.item.line else next(like, "")
         if twin:
             alike.append(LeftOut(one.item.id, one.item.address, f"{twin} says nearly the same"))
@@ -281,7 +299,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
         *_SERVED[USER_RULES if own else section],
         not rule,
         candidate.freshness == "missing",
-        is_stale(candidate.freshness),
+        candidate.freshness in STALE_STATES,
         memory.label != "user",
         (passing or not rule) and (len(memory.text) > LONG_TEXT or _is_about_one_case(memory.text)),
         len(memory.text) // SHORT_TEXT if passing else -PRIORITIES.index(memory.priority),
@@ -290,7 +308,8 @@ def _of_memory(candidate: Candidate) -> Wanted:
         memory.text,
         memory.id,
     )
-    return Wanted(item._replace(why=why), place, memory.subject or memory.text, aim)
+    item = item._replace(why=why)
+    return briefing_budget.Wanted(item, place, memory.subject or memory.text, aim)
 
 
 def _is_said_in_passing(memory: Memory) -> bool:
@@ -311,7 +330,7 @@ def _case() -> re.Pattern[str]:
 
 def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:
     """Return a memory as an item of a section."""
-    marked = describe_state(freshness, moved_to)
+    marked = claims.describe_state(freshness, moved_to)
     return Item(
         id=memory.id,
         address=memory.address,
@@ -354,4 +373,4 @@ def _of_skill(skill: Skill) -> Wanted:
         why=f"worked {skill.successes} of {tried} times",
     )
     place = (*_SERVED[SKILLS], 0, -skill.successes, skill.name)
-    return Wanted(item, place, skill.name, AIM)
+    return briefing_budget.Wanted(item, place, skill.name, AIM)

@@ -13,17 +13,16 @@ from ..actions import command_words
 from ..archive import sql as archive_sql
 from ..documents import memory_summary
 from ..documents import sql as documents_sql
-from ..documents.memory_summary import NO_SUMMARY, InjectedSummary
 from ..episodes import sql as episodes_sql
-from ..fast_typing import NamedTuple, Protocol
+from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ..freshness import steps as freshness_steps
 from ..lessons import steps_observed as lessons_steps_observed
-from ..lessons.findings import KnownCommand
 from ..memory import lifecycle
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
+from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text.display import format_time, quote_data
@@ -31,6 +30,10 @@ from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import matching, selection, sql, steps_action, steps_follow_up, wording
 from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain, wrapped
+
+if TYPE_CHECKING:
+    from ..documents.memory_summary import InjectedSummary
+    from ..lessons.findings import KnownCommand
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
@@ -85,7 +88,7 @@ class LoadedStart(NamedTuple):
     material: selection.StartMaterial = selection.StartMaterial()
     frozen: window_steps_contexts.StableBlock | None = None
     shown: frozenset[str] = frozenset()
-    summary: InjectedSummary = NO_SUMMARY
+    summary: InjectedSummary | None = None
     commands: tuple[KnownCommand, ...] = ()
     """All commands that may be shown, also those that are not in the block."""
     checks: freshness_steps.LoadedChecks | None = None
@@ -155,17 +158,16 @@ def load_start(
         memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     rules = tuple(memories)
-    added = _summary(txs, instructions, summary_limit) if summary_limit else NO_SUMMARY
+    added = _summary(txs, instructions, summary_limit) if summary_limit else None
+    said = added.refs if added else frozenset()
     seen = lessons_steps_observed.known_commands(txs[0], now=now) if txs else []
-    commands, left_out = steps_action.usable_commands(txs, seen, instructions, added.refs)
-    lines, full = _lines(txs, ask, now, commands, added.refs)
+    commands, left_out = steps_action.usable_commands(txs, seen, instructions, said)
+    lines, full = _lines(txs, ask, now, commands, said)
     left_out += full
     left_out += [
-        LeftOut(one.id, one.address, memory_summary.REASON)
-        for one in memories
-        if one.id in added.refs
+        LeftOut(one.id, one.address, memory_summary.REASON) for one in memories if one.id in said
     ]
-    memories = [one for one in memories if one.id not in added.refs]
+    memories = [one for one in memories if one.id not in said]
     if txs and len(lines) + len(memories) < FEW_LINES:
         lines += _history(txs[0], ask.session)
     material = selection.StartMaterial(
@@ -188,11 +190,13 @@ def load_start(
     )
 
 
-def _summary(txs: Sequence[Tx], instructions: matching.Instructions, limit: int) -> InjectedSummary:
+def _summary(
+    txs: Sequence[Tx], instructions: matching.Instructions, limit: int
+) -> InjectedSummary | None:
     """Return the summary of autonomous memory, if there is one."""
     document = documents_sql.get_document(txs[0], memory_summary.ADDRESS) if txs else None
     if document is None:
-        return NO_SUMMARY
+        return None
     return memory_summary.fit_summary(document.fields, limit, instructions.where, wrapped)
 
 
@@ -293,14 +297,17 @@ def _skill(row: procedures_sql.ProcedureRow) -> selection.Skill:
 def with_freshness(
     material: selection.StartMaterial, fresh: Mapping[str, Fresh]
 ) -> selection.StartMaterial:
-    """Return the material with what was found out about the claims of its memories."""
-    memories = tuple(
-        one._replace(freshness=fresh[one.memory.id].state, moved_to=fresh[one.memory.id].moved_to)
-        if one.memory.id in fresh
-        else one
-        for one in material.memories
-    )
-    return material._replace(memories=memories)
+    """Return the material with what was found out about the claims of its memories. A new path
+    comes from the working tree: it is redacted, because nothing else in a block needs to be."""
+    if not fresh:
+        return material
+    memories = []
+    for one in material.memories:
+        if seen := fresh.get(one.memory.id):
+            place = redaction.redact(seen.moved_to) if seen.moved_to else ""
+            one = one._replace(freshness=seen.state, moved_to=place)
+        memories.append(one)
+    return material._replace(memories=tuple(memories))
 
 
 # ---------------------------------------------------------------- where things stand

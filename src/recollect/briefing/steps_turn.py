@@ -22,7 +22,7 @@ from ..storage import database
 from ..storage.database import IndexMatch, Tx
 from ..text import messages, terms
 from ..text.display import format_time as iso
-from ..types.records import ORIGINS, UNTRUSTED_ORIGINS, Memory
+from ..types.records import ORIGINS, STALE_STATES, UNTRUSTED_ORIGINS, Memory
 from ..window import steps_contexts as window_steps_contexts
 from . import matching, selection, sql, wording
 from .rendering import Item, LeftOut
@@ -262,8 +262,6 @@ def items(
 
     fresh: the freshness of memories by id
     """
-    from ..freshness.claims import is_stale
-
     chosen: list[Item] = []
     left = list(loaded.left_out)
     rules: list[Item] = []
@@ -271,7 +269,7 @@ def items(
     for memory, passage in loaded.memories:
         state = fresh.get(memory.id, "")
         reason = ""
-        if withhold and is_stale(state):
+        if withhold and state in STALE_STATES:
             reason = f"withheld: what it says of the code is {state}"
         elif memory.label == "agent" and not selection.has_evidence(memory, state):
             reason = "an agent's claim that nothing confirms: only on explicit recall"

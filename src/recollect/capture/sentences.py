@@ -22,7 +22,8 @@ from functools import cache
 from itertools import chain
 
 from ..fast_typing import TYPE_CHECKING, NamedTuple
-from ..text.messages import MEMORY_TAG, SUMMARY_TAG, attached_spans, plain_text
+from ..text.display import MEMORY_TAG, SUMMARY_TAG
+from ..text.messages import attached_spans, plain_text
 from ..types.records import Message
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from ..archive import sql as archive_sql
+from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..memory import hygiene
 from ..memory import sql as memory_sql

@@ -6,8 +6,8 @@ It does not know what an episode says; `body` is JSON that `episodes.records` re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from ..fast_typing import NamedTuple
 from ..storage.database import (
     RecordSketch,
     Row,

@@ -85,6 +85,9 @@ class Freshness(NamedTuple):
     moved_to: str = ""
 
 
+FRESH = Freshness("fresh")
+
+
 def judge_claim(known: PinnedClaim, seen: Observation) -> str:
     """Return the state of a claim."""
     if not known.blob:
@@ -136,11 +139,6 @@ def describe_state(state: str, moved_to: str = "") -> str:
     if state == "moved" and _pattern("plain path").fullmatch(moved_to):
         return f"moved to {moved_to}"
     return {"changed": "changed: verify", "unverifiable": "unverified"}.get(state, state)
-
-
-def is_stale(state: str) -> bool:
-    """Check whether a setting may withhold a memory in this state."""
-    return state in ("missing", "moved", "changed")
 
 
 # ---------------------------------------------------------------- extraction

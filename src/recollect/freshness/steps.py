@@ -10,14 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from ..context import Context
-from ..fast_typing import NamedTuple, Protocol
+from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ..storage.database import Database, Tx
 from ..types.records import Json
-from . import claims as freshness_claims
-from . import sql
-from .claims import Claim
-from .claims import Freshness as Freshness
-from .claims import PinnedClaim as PinnedClaim
+from . import claims, sql
+
+if TYPE_CHECKING:
+    from .claims import Claim
+    from .claims import Freshness as Freshness
+    from .claims import PinnedClaim as PinnedClaim
 
 Look = tuple[str, str]
 """A path, and its stamp at the last check."""
@@ -34,14 +35,11 @@ class ClaimTree(Protocol):
     def check(self, known: Sequence[PinnedClaim], thorough: bool = False) -> list[PinnedClaim]: ...
 
 
-_FRESH = Freshness("fresh")
-
-
 def find_claims(text: str, citations: Sequence[Json]) -> list[Claim]:
     """Return the claims in a text; without a character of code there are none."""
     if not citations and not any(mark in text for mark in "`/.(_"):
         return []
-    return freshness_claims.extract_claims(text, citations)
+    return claims.extract_claims(text, citations)
 
 
 def check_memories(
@@ -122,10 +120,11 @@ def _worst(judged: Iterable[tuple[str, str, str]]) -> dict[str, Freshness]:
     """Return for each memory the worst state of its claims."""
     fresh: dict[str, Freshness] = {}
     for memory, state, moved_to in judged:
-        here = _FRESH if state == "fresh" else Freshness(state, moved_to)
+        is_fresh = state == "fresh"
+        here = claims.FRESH if is_fresh else claims.Freshness(state, moved_to)
         known = fresh.setdefault(memory, here)
         if known is not here:
-            fresh[memory] = freshness_claims.pick_worse(known, here)
+            fresh[memory] = claims.pick_worse(known, here)
     return fresh
 
 

@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from ..episodes.records import Episode, ErrorSeen
+from ..fast_typing import NamedTuple
 from ..procedures.skills import Procedure
 from ..text.addresses import slugify
 from ..text.terms import query_terms, split_terms, stem_all

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from ..fast_typing import NamedTuple
 from ..storage.database import (
     RecordSketch,
     Tx,

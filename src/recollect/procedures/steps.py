@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ..episodes import steps as episodes_steps
 from ..errors import Conflict, InvalidInput, NotFound, Refused
+from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..links import sql as links_sql

@@ -14,9 +14,9 @@ from ..memory import steps_verify as memory_steps_verify
 from ..procedures import operations as procedures_operations
 from ..storage.database import Database, Tx
 from ..text import addresses
-from ..types.records import KINDS, Memory
+from ..types.records import KINDS, STALE_STATES, Memory
 from ..types.review import ReviewAnswer, ReviewItem
-from . import queue, steps
+from . import queue, sql, steps
 
 ALL = "all"
 """Stands for the ids of all items that fit the filters."""
@@ -110,7 +110,7 @@ def answer_review(
 
 def count_review(context: Context) -> int:
     """Return how many items wait in both spaces."""
-    return context.read_both(lambda txs: sum(map(steps.count_waiting, txs)))
+    return context.read_both(lambda txs: sum(map(sql.count_items, txs)))
 
 
 def _filter(kind: str, session: str, reason: str) -> steps.QueueFilter:
@@ -209,7 +209,7 @@ def _keep(context: Context, item: ReviewItem) -> Memory:
     tree = freshness_steps.open_working_tree(context)
     kept = []
     for row in rows:
-        if row.state not in queue.STALE_STATES:
+        if row.state not in STALE_STATES:
             kept.append(row)
         elif row.moved_to:
             place = Claim(row.moved_to, row.symbol, row.line, row.kind, given=True)

@@ -9,16 +9,12 @@ from functools import cache
 from ..fast_typing import NamedTuple
 from ..memory import similarity
 from ..text import globs, terms
-from ..types.records import KINDS, ORIGINS, PRIORITIES, Json, Memory
+from ..types.records import KINDS, ORIGINS, PRIORITIES, WAITING_STATUSES, Json, Memory
 
 REASONS = ("contradicting", "proposed", "stale", "quarantined")
 """In the order of the queue: contradictions and stale memories are in use, and proposals are what
 people state or agents suggest; quarantined ones come in large batches."""
 
-STALE_STATES = ("changed", "moved", "missing")
-"""The states of a claim that make a memory stale."""
-
-WAITING_STATUSES = ("proposed", "quarantined")
 ANSWERS = ("keep", "edit", "scope", "both", "hide", "later")
 _DOUBT = "doubt"  # set by capture.steps
 _AROUND = 160

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from ..fast_typing import NamedTuple
 from ..storage import sql as storage_sql
 from ..storage.database import Row, Tx, batches, placeholders
-from ..types.records import FOREVER, KINDS, SafeText
-from .queue import STALE_STATES, WAITING_STATUSES, Pair, Side
+from ..types.records import FOREVER, KINDS, STALE_STATES, WAITING_STATUSES, SafeText
+from . import queue
 
 _IN_USE = "status IN ('active', 'proposed')"
 _LASTING = "layer NOT IN ('session', 'task')"
@@ -77,6 +77,13 @@ def _waiting(kinds: Sequence[str]) -> tuple[str, dict[str, str]]:
     return condition, {**params, **more}
 
 
+def count_items(tx: Tx) -> int:
+    """Count the items of the queue in this space: four indexed statements."""
+    waiting, pairs = count_waiting(tx), list_contradictions(tx)
+    stale = {**list_stale(tx), **{one.memory: "active" for one in get_conflicts(tx).open}}
+    return queue.count_items(waiting, pairs, stale) if pairs or stale else waiting
+
+
 def count_waiting(tx: Tx) -> int:
     """Count the memories and procedures that are proposed or quarantined."""
     condition, params = _waiting(())
@@ -122,7 +129,7 @@ def list_stale(tx: Tx) -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def list_contradictions(tx: Tx) -> list[Pair]:
+def list_contradictions(tx: Tx) -> list[queue.Pair]:
     """Return the pairs of memories in use that contradict each other."""
     sides = ", ".join(
         f"{name}.id, {name}.status, {name}.label, {name}.first_seen" for name in ("a", "b")
@@ -138,9 +145,10 @@ def list_contradictions(tx: Tx) -> list[Pair]:
     return [_pair(row) for row in rows]
 
 
-def _pair(row: Row) -> Pair:
+def _pair(row: Row) -> queue.Pair:
     one_id, one_status, one_label, one_at, id, status, label, at = row
-    return Pair(Side(one_id, one_status, one_label, one_at), Side(id, status, label, at))
+    one = queue.Side(one_id, one_status, one_label, one_at)
+    return queue.Pair(one, queue.Side(id, status, label, at))
 
 
 class SpokenRow(NamedTuple):

@@ -20,7 +20,7 @@ from ..secrets import redaction
 from ..storage import database
 from ..storage.database import Tx
 from ..text import addresses, globs, messages
-from ..types.records import FOREVER, ORIGINS, Memory
+from ..types.records import FOREVER, ORIGINS, STALE_STATES, Memory
 from ..types.review import OpposedMemory, ReviewEvidence, ReviewItem
 from . import queue, sql
 
@@ -52,14 +52,6 @@ class QueueEntry(NamedTuple):
     opposed: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     """Lines of instruction files that say otherwise, each with its file."""
-
-
-def count_waiting(tx: Tx) -> int:
-    """Count the items of the queue in this space: four indexed statements."""
-    conflicts = {one.memory: "active" for one in sql.get_conflicts(tx).open}
-    return queue.count_items(
-        sql.count_waiting(tx), sql.list_contradictions(tx), {**sql.list_stale(tx), **conflicts}
-    )
 
 
 def find_conflicts(
@@ -168,7 +160,7 @@ def load_item(tx: Tx, entry: QueueEntry, spaces: Sequence[Tx]) -> ReviewItem | N
     claims = [
         queue.describe_claim(f"{row.path} {row.symbol}", row.state, row.moved_to)
         for row in freshness_sql.load_claims(tx, [memory.id]).get(memory.id, ())
-        if row.state in queue.STALE_STATES
+        if row.state in STALE_STATES
     ]
     details = {"stale": claims, "contradicting": (*entry.opposed, *entry.lines)}
     return ReviewItem(

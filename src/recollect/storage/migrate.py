@@ -28,7 +28,8 @@ MIGRATIONS = (
     "0015_scale",
     "0016_names",
     "0017_seals",
-    "0020_sealed",
+    "0018_sealed",
+    "0019_judged",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

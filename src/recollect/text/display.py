@@ -12,7 +12,12 @@ from functools import cache
 
 from ..fast_typing import Any
 from ..types.records import FOREVER
-from .messages import MEMORY_TAG, SUMMARY_TAG
+
+MEMORY_TAG = "recollect-memory"
+"""Wraps everything that we inject, except the thread summary."""
+
+SUMMARY_TAG = "thread_summary"
+"""Wraps the summary of the messages that left the window."""
 
 TIME_FIELDS = frozenset(
     {

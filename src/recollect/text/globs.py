@@ -20,10 +20,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import takewhile
-from typing import TypeVar
 
-_T = TypeVar("_T")
-_I = TypeVar("_I")
+from ..fast_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
+    _I = TypeVar("_I")
 
 LONGEST_SCOPE = 500
 """Longer scopes match nothing."""

@@ -30,16 +30,11 @@ from functools import cache
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ..types.records import Json, Message, ToolCall
+from .display import MEMORY_TAG, SUMMARY_TAG
 
 if TYPE_CHECKING:
     import re
 
-
-MEMORY_TAG = "recollect-memory"
-"""Wraps everything that we inject, except the thread summary."""
-
-SUMMARY_TAG = "thread_summary"
-"""Wraps the summary of the messages that left the window."""
 
 CONTINUATION_PROMPT = "Older conversation history has been summarized. Continue."
 """The neutral prompt after a trim. It also opens a window that would begin with the assistant,

@@ -1,7 +1,7 @@
 """The seal of a record: a digest over its texts, so that a change from outside is noticed.
 
 Every row that Recollect writes is sealed (SQLite: `storage.sqlite_health`; PostgreSQL: triggers of
-the migration `0020_sealed`, which make another digest of the same columns). A bad disk, another
+the migration `0018_sealed`, which make another digest of the same columns). A bad disk, another
 program or a careless hand changes the text but not the seal. It is not a signature: code that knows
 this module can make a seal.
 """
@@ -45,7 +45,7 @@ def make_seal(*values: object) -> str:
         value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass")
         for value in values
     ]
-    sizes = ",".join([str(len(part)) for part in parts]).encode()
+    sizes = ",".join(map(str, map(len, parts))).encode()
     return blake2b(b"\n".join((sizes, *parts)), digest_size=16).hexdigest()
 
 

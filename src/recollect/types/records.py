@@ -32,6 +32,12 @@ STATUSES = ("active", "proposed", "hidden", "superseded", "quarantined")
 STATUSES_IN_USE = ("active", "proposed")
 """Statuses of memories that count as known: duplicates and contradictions are looked for here."""
 
+WAITING_STATUSES = ("proposed", "quarantined")
+"""Statuses of memories that wait for a person's answer."""
+
+STALE_STATES = ("changed", "moved", "missing")
+"""The states of a claim about code that make a memory stale, in the order of the index of them."""
+
 CHANGES = ("learn", "confirm", "correct", "verify", "scope", "undo")
 """What made a revision of a memory."""
 

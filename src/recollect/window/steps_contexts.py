@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ..fast_typing import Any, NamedTuple
 from ..memory import sql_upkeep as memory_sql_upkeep
+from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import SafeText
@@ -49,17 +50,14 @@ def began(txs: Sequence[Tx], session: str) -> int:
 
 def write_block(session: str, block: StableBlock, since: int) -> tuple[str, SafeText]:
     """Return the key and the value of state that keep the block of a context, which began at
-    `since`."""
-    from ..secrets import redaction  # not needed by hooks that only read
-
-    return _key(session), redaction.redact_json({**block._asdict(), "since": since}).text
+    `since`. The block is made of stored texts."""
+    body = json.dumps({**block._asdict(), "since": since}, ensure_ascii=False)
+    return _key(session), redaction.trust_stored(body)
 
 
 def forget_context(tx: Tx, session: str, now: int) -> None:
     """Record that the context was thrown away, with all records shown in it."""
-    from ..secrets import redaction
-
-    body = redaction.redact_json({"since": now}).text
+    body = redaction.trust_stored(json.dumps({"since": now}))
     storage_sql.set_value(tx, _key(session), body, now)
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..actions.tool_calls import describe_target, is_failed
+from ..text.display import MEMORY_TAG, SUMMARY_TAG
 from ..text.messages import (
     CONTINUATION_PROMPT,
-    MEMORY_TAG,
-    SUMMARY_TAG,
     PlacedMessage,
     range_address,
 )

@@ -21,7 +21,8 @@ from ..actions.tool_calls import (
     read_todos,
     unwrap_output,
 )
-from ..text.messages import MEMORY_TAG, SUMMARY_TAG, PlacedMessage, plain_text
+from ..text.display import MEMORY_TAG, SUMMARY_TAG
+from ..text.messages import PlacedMessage, plain_text
 from ..types.records import Json, Message, ToolCall
 
 LONGEST_REQUEST, LONGEST_EXCHANGE, LONGEST_LINE = 300, 1_000, 250

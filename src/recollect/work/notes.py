@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from ..documents import continuity
 from ..errors import InvalidInput
+from ..fast_typing import NamedTuple
 from ..text.display import quote_data
 
 MOST_LINES = 20

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..errors import Conflict, InvalidInput, NotFound
+from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql

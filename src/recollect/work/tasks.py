@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from ..errors import InvalidInput
+from ..fast_typing import NamedTuple
 from ..text.addresses import slugify
 from ..types.json_records import (
     choice_field,
