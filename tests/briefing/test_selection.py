@@ -29,8 +29,8 @@ from recollect.briefing.selection import (
     StartMaterial,
     plan_start,
 )
-from recollect.text.display import quote_data
-from recollect.text.messages import MEMORY_TAG, strip_injected, strip_tag
+from recollect.text.display import MEMORY_TAG, quote_data
+from recollect.text.messages import strip_injected, strip_tag
 from recollect.text.tokens import count_tokens
 from recollect.types.records import FOREVER, KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES, Memory
 

@@ -442,6 +442,9 @@ class Failing:
         self._count()
         self._tx.insert(table, columns, rows, skip)
 
+    def altered(self, table: str) -> str:
+        return self._tx.altered(table)
+
     def settle(self) -> None:
         self._tx.settle()
 
