@@ -108,6 +108,9 @@ if TYPE_CHECKING:
     from .types.agents import SettingsChange as SettingsChange
     from .types.agents import WrittenPlugin as WrittenPlugin
     from .types.overview import ConfigPaths as ConfigPaths
+    from .types.overview import LearnedCommand as LearnedCommand
+    from .types.overview import LearnedFix as LearnedFix
+    from .types.overview import Lessons as Lessons
     from .types.overview import NextStep as NextStep
     from .types.overview import Paused as Paused
     from .types.overview import Plotted as Plotted
@@ -169,7 +172,10 @@ __all__ = [
     "Json",
     "Judged",
     "Learned",
+    "LearnedCommand",
+    "LearnedFix",
     "LearningDay",
+    "Lessons",
     "Lineage",
     "Link",
     "Linked",
@@ -277,8 +283,8 @@ _TYPES = {
     "storage.database": "ServerMember",
     "types.agents": "Imported ImportedTranscript Initialised SettingsChange WrittenPlugin",
     "types.overview": (
-        "ConfigPaths NextStep Paused Plotted Reverted Seen SeenItem SettingChanged SettingValue "
-        "SizePart Sizes Status"
+        "ConfigPaths LearnedCommand LearnedFix Lessons NextStep Paused Plotted Reverted Seen "
+        "SeenItem SettingChanged SettingValue SizePart Sizes Status"
     ),
     "types.records": "Check",
     "types.review": "ReviewAnswer ReviewItem",
