@@ -108,8 +108,6 @@ if TYPE_CHECKING:
     from .types.agents import SettingsChange as SettingsChange
     from .types.agents import WrittenPlugin as WrittenPlugin
     from .types.overview import ConfigPaths as ConfigPaths
-    from .types.overview import LearnedCommand as LearnedCommand
-    from .types.overview import LearnedFix as LearnedFix
     from .types.overview import Lessons as Lessons
     from .types.overview import NextStep as NextStep
     from .types.overview import Paused as Paused
@@ -172,8 +170,6 @@ __all__ = [
     "Json",
     "Judged",
     "Learned",
-    "LearnedCommand",
-    "LearnedFix",
     "LearningDay",
     "Lessons",
     "Lineage",
@@ -283,7 +279,7 @@ _TYPES = {
     "storage.database": "ServerMember",
     "types.agents": "Imported ImportedTranscript Initialised SettingsChange WrittenPlugin",
     "types.overview": (
-        "ConfigPaths LearnedCommand LearnedFix Lessons NextStep Paused Plotted Reverted Seen "
+        "ConfigPaths Lessons NextStep Paused Plotted Reverted Seen "
         "SeenItem SettingChanged SettingValue SizePart Sizes Status"
     ),
     "types.records": "Check",
