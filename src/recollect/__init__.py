@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     from .types.agents import SettingsChange as SettingsChange
     from .types.agents import WrittenPlugin as WrittenPlugin
     from .types.overview import ConfigPaths as ConfigPaths
+    from .types.overview import Lessons as Lessons
     from .types.overview import NextStep as NextStep
     from .types.overview import Paused as Paused
     from .types.overview import Plotted as Plotted
@@ -170,6 +171,7 @@ __all__ = [
     "Judged",
     "Learned",
     "LearningDay",
+    "Lessons",
     "Lineage",
     "Link",
     "Linked",
@@ -277,8 +279,8 @@ _TYPES = {
     "storage.database": "ServerMember",
     "types.agents": "Imported ImportedTranscript Initialised SettingsChange WrittenPlugin",
     "types.overview": (
-        "ConfigPaths NextStep Paused Plotted Reverted Seen SeenItem SettingChanged SettingValue "
-        "SizePart Sizes Status"
+        "ConfigPaths Lessons NextStep Paused Plotted Reverted Seen "
+        "SeenItem SettingChanged SettingValue SizePart Sizes Status"
     ),
     "types.records": "Check",
     "types.review": "ReviewAnswer ReviewItem",

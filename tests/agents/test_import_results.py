@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,14 @@ def conversation(session: str, cwd: str, day: int) -> str:
     return "".join(lines)
 
 
+def folder_of(home: Path, root: str) -> Path:
+    """Make the folder in which Claude Code keeps the transcripts of a project."""
+    name = "".join(character if character.isalnum() else "-" for character in root)
+    folder = home / ".claude" / "projects" / name
+    folder.mkdir(parents=True)
+    return folder
+
+
 def call(session: str, number: int, command: str) -> list[dict[str, Any]]:
     given = {"command": command}
     return [{"type": "tool_use", "id": f"{session}-t{number}", "name": "Bash", "input": given}]
@@ -57,12 +66,7 @@ def test_conversations_become_rules_commands_and_episodes(
     project: Path, tmp_path: Path, origin: str, environment: dict[str, str], clock: Clock
 ) -> None:
     (project / "Makefile").write_text("check:\n\tpytest src\n")
-    folder = (
-        tmp_path
-        / ".claude/projects"
-        / "".join(character if character.isalnum() else "-" for character in str(project))
-    )
-    folder.mkdir(parents=True)
+    folder = folder_of(tmp_path, str(project))
     for number in (1, 2):
         text = conversation(f"s{number}", str(project), 10 + number)
         (folder / f"s{number}.jsonl").write_text(text)
@@ -119,3 +123,90 @@ def test_conversations_of_other_projects_are_named_and_not_read(
         assert "1 conversation of 1 other project" in told and str(other) in told
         assert "recollect import --all" in told
     assert [session.id for session in mem.sessions.list()] == ["claude-code.s2"]
+
+
+def test_lessons_lists_the_commands_and_fixes_that_import_counts(
+    mem: recollect.Recollect, tmp_path: Path, clock: Clock
+) -> None:
+    assert "recollect import" in show("lessons", mem.lessons.list())
+    folder = folder_of(tmp_path, mem.project.root)
+    for number in (1, 2):
+        text = conversation(f"s{number}", mem.project.root, 10 + number)
+        text = text.replace("pytest tests", "make check SLOW=1").replace(
+            "ERROR: file", "error: file"
+        )
+        (folder / f"s{number}.jsonl").write_text(text)
+    clock.advance(days=300)
+    results = mem.import_transcripts().results
+    lessons, status = mem.lessons.list(), mem.store.status()
+    assert (len(lessons.commands), len(lessons.fixes)) == (results.commands, results.fixes)
+    assert (status.commands, status.fixes) == (results.commands, results.fixes) == (1, 1)
+    assert "1 command that worked, 1 fix of errors (recollect lessons)" in show("status", status)
+    told = show("lessons", lessons)
+    assert "make check" in told and "went away in 2 sessions" in told
+    assert mem.lessons.list(limit=0) == recollect.Lessons((), (), 2)
+
+
+def moved_conversation(session: str, cwd: str) -> str:
+    """A session that edited files of a directory."""
+    edits = [f"{cwd}/src/shop/{name}.py" for name in ("orders", "stock", "users")]
+    text = conversation(session, cwd, 12)
+    return text.replace("All 12 tests pass.", f"Changed {' '.join(edits)}.")
+
+
+def test_init_names_the_place_that_the_project_was_moved_from(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    gone, folder = str(tmp_path / "old" / "shop"), claude_code_folder(tmp_path)
+    (folder / "s1.jsonl").write_text(moved_conversation("s1", gone))
+    assert mem.agents.init().former == {}, "no such file is here"
+    package = Path(mem.project.root) / "src" / "shop"
+    package.mkdir(parents=True)
+    for name in ("orders", "stock", "users"):
+        (package / f"{name}.py").touch()
+    done = mem.agents.init()
+    assert (done.past, done.former) == (0, {gone: 1})
+    assert "recollect import --from ~/old/shop" in show("init", done)
+    assert mem.import_transcripts(from_=gone).results.conversations == 1
+    assert mem.agents.init().former == {}
+    with pytest.raises(recollect.NotFound):
+        mem.import_transcripts(from_=str(tmp_path / "nowhere"))
+    mem.context.origin = "agent"
+    with pytest.raises(recollect.Refused):
+        mem.import_transcripts(from_=gone)
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(("git", "-C", str(folder), *words), check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_same"),
+    [
+        ("https://example.org/acme/shop.git", "git@example.org:acme/shop", True),
+        ("https://example.org/acme/shop.git", "https://example.org/acme/other.git", False),
+    ],
+)
+def test_another_clone_is_known_by_its_remote(
+    tmp_path: Path, environment: dict[str, str], ours: str, theirs: str, is_same: bool
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for place, remote in ((here, ours), (there, theirs)):
+        place.mkdir()
+        git(place, "init")
+        git(place, "remote", "add", "origin", remote)
+    (claude_code_folder(tmp_path) / "s1.jsonl").write_text(conversation("s1", str(there), 12))
+    with recollect.open(here, environment=environment, origin="user") as memory:
+        assert memory.agents.init().former == ({str(there): 1} if is_same else {})
+
+
+def test_status_advises_to_import_only_what_is_there(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    folder = folder_of(tmp_path, mem.project.root)
+    assert "recollect import" not in [step.command for step in mem.store.status().next]
+    (folder / "s1.jsonl").write_text(conversation("s1", mem.project.root, 12))
+    steps = {step.command: step.purpose for step in mem.store.status().next}
+    assert steps["recollect import"] == "read 1 conversation you had before"
+    mem.import_transcripts()
+    assert "recollect import" not in [step.command for step in mem.store.status().next]

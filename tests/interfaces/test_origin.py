@@ -151,6 +151,14 @@ def test_a_refusal_at_a_terminal_names_the_sign_of_the_agent(
     assert "is codex" in said
 
 
+def test_a_terminal_of_an_agent_says_why_nobody_can_answer(at_terminal: Run) -> None:
+    rule = LEARN if "policy" in LEARN else f"{LEARN} --kind policy"
+    told = "this terminal counts as an agent's: CLAUDECODE is set. Run it in a terminal of your own"
+    assert told in at_terminal(rule, CLAUDECODE="1")
+    said = at_terminal(rule.partition(" learn")[0] + " review", CLAUDECODE="1")
+    assert f"shown without keys to answer: {told}" in said.replace("\r\n  ", " ")
+
+
 def sign(*words: str, name: str = "", has_terminal: bool = True, mark: str = "") -> str:
     return find_agent_sign(Process(7, 1, name, words, has_terminal, (mark,) if mark else ()))
 

@@ -50,7 +50,7 @@ def test_status_tells_what_is_there_and_what_to_do_next(mem: recollect.Recollect
     empty = mem.store.status()
     assert not empty.by_kind and not empty.messages
     assert [step.command for step in empty.next] == [
-        "recollect init --agent NAME",
+        "recollect init NAME",
         'recollect learn "…"',
     ]
     mem.learn("Never push to main", kind="policy")
@@ -82,7 +82,7 @@ def test_seen_says_what_a_session_was_shown_and_why(mem: recollect.Recollect) ->
     assert seen.session == "claude-code.5b0c"
     (item,) = seen.items
     assert (item.id, item.kind, item.moment) == (rule, "policy", "start")
-    assert item.why and item.tokens == seen.tokens
+    assert item.why and item.tokens < seen.tokens == mem.store.status().start_tokens
     assert mem.agents.seen() == seen
     with pytest.raises(recollect.NotFound):
         mem.agents.seen("codex")
@@ -361,13 +361,45 @@ def test_an_agent_cannot_undo_what_the_user_stated(mem: recollect.Recollect) -> 
         mem.store.undo()
 
 
+def test_undo_says_what_a_consolidation_changed(mem: recollect.Recollect) -> None:
+    for goal in ("Fix the build", "Speed up the parser"):
+        mem.episodes.record(goal, "success", errors=["KeyError: no name => read it once"])
+    mem.lessons.consolidate()
+    assert mem.store.undo(print=True).text == "takes back 1 pitfall"
+    assert show("undo", mem.store.undo()).startswith("undone: consolidation: took back 1 pitfall")
+
+
+def test_undo_tells_an_empty_store_from_one_where_all_is_undone(mem: recollect.Recollect) -> None:
+    def hint() -> str:
+        with pytest.raises(recollect.NotFound) as refused:
+            mem.store.undo()
+        return refused.value.hint
+
+    assert hint() == "nothing was saved or changed here yet"
+    mem.record("s-1", "hello")
+    assert "the archive of conversations stays" in hint()
+    mem.learn("Use uv")
+    mem.store.undo()
+    assert "everything that was saved here is undone already" in hint()
+
+
+def test_learn_recognises_a_rule_by_its_words(at_terminal: AtTerminal) -> None:
+    said = at_terminal("learn", "always use pnpm,", "never npm")
+    assert "(preference, project, active)" in said
+    assert "its words state a preference. Another kind: recollect undo" in said
+    assert "(policy," in at_terminal("learn", "You must run make lint before each commit")
+    plain = at_terminal("learn", "The API listens on port 8080")
+    assert "(fact, project, active)" in plain and "its words" not in plain
+    assert "(fact," in at_terminal("learn", "never use yarn", "-k", "fact")
+
+
 def test_undo_asks_at_a_terminal(
     at_terminal: AtTerminal, project: Path, variables: dict[str, str]
 ) -> None:
     with recollect.open(project, environment=variables, origin="user") as memory:
         id = memory.learn("Use uv").id
     said = at_terminal("undo", keys=(("[Y/n] ", "n\n"),))
-    assert "saved fact: Use uv" in said and "undone: nothing" in said
+    assert "saved fact: Use uv" in said and "nothing was changed" in said
     said = at_terminal("undo", keys=(("[Y/n] ", "\n"),))
     assert f"undone: saved fact: Use uv\nbring it back: recollect restore {id[:6]}" in said
 

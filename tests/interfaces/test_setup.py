@@ -17,6 +17,7 @@ import pytest
 import recollect
 from recollect.agents import hook_files_io, registry
 from recollect.agents.settings import plan_io
+from recollect.interfaces.screens.results import show
 from recollect.types import agents
 
 FOREIGN = {
@@ -280,6 +281,34 @@ def test_the_commands_that_agents_are_given_run(
     )
     assert done.returncode == 0, done.stderr
     assert "recollect undo m-" in json.loads(done.stdout)["systemMessage"]
+
+
+def test_agents_that_were_never_started_are_offered(
+    project: Path, tmp_path: Path, variables: dict[str, str]
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("codex", "gemini"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    new = tmp_path / "new-home"
+    (new / ".codex").mkdir(parents=True)
+    environment = {**variables, "HOME": str(new), "PATH": str(programs)}
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        done = memory.agents.init()
+        assert done.unstarted == ("gemini",)
+        assert "never started: gemini. Connect: recollect init gemini" in show("init", done)
+        assert memory.agents.init(agent=["gemini"]).unstarted == ()
+
+
+def test_agents_are_named_without_an_option(project: Path, variables: dict[str, str]) -> None:
+    def init(*words: str) -> str:
+        given = [sys.executable, "-m", "recollect", "init", *words, "-C", str(project)]
+        return subprocess.run(given, env=variables, capture_output=True, text=True).stdout
+
+    said = init("claude", "codex")
+    assert "claude-code  hooks" in said and "codex        hooks" in said
+    assert "gemini" not in said
 
 
 def test_print_and_check_create_nothing(home: Path, project: Path, opened: Memory) -> None:

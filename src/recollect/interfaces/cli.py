@@ -250,9 +250,9 @@ def _run_with_questions(command: commands.Command, given: commands.Arguments) ->
     """Run a command, asking first where it changes much and a person is there to answer."""
     if command.words not in ("init", "import", "undo"):
         return run_command(command, given)
-    from .screens import agents, overview
+    from .screens import agents, results
 
-    ask = {"init": agents.run_init, "import": agents.run_import, "undo": overview.run_undo}
+    ask = {"init": agents.run_init, "import": agents.run_import, "undo": results.run_undo}
     return ask[command.words](
         given.values,
         lambda more: run_command(command, given._replace(values={**given.values, **more})),

@@ -60,14 +60,9 @@ def initialise(
         changes = connections.connect_agents(
             context.project, context.environment, agent, scope, remove, stamp
         )
-    imported, past, former = None, 0, dict[str, int]()
-    if not (check or diff or remove):
-        imported = agents_operations_transcripts.import_transcripts(context) if import_ else None
-        past = 0 if import_ else agents_operations_transcripts.count_unread(context)
-        former = agents_operations_transcripts.find_former_places(context)
+    look = not (check or diff or remove)
+    read = agents_operations_transcripts.import_transcripts
     unstarted = connections.find_unstarted_agents(context.project, context.environment)
-    unstable = changes and not remove
-    warning = connections.warn_of_install() if unstable else ""
     return agents.Initialised(
         root=context.project.root,
         database=context.project.database,
@@ -76,15 +71,15 @@ def initialise(
         applied=write,
         checked=check,
         below=stores_below(find_project(context.project.root)),
-        past=past,
-        former=former,
+        past=agents_operations_transcripts.count_unread(context) if look and not import_ else 0,
+        former=agents_operations_transcripts.find_former_places(context) if look else {},
         unstarted=() if agent or remove else unstarted,
-        imported=imported,
+        imported=read(context) if look and import_ else None,
         removing=remove,
         diff=diff,
         exists=os.path.exists(context.project.database),
         backups=connections.find_backup_folder(context.environment),
-        warning=warning,
+        warning=connections.warn_of_install() if changes and not remove else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""Screens of the overview: status, what agents were shown, sizes, pauses, settings, undo."""
+"""Screens of the overview: status, lessons, what agents were shown, sizes, pauses."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from ...types.overview import Reverted
 from . import style
 
 if TYPE_CHECKING:
     from ...client import Recollect
     from ...types.overview import (
-        ConfigPaths,
         Lessons,
         Paused,
         Seen,
         SeenItem,
-        SettingChanged,
-        SettingValue,
         SizePart,
         Sizes,
         Status,
@@ -252,7 +248,7 @@ def _offer_keys(seen: Seen) -> dict[int, str]:
     return dict(zip(first.values(), _KEYS, strict=False))
 
 
-# ---------------------------------------------------------------- sizes, pauses, settings
+# ---------------------------------------------------------------- sizes, pauses
 
 
 def _render_sizes(sizes: Sizes) -> str:
@@ -311,72 +307,6 @@ def _render_paused(done: Paused) -> str:
     return state
 
 
-def _render_setting(setting: SettingValue) -> str:
-    value = setting.value if setting.value else "(empty)"
-    return value if not style.page().is_terminal else f"{value}  ({setting.source})"
-
-
-def _render_settings(settings: Sequence[SettingValue]) -> str:
-    rows = ((one.name, one.value or "-", one.source, one.help) for one in settings)
-    table = style.render_table(("SETTING", "VALUE", "FROM", "MEANING"), rows, styles=("id",))
-    hints = style.hints(
-        ("recollect config set NAME VALUE", "change one"),
-        ("recollect config edit", "change them in your editor"),
-    )
-    return "\n".join([table, "", *hints])
-
-
-def _render_changed_setting(done: SettingChanged) -> str:
-    what = f"set {done.name} = {done.value}" if done.value else f"removed {done.name}"
-    lines = [f"{what} in {done.path}"]
-    if done.value and done.value != done.effective:
-        lines.append(f"in effect: {done.effective} ({done.source} wins)")
-    elif not done.value:
-        lines.append(f"in effect: {done.effective or '(empty)'} ({done.source})")
-    return "\n".join(lines)
-
-
-def _render_paths(paths: ConfigPaths) -> str:
-    return f"user     {paths.user}\nproject  {paths.project}"
-
-
-# ---------------------------------------------------------------- undo
-
-
-def _render_reverted(done: Reverted) -> str:
-    if not done.what:
-        return "nothing was changed"
-    text = f": {display.format_line(done.text, 160)}" if done.text else ""
-    if not done.applied:
-        when = display.format_time(done.at)[:16].replace("T", " ")
-        return "\n".join(style.fill(f"the last change ({when}): {done.what}{text}"))
-    redo = f"\nbring it back: {done.redo}" if done.redo else ""
-    return "\n".join(style.fill(f"undone: {done.what}{text}")) + redo
-
-
-def run_undo(
-    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
-) -> Reverted:
-    """Show the last change, and undo it when the person agrees.
-
-    `run` runs the command with some of its arguments replaced.
-    """
-    from . import keyboard
-
-    if values.get("print") or not keyboard.is_attended():
-        return _reverted(run({}))
-    planned = _reverted(run({"print": True}))
-    print(style.finish(_render_reverted(planned)))
-    if not keyboard.agrees("Undo it? [Y/n] ", default=True):
-        return Reverted("", "", 0, False)
-    return _reverted(run({}))
-
-
-def _reverted(done: object) -> Reverted:
-    assert isinstance(done, Reverted)
-    return done
-
-
 SCREENS: dict[str, Callable[..., str]] = {
     "status": _render_status,
     "lessons": _render_lessons,
@@ -384,12 +314,6 @@ SCREENS: dict[str, Callable[..., str]] = {
     "sizes": _render_sizes,
     "pause": _render_paused,
     "resume": _render_paused,
-    "undo": _render_reverted,
     "stats plot": lambda done: f"wrote {done.path}",
     "eval plot": lambda done: f"wrote {done.path}",
-    "config get": _render_setting,
-    "config set": _render_changed_setting,
-    "config unset": _render_changed_setting,
-    "config list": _render_settings,
-    "config path": _render_paths,
 }

@@ -6,11 +6,12 @@ Each screen is a function of an operation's result that returns plain lines, fit
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
+from ...types.overview import Reverted
 from . import style
 from .overview import format_size
 
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
     from ...maintenance.operations_server import ServerSetup
     from ...maintenance.steps import Adopted, Diagnosis, Stats
     from ...storage.database import ServerMember
+    from ...types.overview import ConfigPaths, SettingChanged, SettingValue
 
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),
     **dict.fromkeys(("init", "plugin", "notices", "import", "capture"), "agents"),
     **dict.fromkeys(("memory", "jobs"), "autonomous"),
     "review": "review",
-    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server"), "results"),
-    **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause"), "overview"),
-    **dict.fromkeys(("resume", "undo", "config"), "overview"),
+    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo", "config"), "results"),
+    **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause", "resume"), "overview"),
     **dict.fromkeys(("forget", "blame", "retract", "scrub"), "safety"),
     **dict.fromkeys(("recover", "export", "load", "migrate"), "safety"),
     **dict.fromkeys(
@@ -164,6 +165,75 @@ def _render_grant(done: ServerMember) -> str:
     return f"{done.role} {may} {done.space}\nthey set: RECOLLECT_SPACE={done.space}"
 
 
+# ---------------------------------------------------------------- settings
+
+
+def _render_setting(setting: SettingValue) -> str:
+    value = setting.value if setting.value else "(empty)"
+    return value if not style.page().is_terminal else f"{value}  ({setting.source})"
+
+
+def _render_settings(settings: Sequence[SettingValue]) -> str:
+    rows = ((one.name, one.value or "-", one.source, one.help) for one in settings)
+    table = style.render_table(("SETTING", "VALUE", "FROM", "MEANING"), rows, styles=("id",))
+    hints = style.hints(
+        ("recollect config set NAME VALUE", "change one"),
+        ("recollect config edit", "change them in your editor"),
+    )
+    return "\n".join([table, "", *hints])
+
+
+def _render_changed_setting(done: SettingChanged) -> str:
+    what = f"set {done.name} = {done.value}" if done.value else f"removed {done.name}"
+    lines = [f"{what} in {done.path}"]
+    if done.value and done.value != done.effective:
+        lines.append(f"in effect: {done.effective} ({done.source} wins)")
+    elif not done.value:
+        lines.append(f"in effect: {done.effective or '(empty)'} ({done.source})")
+    return "\n".join(lines)
+
+
+def _render_paths(paths: ConfigPaths) -> str:
+    return f"user     {paths.user}\nproject  {paths.project}"
+
+
+# ---------------------------------------------------------------- undo
+
+
+def _render_reverted(done: Reverted) -> str:
+    if not done.what:
+        return "nothing was changed"
+    text = f": {display.format_line(done.text, 160)}" if done.text else ""
+    if not done.applied:
+        when = display.format_time(done.at)[:16].replace("T", " ")
+        return "\n".join(style.fill(f"the last change ({when}): {done.what}{text}"))
+    redo = f"\nbring it back: {done.redo}" if done.redo else ""
+    return "\n".join(style.fill(f"undone: {done.what}{text}")) + redo
+
+
+def run_undo(
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
+) -> Reverted:
+    """Show the last change, and undo it when the person agrees.
+
+    `run` runs the command with some of its arguments replaced.
+    """
+    from . import keyboard
+
+    if values.get("print") or not keyboard.is_attended():
+        return _reverted(run({}))
+    planned = _reverted(run({"print": True}))
+    print(style.finish(_render_reverted(planned)))
+    if not keyboard.agrees("Undo it? [Y/n] ", default=True):
+        return Reverted("", "", 0, False)
+    return _reverted(run({}))
+
+
+def _reverted(done: object) -> Reverted:
+    assert isinstance(done, Reverted)
+    return done
+
+
 SCREENS: dict[str, Callable[..., str]] = {
     "server setup": _render_server_setup,
     "server members": _render_members,
@@ -173,4 +243,10 @@ SCREENS: dict[str, Callable[..., str]] = {
     "backup": lambda done: f"wrote {done.path} ({format_size(done.bytes)})",
     "adopt": _render_adopted,
     "doctor": _render_diagnosis,
+    "undo": _render_reverted,
+    "config get": _render_setting,
+    "config set": _render_changed_setting,
+    "config unset": _render_changed_setting,
+    "config list": _render_settings,
+    "config path": _render_paths,
 }
