@@ -36,6 +36,7 @@ def test_options_and_values_come_from_the_operation() -> None:
     assert offered("add", "-k", "pol") == ["policy"]
     assert "briefing_budget" in offered("config", "set", "")
     assert offered("-C", "/tmp", "completion", "") == ["bash", "zsh", "fish"]
+    assert offered("init", "codex", "c") == ["claude-code", "copilot", "cursor"]
     assert offered("review", "m-1", "k") == []
     assert "keep" in offered("review", "answer", "m-1", "")
 

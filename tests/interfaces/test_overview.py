@@ -401,7 +401,7 @@ def test_undo_asks_at_a_terminal(
     said = at_terminal("undo", keys=(("[Y/n] ", "n\n"),))
     assert "saved fact: Use uv" in said and "nothing was changed" in said
     said = at_terminal("undo", keys=(("[Y/n] ", "\n"),))
-    assert f"undone: saved fact: Use uv\nbring it back: recollect restore {id[:6]}" in said
+    assert f"undone: saved fact: Use uv\nredo it: recollect restore {id[:6]}" in said
 
 
 def test_long_output_goes_through_the_pager(

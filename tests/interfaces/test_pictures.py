@@ -57,13 +57,27 @@ def test_a_pipe_gets_whole_ids_and_no_colour() -> None:
 
 
 def test_recall_shows_one_screen_and_says_how_many_more_there_are() -> None:
-    many = Recalled([screens.RECALLED[0]] * 30, left_out=2)
+    one = screens.RECALLED[0]
+    many = Recalled([one._replace(text=f"{one.text} {at}") for at in range(30)], left_out=2)
     style.use_page(screens.terminal_page(80, 24, colour=False))
     shown = style.finish(_recall(many))
     assert len(shown.splitlines()) < 24
     count = shown.count("reference  m-7fkq")
     assert count >= 3
     assert f"({32 - count} more; show them: -n 20)" in shown
+
+
+def test_recall_shows_a_text_once_and_as_a_memory() -> None:
+    memory, message, *_ = screens.RECALLED
+    said = message._replace(text=memory.text, score=0.9)
+    found = Recalled((said, said._replace(score=0.8), message._replace(score=0.71), memory))
+    style.use_page(screens.terminal_page(80, 24, colour=False)._replace(query="redis tests run"))
+    shown = style.finish(_recall(found))
+    assert shown.startswith("reference  m-7fkq") and shown.count("Integration tests need") == 1
+    assert "(2 with the same text not repeated)" in shown
+    assert "(commands that worked here: recollect lessons)" in shown
+    style.use_page(screens.PIPE)
+    assert _recall(found).count("Integration tests need") == 3
 
 
 def test_recall_leaves_out_the_tail_of_noise() -> None:

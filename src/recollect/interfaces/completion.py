@@ -112,9 +112,11 @@ def complete(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield from _starting(last, ((flag, _first(about)) for flag, about in shown.items()))
     else:
         places = commands.positional_parameters(command)
-        given = len(list(_loose(rest, options)))
-        if given < len(places):
-            yield from _starting(last, _values(places[given].name, command))
+        given = list(_loose(rest, options))
+        if places and (len(given) < len(places) or places[-1].type == "list"):
+            place = places[min(len(given), len(places) - 1)]
+            found = _starting(last, _values(place.name, command))
+            yield from (one for one in found if place.type != "list" or one[0] not in given)
 
 
 def _find_command(before: Sequence[str]) -> tuple[str | None, list[str]]:

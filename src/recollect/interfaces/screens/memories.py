@@ -326,7 +326,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "history undo": _render_memory,
     "reinforce": _render_memory,
     "restore": _render_memory,
-    "hide": lambda memory: f"hidden {memory.id}. Undo: recollect restore {memory.id}",
+    "hide": lambda memory: f"hidden {memory.id}. Undo: recollect undo",
     "feedback": _render_judged,
     "prune": _render_pruned,
     "clear": _render_cleared,

@@ -128,8 +128,8 @@ def _field(label: str, text: str, colour: str = "") -> list[str]:
 def _render_lessons(lessons: Lessons) -> str:
     if not (lessons.commands or lessons.fixes):
         return (
-            "nothing was learned from conversations yet: no command that worked, no error that was "
-            "resolved. Read past ones: recollect import"
+            "nothing yet: in no conversation that was read an agent ran a command of the project "
+            "that worked, or resolved an error. Read past ones: recollect import"
         )
     lines = []
     if lessons.commands:
@@ -176,9 +176,11 @@ _KEYS = "abcdefghijklmnoprstuvwxyz"
 def render_seen(seen: Seen, keys: Mapping[int, str] | None = None) -> str:
     """Return what a session was shown, by moment; `keys` are those that stop an item."""
     if not seen.items:
-        return (
-            "no agent was shown anything here yet. Start a new session in a connected one; "
-            "`recollect init` connects more."
+        return "\n".join(
+            style.fill(
+                "no agent was shown anything here yet. Start a new session in a connected one; "
+                "`recollect init` connects more."
+            )
         )
     count = display.format_count(len(seen.items), "item")
     lines = [

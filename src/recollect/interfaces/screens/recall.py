@@ -18,19 +18,40 @@ def render_recalled(recalled: Recalled) -> str:
         return "\n".join([_why_empty(recalled), *recalled.notes])
     page = style.page()
     hits = list(recalled) if page.whole else drop_noise(recalled)
-    if page.is_terminal:
-        # Of equal hits a memory says it in one sentence; the message it came from is longer.
-        hits.sort(key=lambda hit: (-round(hit.score, 2), bool(hit.role)))
+    weak, equal = len(recalled) - len(hits), len(hits)
+    hits = _merge_equal(hits) if page.is_terminal else hits
+    equal -= len(hits)
     render = _render_short_hit if page.is_terminal else render_hit
     blocks = [render(hit) for hit in hits]
     if page.is_terminal and page.height and not page.whole:
         blocks = _fit(blocks, page.height - 3)
-    more = len(recalled) - len(blocks) + recalled.left_out
+    more = len(recalled) - len(blocks) - equal + recalled.left_out
     lines = ["\n".join(blocks)] if not page.is_terminal else ["\n\n".join(blocks)]
     if more:
         lines += [""] if page.is_terminal else []
-        lines.append(_render_more(more, len(recalled) - len(hits)))
+        lines.append(_render_more(more, weak))
+    if equal and page.is_terminal:
+        lines.append(style.paint("faint", f"({equal} with the same text not repeated)"))
+    if page.is_terminal and _ASKS_COMMAND & set(page.query.lower().split()):
+        lines.append(style.paint("faint", "(commands that worked here: recollect lessons)"))
     return "\n".join([*lines, *(f"({note})" for note in recalled.notes if "more did" not in note)])
+
+
+_ASKS_COMMAND = frozenset(("run", "command", "commands"))
+"""Words of a question about a command: those that were learned from work are no hits."""
+
+
+def _merge_equal(hits: Sequence[Hit]) -> list[Hit]:
+    """Return one hit for each text, in the place of the best: a memory, where there is one.
+
+    Of hits with one score a memory comes first: the message that it came from is longer.
+    """
+    found: dict[str, Hit] = {}
+    for hit in sorted(hits, key=lambda hit: (-round(hit.score, 2), bool(hit.role))):
+        text = " ".join(hit.text.split())
+        if text not in found or (found[text].role and not hit.role):
+            found[text] = hit  # keeps the place of the first
+    return list(found.values())
 
 
 def _why_empty(recalled: Recalled) -> str:

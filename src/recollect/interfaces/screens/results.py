@@ -207,7 +207,7 @@ def _render_reverted(done: Reverted) -> str:
     if not done.applied:
         when = display.format_time(done.at)[:16].replace("T", " ")
         return "\n".join(style.fill(f"the last change ({when}): {done.what}{text}"))
-    redo = f"\nbring it back: {done.redo}" if done.redo else ""
+    redo = f"\nredo it: {done.redo}" if done.redo else ""
     return "\n".join(style.fill(f"undone: {done.what}{text}")) + redo
 
 

@@ -348,7 +348,8 @@ def render_table(
     widths = [max(map(display.cell_width, column)) for column in columns]
     start = sum(widths) + 2 * len(widths)
     room = max(_page.width - start, 0) if _page.is_terminal else 0
-    stacked = _page.is_terminal and room < _NARROWEST
+    widest = max(display.cell_width(row[-1]) for row in cells)
+    stacked = _page.is_terminal and room < min(_NARROWEST, widest)
     lines = []
     for place, row in enumerate(cells):
         head = not place
