@@ -69,6 +69,9 @@ class Context:
         self.make_embedder: Callable[[Settings], Embedder | None] = lambda settings: None
         self.progress: Callable[[Any], object] | None = None
         """Called with the progress of long work."""
+        self.start_background: Callable[[str], object] | None = None
+        """Starts a process that makes what is missing of a project's index, given its root; set by
+        the command line. Without it, work is done at once."""
         self.counter: Callable[[str], int] | None = None
         """An exact tokenizer for prompts; None means the estimate."""
         self.sent: dict[str, SentPrompt] = {}

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.agents import operations_import, processes_io
+from recollect.agents import operations as agents_operations
+from recollect.agents import operations_transcripts, processes_io, steps_import
+from recollect.index import steps as index_steps
+from recollect.interfaces.screens import results
 from tests.agents.test_import import line, said, write
 
 pytestmark = pytest.mark.skipif(
@@ -41,15 +44,15 @@ def transcripts(tmp_path: Path) -> Path:
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every import worth several processes."""
-    monkeypatch.setattr(operations_import, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(steps_import, "WORTH_PROCESSES", 0)
     monkeypatch.setattr(processes_io, "count_processors", lambda: 2)
 
 
-def open_store(tmp_path: Path, name: str) -> recollect.Recollect:
+def open_store(tmp_path: Path, name: str, **settings: str) -> recollect.Recollect:
     root = tmp_path / name
     (root / ".git").mkdir(parents=True)
     home = {"RECOLLECT_HOME": str(tmp_path / f"home-{name}"), "RECOLLECT_EMBEDDER": "off"}
-    return recollect.open(root, environment=home, origin="user")
+    return recollect.open(root, environment={**home, **settings}, origin="user")
 
 
 def read_alone(tmp_path: Path, folder: Path) -> tuple[list[object], list[object]]:
@@ -91,7 +94,7 @@ def test_several_processes_leave_the_same_store_as_one(tmp_path: Path, transcrip
         assert memory.verify(archive=True).messages == len(said(memory)) > 80
     assert len(seen) == 2
     assert list_children() == before
-    operations_import.WORTH_PROCESSES = 10**9
+    steps_import.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)
 
 
@@ -106,7 +109,7 @@ def test_what_killed_workers_had_is_read_by_the_importer(tmp_path: Path, transcr
     with open_store(tmp_path, "many") as memory:
         memory.progress = kill
         found = outcome(memory, memory.import_transcripts(str(transcripts)))
-    operations_import.WORTH_PROCESSES = 10**9
+    steps_import.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)
 
 
@@ -130,7 +133,7 @@ def test_an_interrupted_import_ends_its_workers_and_is_continued(
         memory.progress = None
         memory.import_transcripts(str(transcripts))
         found, _ = outcome(memory, memory.import_transcripts(str(transcripts)))
-    operations_import.WORTH_PROCESSES = 10**9
+    steps_import.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)[0]
 
 
@@ -142,7 +145,7 @@ def test_without_processes_one_reads_everything(
     monkeypatch.setattr(sys, "executable", program)
     with open_store(tmp_path, "many") as memory:
         found = outcome(memory, memory.import_transcripts(str(transcripts)))
-    operations_import.WORTH_PROCESSES = 10**9
+    steps_import.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)
 
 
@@ -158,7 +161,34 @@ def test_a_small_import_starts_no_process(
     with open_store(tmp_path, "small") as memory:
         memory.import_transcripts(str(transcripts))
     assert not started.exists()
-    monkeypatch.setattr(operations_import, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(steps_import, "WORTH_PROCESSES", 0)
     with open_store(tmp_path, "large") as memory:
         assert memory.import_transcripts(str(transcripts)).messages > 80
     assert started.exists()
+
+
+def test_the_newest_vectors_are_waited_for_and_the_rest_is_left_to_another_process(
+    tmp_path: Path, transcripts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations_transcripts, "FIRST_VECTORS", 10)
+    monkeypatch.setattr(index_steps, "BATCH_SIZE", 10)
+    started: list[str] = []
+    with open_store(tmp_path, "large", RECOLLECT_EMBEDDER="static") as memory:
+        memory.context.start_background = started.append
+        done = memory.import_transcripts(str(transcripts))
+        assert started == [str(tmp_path / "large")]
+        space = memory.context.project_space
+        before = space.read(index_steps.measure_coverage)
+        assert (before.embedded, before.unembedded) == (10, done.vectors_left)
+        made = space.read(
+            lambda tx: tx.run("SELECT entry FROM vectors WHERE space = :space ORDER BY entry")
+        )
+        left = space.read(
+            lambda tx: tx.run("SELECT entry FROM unembedded WHERE space = :space ORDER BY entry")
+        )
+        assert made[0] > left[-1]
+        assert "search by meaning follows in the background" in results.show("import", done)
+        agents_operations.catch_up(memory.context)
+        assert space.read(index_steps.measure_coverage).unembedded == 0
+        assert memory.import_transcripts(str(transcripts)).vectors_left == 0
+        assert len(started) == 1

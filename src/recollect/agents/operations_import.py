@@ -8,53 +8,34 @@ files of forks and resumed conversations. So importing twice, or from two proces
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import NamedTuple
 
 from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
-from ..capture import sentences
 from ..capture import steps as capture_steps
 from ..context import Progress as Progress
-from ..context import new_id
-from ..errors import InvalidInput, NotFound, Unavailable
+from ..errors import InvalidInput
 from ..index import sql as index_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..types.agents import ImportedTranscript
 from ..types.records import Json, Learned, SafeText
-from . import registry, steps_import
+from . import steps_import
 from .transcripts.reader_io import (
     CursorMark,
     SessionDetails,
     SkippedRecord,
     Transcript,
-    TranscriptEntry,
     TranscriptItem,
 )
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from .processes_io import WorkerPool
 
 BATCH_MESSAGES = 1_000
 BATCH_CHARACTERS = 4_000_000
 """Limits of one transaction. Small transcripts are written together."""
-
-WORTH_PROCESSES = 8_000_000
-"""Bytes of new transcripts from which on several processes read them."""
-
-LARGEST_FOR_WORKER = 16_000_000
-READ_AHEAD = 32_000_000
-"""Bytes of transcripts that may be read and not yet written."""
-
-TRANSCRIPT_ERRORS = (InvalidInput, NotFound, Unavailable, OSError)
-"""Errors of one transcript; the others are still read."""
 
 
 class ImportOptions(NamedTuple):
@@ -83,146 +64,21 @@ class _SaveCounts(NamedTuple):
     captured: tuple[Learned, ...]
 
 
-_ReadItem = Union["_PreparedEntry", SessionDetails, SkippedRecord, CursorMark]
-"""An item of a transcript, with its message prepared."""
-
-
 def import_files(
     space: Database, transcripts: Iterable[Transcript], how: ImportOptions
 ) -> list[ImportedTranscript]:
     """Import everything after the cursors of transcripts into the archive."""
     batch = _ImportBatch(space, how.clock)
     imports = _start_imports(batch, transcripts, how)
-    with closing(_read_all(imports)) as found:
-        for one, items in found:
+    requests = [one.request() for one in imports]
+    with closing(steps_import.read_all(requests)) as found:
+        for one, items in zip(imports, found, strict=True):
             try:
                 one.add_all(items)
-            except TRANSCRIPT_ERRORS as error:
+            except steps_import.TRANSCRIPT_ERRORS as error:
                 batch.drop(one, error)
     batch.save()
     return [one.result() for one in imports]
-
-
-class _ReadRequest(NamedTuple):
-    """A transcript to read from a cursor on, and how to prepare its messages."""
-
-    transcript: Transcript
-    position: str | None
-    foreign: bool
-    capture: bool
-    personal: bool
-    now: int
-
-
-class _PreparedEntry(NamedTuple):
-    """A message that is ready to be written, and the statements in it."""
-
-    session: str
-    prepared: archive_steps.PreparedMessage
-    statements: list[memory_steps.PreparedMemory]
-
-
-def _read_all(
-    imports: Sequence[_TranscriptImport],
-) -> Generator[tuple[_TranscriptImport, Iterable[_ReadItem]], None, None]:
-    """Yield each import with its items, in order: read by several processes if that is worth it.
-
-    A worker reads a whole transcript. What it does not return, because it was killed or because
-    the transcript has an error, is read here.
-    """
-    sizes = _choose_for_workers(imports)
-    is_worth_it = len(sizes) > 1 and sum(sizes.values()) >= WORTH_PROCESSES
-    pool = _open_workers(len(sizes)) if is_worth_it else None
-    if pool is None:
-        yield from ((one, _read_items(one.request())) for one in imports)
-        return
-    from .processes_io import WorkerLost
-
-    try:
-        asked: dict[_TranscriptImport, Future[list[_ReadItem] | None]] = {}
-        left = iter(sizes)
-        for one in imports:
-            while sum(sizes[each] for each in asked) < READ_AHEAD and (after := next(left, None)):
-                asked[after] = pool.ask(after.request())
-            try:
-                items = asked.pop(one).result() if one in asked else None
-            except WorkerLost:
-                items = None
-            yield one, _read_items(one.request()) if items is None else items
-    finally:
-        pool.close()
-
-
-def _choose_for_workers(imports: Sequence[_TranscriptImport]) -> dict[_TranscriptImport, int]:
-    """Return the new transcripts that a worker may read, with their sizes in bytes: not those so
-    large that their messages would fill the memory, nor several in one file."""
-    paths = Counter(one.transcript.path for one in imports)
-    found = {}
-    for one in imports:
-        path = one.transcript.path
-        size = os.path.getsize(path) if paths[path] == 1 and os.path.isfile(path) else 0
-        if 0 < size <= LARGEST_FOR_WORKER and one.is_new:
-            found[one] = size
-    return found
-
-
-def _open_workers(most: int) -> WorkerPool | None:
-    """Start as many workers as there are processors; None if there is one, or none starts."""
-    from .processes_io import WorkerLost, WorkerPool, count_processors
-
-    processors = count_processors()
-    try:
-        return WorkerPool(__name__, "work", min(processors, most)) if processors > 1 else None
-    except WorkerLost:
-        return None
-
-
-def work() -> None:
-    """Read the transcripts that are asked for, in a process of its own."""
-    from .processes_io import answer
-
-    answer(_read_whole)
-
-
-def _read_whole(request: _ReadRequest) -> list[_ReadItem] | None:
-    """Return all items of a transcript; None if it has an error."""
-    try:
-        return list(_read_items(request))
-    except TRANSCRIPT_ERRORS:
-        return None
-
-
-def _read_items(request: _ReadRequest) -> Iterator[_ReadItem]:
-    """Yield the items of a transcript, with each message prepared. It writes nothing."""
-    transcript = request.transcript
-    read = registry.load_transcripts(transcript.host).read
-    position = json.loads(request.position) if request.position else None
-    yield from _prepare_items(request, read(transcript.path, position, transcript.session))
-
-
-def _prepare_items(request: _ReadRequest, items: Iterable[TranscriptItem]) -> Iterator[_ReadItem]:
-    for item in items:
-        if not isinstance(item, TranscriptEntry):
-            yield item
-            continue
-        try:
-            yield _prepare_entry(item, request)
-        except InvalidInput as error:
-            yield SkippedRecord(0, error.message, expected=False)
-
-
-def _prepare_entry(entry: TranscriptEntry, request: _ReadRequest) -> _PreparedEntry:
-    typed = entry.origin == "user" and entry.message.role == "user"
-    origin = "import" if request.foreign else entry.origin
-    prepared = archive_steps.prepare(
-        archive_steps.Incoming(entry.message, origin, entry.pasted, sentences.untyped),
-        entry.message.at or request.now,
-    )
-    statements: list[memory_steps.PreparedMemory] = []
-    if request.capture and typed:
-        said = capture_steps.written_in(entry.message, entry.session, prepared.at)
-        statements = capture_steps.prepare(said, new_id, request.personal)
-    return _PreparedEntry(entry.session, prepared, statements)
 
 
 def import_items(
@@ -236,7 +92,7 @@ def import_items(
     (one,) = _start_imports(batch, [transcript], how)
     request = one.request()
     position = json.loads(request.position) if request.position else None
-    one.add_all(_prepare_items(request, items(position)))
+    one.add_all(steps_import.prepare_items(request, items(position)))
     batch.save()
 
 
@@ -310,7 +166,9 @@ class _ImportBatch:
         self._messages = self._characters = 0
 
     def write(
-        self, parts: Sequence[tuple[_TranscriptImport, Sequence[_PreparedEntry], bool]], now: int
+        self,
+        parts: Sequence[tuple[_TranscriptImport, Sequence[steps_import.PreparedEntry], bool]],
+        now: int,
     ) -> None:
         """Write messages of several transcripts, each with its cursor if they are its last."""
 
@@ -325,7 +183,11 @@ class _ImportBatch:
             one.count(saved)
 
     def _save_alone(
-        self, one: _TranscriptImport, pending: Sequence[_PreparedEntry], last: bool, now: int
+        self,
+        one: _TranscriptImport,
+        pending: Sequence[steps_import.PreparedEntry],
+        last: bool,
+        now: int,
     ) -> None:
         """Save the messages of one transcript, halving them to isolate refused ones.
 
@@ -346,7 +208,7 @@ class _ImportBatch:
 
 
 def _find_known_keys(
-    tx: Tx, parts: Sequence[tuple[_TranscriptImport, Sequence[_PreparedEntry], bool]]
+    tx: Tx, parts: Sequence[tuple[_TranscriptImport, Sequence[steps_import.PreparedEntry], bool]]
 ) -> set[str]:
     """Return the keys of messages that are in the archive already, in any session."""
     keys = [item.prepared.key for _, pending, _ in parts for item in pending if item.prepared.key]
@@ -366,20 +228,15 @@ class _TranscriptImport:
         self._next: SafeText | None = None
         self._details: dict[str, SessionDetails] = {}
         self._new_details: dict[str, SessionDetails] = {}
-        self.pending: list[_PreparedEntry] = []
+        self.pending: list[steps_import.PreparedEntry] = []
         self._sessions: dict[str, None] = {}
         self._skipped: Counter[str] = Counter()
         self._damaged: Counter[str] = Counter()
         self._saved = _SaveCounts(0, 0, ())
 
-    @property
-    def is_new(self) -> bool:
-        """Check whether nothing of the transcript was read yet."""
-        return self._position is None
-
-    def request(self) -> _ReadRequest:
+    def request(self) -> steps_import.ReadRequest:
         """Return the request to read it from its cursor on."""
-        return _ReadRequest(
+        return steps_import.ReadRequest(
             transcript=self.transcript,
             position=self._position,
             foreign=self._is_foreign,
@@ -388,10 +245,10 @@ class _TranscriptImport:
             now=self._how.clock(),
         )
 
-    def add_all(self, items: Iterable[_ReadItem]) -> None:
+    def add_all(self, items: Iterable[steps_import.ReadItem]) -> None:
         """Add the items after the cursor; full batches are saved on the way."""
         for item in items:
-            if isinstance(item, _PreparedEntry):
+            if isinstance(item, steps_import.PreparedEntry):
                 self._add_message(item)
             elif isinstance(item, SessionDetails):
                 self._add_details(item)
@@ -428,7 +285,7 @@ class _TranscriptImport:
     def _personal(self) -> Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None:
         return None if self._is_foreign else self._how.keep_personal
 
-    def _add_message(self, entry: _PreparedEntry) -> None:
+    def _add_message(self, entry: steps_import.PreparedEntry) -> None:
         statements = entry.statements
         if statements:
             statements = self._sort_statements(statements, entry.prepared.at)
@@ -475,13 +332,13 @@ class _TranscriptImport:
     def write(
         self,
         tx: Tx,
-        pending: Sequence[_PreparedEntry],
+        pending: Sequence[steps_import.PreparedEntry],
         last: bool,
         shared: _BatchState,
     ) -> _SaveCounts:
         """Write messages session by session; changes only the transaction: it may run again."""
         known, to_index, now = shared
-        fresh: dict[str, list[_PreparedEntry]] = {}
+        fresh: dict[str, list[steps_import.PreparedEntry]] = {}
         count = 0
         for one in pending:
             key = one.prepared.key

@@ -11,6 +11,7 @@ from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
 from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..index import steps as index_steps
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_observed as lessons_steps_observed
 from ..project import find_project, first_line
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _LOOKED_AT = 50
 _RULES = ("policy", "preference")
 _DECISIONS = ("decision", "architecture")
+FIRST_VECTORS = 1_000
+"""Vectors that an import waits for if another process can make the rest."""
 
 
 def import_transcripts(
@@ -162,6 +165,7 @@ def read(
 class _ImportedProject(NamedTuple):
     transcripts: list[agents.ImportedTranscript]
     results: agents.ImportResults
+    left: int
 
 
 class _KnownLessons(NamedTuple):
@@ -181,10 +185,7 @@ def _import_into(
     ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
     repeated = capture_operations.learn_from_sessions(context, ours)
     settled = lessons_operations.learn_from_finished_work(context)
-    try:
-        recall_operations.make_vectors(context)
-    except Unavailable:
-        pass  # words find everything, and `doctor` says what is wrong with the embedder
+    left = _make_vectors(context)
     after = _load_lessons(context)
     # What several conversations state is one memory.
     stated = [*(one for item in done for one in item.captured), *repeated]
@@ -200,7 +201,23 @@ def _import_into(
         quarantined=sum(one.memory.status == "quarantined" for one in captured),
         waiting=review_operations.count_review(context),
     )
-    return _ImportedProject(done, results)
+    return _ImportedProject(done, results, left)
+
+
+def _make_vectors(context: Context) -> int:
+    """Make the vectors of what is new. Where another process can go on, only those of the newest
+    records are waited for; return how many are left to it."""
+    start = context.start_background
+    try:
+        recall_operations.make_vectors(context, FIRST_VECTORS if start else 0)
+    except Unavailable:
+        return 0  # words find everything, and `doctor` says what is wrong with the embedder
+    if start is None or context.embedder() is None:
+        return 0
+    left = context.project_space.read(index_steps.measure_coverage).unembedded
+    if left:
+        start(context.project.root)
+    return left
 
 
 def _load_lessons(context: Context) -> _KnownLessons:
@@ -248,6 +265,7 @@ def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> age
         passed_over=passed,
         captured=tuple(learned for item in transcripts for learned in item.captured),
         results=results,
+        vectors_left=sum(one.left for one in done),
     )
 
 

@@ -57,12 +57,12 @@ def remove_vector(tx: Tx, entry: int) -> None:
 
 
 def list_unembedded(tx: Tx, most: int) -> list[UnembeddedEntry]:
-    """Return the first entries without a vector."""
+    """Return the newest entries without a vector."""
     rows = tx.run(
         # In this order: SQLite would read all entries first.
         "SELECT e.id, e.source, e.ref, e.seq FROM unembedded u CROSS JOIN entries e "
         "WHERE u.space = :space AND e.space = :space AND e.id = u.entry "
-        "ORDER BY u.entry LIMIT :most",
+        "ORDER BY u.entry DESC LIMIT :most",
         {"most": most},
     )
     return list(map(UnembeddedEntry._make, rows))

@@ -131,17 +131,19 @@ def embed_missing(
     now: int,
     load_texts: LoadTexts,
     report: Callable[[int], object] | None = None,
+    most: int = 0,
 ) -> int:
-    """Make all missing vectors and return how many were made.
+    """Make all missing vectors, the newest first, and return how many were made.
 
-    A new embedder makes all of them again. `report` is called with the size of each batch.
+    A new embedder makes all of them again. `report` is called with the size of each batch. With
+    `most`, it stops when so many are made; the rest stays queued.
     """
     if space.read(sql_vectors.get_embedder) != embedder.id:
         space.write(lambda tx: _switch_embedder(tx, embedder.id, now))
     while space.read(lambda tx: tx.finds_nearest and sql_vectors.list_blocks(tx)):
         space.write(_hand_over_block)
     made = 0
-    while done := _embed_batch(space, embedder, load_texts):
+    while (not most or made < most) and (done := _embed_batch(space, embedder, load_texts)):
         made += done
         if report:
             report(done)

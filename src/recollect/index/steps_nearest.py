@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 
-from ..fast_typing import Any
+from ..fast_typing import Any, NamedTuple
 from ..storage.database import Database, IndexMatch, Tx
 from . import sql, sql_vectors, vectors
 
@@ -51,7 +51,8 @@ def find_near_records(
     if few is not None:
         among = _find_among(tx, question, few, count, least)
         return [(item, cosine) for item, cosine in among if item.entry not in known]
-    near = find_nearest(tx, question, SIGNED * count, known)
+    scored = _score_signs(tx, question)
+    near = _compare_best(tx, question, scored, SIGNED * count, known)
     close = {entry: cosine for entry, cosine in near.items() if cosine >= least}
     new = [entry for entry in close if entry not in known]
     through = sql.filter_entries(tx, new, filters)
@@ -63,7 +64,7 @@ def find_near_records(
     if tx.finds_nearest:
         found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, False))
     if len(found) < count and _leaves_out(tx, len(close), len(found), count):
-        found |= _search_filtered(tx, question, filters, count)
+        found |= _search_filtered(tx, question, filters, count, scored)
     best = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
     kept = [found[entry] for _, entry in best[:count]]
     return [(item, cosine) for item, cosine in kept if item is not None]
@@ -86,7 +87,11 @@ def _leaves_out(tx: Tx, close: int, found: int, count: int) -> bool:
 
 
 def _search_filtered(
-    tx: Tx, question: bytes, filters: Mapping[str, Sequence[Any]], count: int
+    tx: Tx,
+    question: bytes,
+    filters: Mapping[str, Sequence[Any]],
+    count: int,
+    scored: _SignScores,
 ) -> dict[int, tuple[IndexMatch, float]]:
     """Compare the entries that a filter leaves, if they are few; else look at more of the near."""
     if tx.finds_nearest:
@@ -95,11 +100,11 @@ def _search_filtered(
     if len(left) < FEW:
         near = cosines_by_entry(question, sql_vectors.load_vectors(tx, left))
         left = sorted(near, key=lambda entry: -near[entry])[:count]
+        through = sql.filter_entries(tx, left, filters)
     else:
-        near = find_nearest(tx, question, FEW)
-        left = list(near)
-    through = sql.filter_entries(tx, left, filters)
-    return {entry: (item, near[entry]) for entry, item in through.items()}
+        through = sql.filter_entries(tx, scored.pick_best(FEW), filters)
+        near = cosines_by_entry(question, sql_vectors.load_vectors(tx, list(through)))
+    return {entry: (through[entry], near[entry]) for entry in through if entry in near}
 
 
 def _with_cosines(
@@ -116,15 +121,37 @@ def find_nearest(
 ) -> dict[int, float]:
     """Return the entries of the blocks nearest to the question with their cosines, best first;
     those of the `known` are not computed again."""
+    return _compare_best(tx, question, _score_signs(tx, question), count, known)
+
+
+class _SignScores(NamedTuple):
+    """The entries of the blocks nearest to a question, and how well the signs of each fit it."""
+
+    entries: array[int]
+    scores: bytes
+
+    def pick_best(self, count: int) -> list[int]:
+        """Return the entries with the highest scores, each once."""
+        places = vectors.pick_best(self.scores, count)
+        return list(dict.fromkeys([self.entries[place] for place in places]))
+
+
+def _score_signs(tx: Tx, question: bytes) -> _SignScores:
+    numbers = array("q")
     if tx.finds_nearest and not tx.frequencies(()).blocks:
-        return {}
+        return _SignScores(numbers, b"")
     cells = _nearest_cells(question, sql_vectors.list_clusters(tx))
     blocks = [block for block in sql_vectors.load_blocks(tx, cells) if block.entries]
-    scores = vectors.score_blocks(question, [block.planes for block in blocks])
-    numbers = array("q")
     for block in blocks:
         numbers += block.entries
-    entries = dict.fromkeys([numbers[place] for place in vectors.pick_best(scores, count)])
+    return _SignScores(numbers, vectors.score_blocks(question, [one.planes for one in blocks]))
+
+
+def _compare_best(
+    tx: Tx, question: bytes, scored: _SignScores, count: int, known: Mapping[int, float]
+) -> dict[int, float]:
+    """Return the entries with the best signs with their cosines, best first."""
+    entries = scored.pick_best(count)
     new = [entry for entry in entries if entry not in known]
     found = cosines_by_entry(question, sql_vectors.load_vectors(tx, new))
     found |= {entry: known[entry] for entry in entries if entry in known}

@@ -269,6 +269,10 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
     values = {name: _read_value(name, value) for name, value in given.values.items()}
     recognised = _recognise_kind(command.words, values) if by.origin == "user" else ""
     context = open_context(given.project or None, given.variables, given.incognito, by.origin)
+    if command.words in ("import", "init") and not given.incognito:
+        from .hooks import start_catching_up
+
+        context.start_background = lambda root: start_catching_up(root, given.variables)
     with Recollect(context) as memory:
         line = None
         if style.can_redraw(sys.stderr):

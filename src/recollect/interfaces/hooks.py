@@ -102,7 +102,7 @@ class _Firing:
         if event.name == "before_tool" and not answer.context and self.outcome == "ok":
             self.outcome = ""  # one for every command: the log is for what was said, or failed
         if answer.work:
-            _start_catching_up(self.cwd, self.environment)
+            start_catching_up(self.cwd, self.environment)
         notice = answer.notice
         if self.outcome:
             notice = self._add_kept_notices(event.name, notice)
@@ -188,7 +188,7 @@ def _print_status_line() -> int:
     return 0
 
 
-def _start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
+def start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
     """Start a process that outlives the agent: its own session, none of our files."""
     # -P: what lies in the project's directory is never imported.
     # The work is for the terminal's session, which outlives a shell around the hook.

@@ -228,8 +228,8 @@ def reindex_spaces(context: Context, spaces: Sequence[Database], index: Indexing
     return sum(index(space, advance) for space in spaces)
 
 
-def make_vectors(context: Context) -> int:
-    """Make all missing vectors; return the count."""
+def make_vectors(context: Context, most: int = 0) -> int:
+    """Make all missing vectors, or `most` of the newest in each space; return the count."""
     embedder = context.embedder()
     if embedder is None:
         return 0
@@ -238,9 +238,9 @@ def make_vectors(context: Context) -> int:
     advance = None
     if context.progress:
         missing = sum(space.read(index_steps.measure_coverage).unembedded for space in spaces)
-        advance = context.progress_of("meaning", missing)
+        advance = context.progress_of("meaning", min(missing, most) if most else missing)
     return sum(
-        index_steps.embed_missing(space, embedder, now, steps_reindex.load_texts, advance)
+        index_steps.embed_missing(space, embedder, now, steps_reindex.load_texts, advance, most)
         for space in spaces
     )
 

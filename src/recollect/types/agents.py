@@ -47,7 +47,8 @@ class ImportResults(NamedTuple):
 
 class Imported(NamedTuple):
     """The result of an import; `passed_over` maps what was not read to the reason, `others`
-    the roots of other projects to the number of their conversations."""
+    the roots of other projects to the number of their conversations. A background process makes
+    the vectors of `vectors_left` records."""
 
     messages: int
     known: int
@@ -57,6 +58,7 @@ class Imported(NamedTuple):
     captured: tuple[Learned, ...]
     results: ImportResults = ImportResults()
     others: Mapping[str, int] = {}
+    vectors_left: int = 0
 
 
 class SettingsChange(NamedTuple):

@@ -32,6 +32,12 @@ def _render_import(done: Imported) -> str:
         lines.append(f"  not read: {display.format_line(path)}: {display.format_line(reason)}")
     if len(problems) > _MOST_LISTED:
         lines.append(f"  and {len(problems) - _MOST_LISTED} more; --json lists all")
+    if done.vectors_left:
+        number = display.format_count(done.vectors_left, "older record")
+        lines.append(
+            f"{number}: found by words now; search by meaning follows in the background "
+            "(progress: recollect doctor)"
+        )
     lines += _render_captured(done)
     lines += _render_foreign_files(done)
     lines += _render_other_projects(done.others)
