@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import recollect
+from recollect.briefing import operations as briefing_operations
+from recollect.briefing import steps as briefing_steps
+from recollect.briefing import steps_turn
 from recollect.text.tokens import count_tokens
 from tests.conftest import Clock
 from tests.window.test_windows import call
@@ -312,3 +315,50 @@ def test_a_server_that_can_only_be_read_is_read(
         assert briefing.notes == ("that it was shown is not noted: the database is read-only",)
         with pytest.raises(recollect.StoreReadOnly):
             memory.learn("another rule", kind="policy")
+
+
+PROMPTS = {
+    "why does the zebra exporter skip the kraken queue": {"rare words"},
+    "look at `src/ledger/close.py` and the exporter": {"a name"},
+    "the exporter retries a batch of orders": {"most of a task"},
+    "how does the exporter handle orders": set(),
+}
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_a_large_store_says_the_same_to_a_prompt_without_scoring_all_of_it(
+    mem: Mem, monkeypatch: pytest.MonkeyPatch, prompt: str
+) -> None:
+    named = {
+        "rare words": "The zebra exporter writes to the kraken queue",
+        "a name": "`src/ledger/close.py` closes the month after the exporter ran",
+        "most of a task": "The exporter retries the batch of orders that failed in the night",
+    }
+    ids = {name: mem.learn(text, kind="fact").id for name, text in named.items()}
+    parts = ("The exporter handles orders of month", "A batch waits for retries in week")
+    others = ("Page", "Room", "Slide", "Chapter")
+    fillers = [f"{part} {number}" for number in range(100) for part in (*parts, *others)]
+    mem.learn_many([{"text": text, "kind": "fact"} for text in fillers])
+
+    def said(is_first: bool) -> set[str]:
+        load = briefing_operations.turn_loader(mem.context, briefing_steps.Ask(query=prompt))
+        loaded = mem.context.read_both(lambda txs: load(txs, is_first))
+        return {name for name, id in ids.items() if id in {one.id for one, _ in loaded.memories}}
+
+    whole = [said(is_first=True), said(is_first=False)]
+    monkeypatch.setattr(steps_turn, "MOST_SCORED", 0)
+    assert [said(is_first=True), said(is_first=False)] == whole
+    assert whole == [PROMPTS[prompt], PROMPTS[prompt] - {"most of a task"}]
+
+
+def test_few_statements_among_many_messages_are_compared_whatever_the_words(
+    mem: Mem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = mem.learn("Keep the changelog in the imperative mood", kind="preference").id
+    for number in range(70):
+        mem.record("s-0", f"the changelog of week {number} is in the past mood")
+    monkeypatch.setattr(steps_turn, "MOST_SCORED", 0)
+    ask = briefing_steps.Ask(query="write the changelog in the mood we agreed on")
+    load = briefing_operations.turn_loader(mem.context, ask)
+    loaded = mem.context.read_both(lambda txs: load(txs, False))
+    assert [memory.id for memory, _ in loaded.memories] == [own]

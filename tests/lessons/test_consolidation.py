@@ -473,9 +473,16 @@ class Failing:
         *,
         exact: bool = True,
         vector: bytes = b"",
+        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
         self._count()
         return self._tx.match(stems, limit, where, params, exact=exact, vector=vector)
+
+    def match_some(
+        self, stems: Sequence[str], limit: int, where: str, params: Params
+    ) -> list[IndexMatch]:
+        self._count()
+        return self._tx.match_some(stems, limit, where, params)
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""

@@ -29,6 +29,9 @@ from .rendering import Item, LeftOut
 from .steps import Ask
 
 MOST_MATCHES = 60
+MOST_SCORED = 1_000
+"""Entries with a word of the prompt that are all scored; of more, only those with a rare word."""
+
 MOST_PASSAGES = 1
 MOST_MEMORIES = 1
 LONGEST_TYPED = 4_000
@@ -76,9 +79,9 @@ def load_turn(
         rule = partial(matching.matched, words=words, holding=known.holding, passages=known.entries)
         rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
         if words.stems:
-            found = _find_memories(tx, rare, words, own)
+            found, are_all = _find_memories(tx, rare, words, known, own, ask.first)
             refs += [match.ref for match in found if tx is txs[0]]
-            memories += _memories(tx, found, words, ask, rule)
+            memories += _memories(tx, found, words, ask.first, rule, are_all)
         if rare:
             best = partial(
                 matching.best_passage, words=words, holding=known.holding, passages=known.entries
@@ -127,20 +130,38 @@ def _looked_up(words: matching.PromptWords) -> list[str]:
 
 
 def _find_memories(
-    tx: Tx, rare: Sequence[str], words: matching.PromptWords, own: Sequence[str]
-) -> list[IndexMatch]:
-    """Return the memories with words of the prompt, best first."""
-    filters = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": own}
+    tx: Tx,
+    rare: Sequence[str],
+    words: matching.PromptWords,
+    known: database.StemFrequencies,
+    owners: Sequence[str],
+    is_first: bool,
+) -> tuple[list[IndexMatch], bool]:
+    """Return the memories with words of the prompt, best first, and whether these are all."""
+    seen = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": owners}
     stems = list(dict.fromkeys((*rare, *words.stems)))
-    return index_sql.find_candidates(tx, stems, MOST_MATCHES, filters)
+    needed: list[str] = []
+    if not tx.is_remote and sum(known.holding[one] for one in stems) > MOST_SCORED:
+        some = index_sql.find_some(tx, stems, MOST_MATCHES, seen)
+        if len(some) < MOST_MATCHES:
+            return some, True
+        # What may be shown has a rare word or, with the first prompt, most of a task's words, and
+        # so one of its rarest.
+        by_rarity = sorted(words.stems, key=known.holding.__getitem__)
+        needed = [*rare, *by_rarity[: is_first * (len(words.stems) // 3 + 1)]]
+        if not needed:
+            return [], False
+    found = index_sql.find_candidates(tx, stems, MOST_MATCHES, seen, needed=needed)
+    return found, not needed and len(found) < MOST_MATCHES
 
 
 def _memories(
     tx: Tx,
     found: Sequence[IndexMatch],
     words: matching.PromptWords,
-    ask: Ask,
+    is_first: bool,
     rule: partial[matching.Passage | None],
+    are_all: bool,
 ) -> Iterator[tuple[Memory, matching.Passage]]:
     """Return memories that share a name or two rare words with the prompt; with the first prompt of
     a session, also lessons that hold most of what it asks for."""
@@ -148,7 +169,7 @@ def _memories(
     stated = {
         memory.id: matching.content_stems(memory.text)
         for memory in held.values()
-        if memory.label == "user" and len(found) < MOST_MATCHES
+        if are_all and memory.label == "user"
     }
     own_words = matching.shared_by_statements(words, stated)
     for match in found:
@@ -156,7 +177,7 @@ def _memories(
         if memory is None or (memory.scope and memory.label != "user"):
             continue
         passage = rule(memory.text) or own_words.get(memory.id)
-        if passage is None and ask.first:
+        if passage is None and is_first:
             passage = _task_match(match, words)
         if passage is not None:
             yield memory, passage

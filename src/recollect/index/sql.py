@@ -257,9 +257,12 @@ def find_candidates(
     vector: bytes = b"",
     *,
     few: bool = False,
+    needed: Sequence[str] = (),
 ) -> list[IndexMatch]:
-    """Return the best entries for the stems, with their vectors if a `vector` is compared. `few`:
-    no more than `limit` entries are expected to hold a stem, so SQLite filters all at once.
+    """Return the best entries for the stems, with their vectors if a `vector` is compared.
+
+    `few`: no more than `limit` entries are expected to hold a stem, so SQLite filters all at once.
+    What has none of the `needed` stems may be left out.
 
     `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
     which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who
@@ -276,19 +279,27 @@ def find_candidates(
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
     # remain. A kind keeps some of them.
     depth = 7 * limit if "kind" in filters and not tx.is_remote else limit + limit // 8
-    near = tx.match(stems, depth, where, params, exact=False, vector=vector)
+    near = tx.match(stems, depth, where, params, exact=False, vector=vector, needed=needed)
     if where and len(near) < limit:
         left = list_few(tx, filters)
         if left is not None:
             near = _match_few(tx, stems, left, vector)
         else:
-            near = tx.match(stems, limit, where, params, vector=vector)
+            near = tx.match(stems, limit, where, params, vector=vector, needed=needed)
     return _best_parts(near)[:limit]
+
+
+def find_some(
+    tx: Tx, stems: Sequence[str], limit: int, filters: Mapping[str, Sequence[Any]]
+) -> list[IndexMatch]:
+    """Return some entries for the stems: all of them if there are fewer than `limit`."""
+    where, params = _where(tx, filters)
+    return tx.match_some(stems, limit, where, params)
 
 
 def is_selective(filters: Mapping[str, Sequence[Any]]) -> bool:
     """Check whether filters mostly leave few entries."""
-    return not _SELECTIVE.isdisjoint(filters)
+    return not _SELECTIVE.isdisjoint(filters) or filters.get("source") == ("procedure",)
 
 
 def list_few(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> list[int] | None:

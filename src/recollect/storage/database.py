@@ -160,10 +160,18 @@ class Tx(Protocol):
         *,
         exact: bool = True,
         vector: bytes = b"",
+        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
         """Return the best entries `e` with any of the stems that fulfil the SQL `where`, with their
         vectors if a `vector` is compared with them. Without `exact`, filter the best `limit` only,
-        which is faster."""
+        which is faster. What has none of the `needed` stems may be left out."""
+
+    def match_some(
+        self, stems: Sequence[str], limit: int, where: str, params: Params
+    ) -> list[IndexMatch]:
+        """Return some entries `e` with any of the stems that fulfil the SQL `where`: all of them if
+        there are fewer than `limit`. Nothing is scored, so common stems cost no more than rare
+        ones."""
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""

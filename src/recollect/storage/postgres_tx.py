@@ -237,6 +237,7 @@ class PostgresTx:
         *,
         exact: bool = True,
         vector: bytes = b"",
+        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
         key = (tuple(stems), where, str(sorted(params.items())))
         if exact and key in self._whole:
@@ -265,17 +266,16 @@ class PostgresTx:
             "pool": pool,
             "limit": limit,
         }
+        filtered = f"WHERE {where}" if where else ""
         sql = sql_postgres.MATCH.format(
             best=sql_postgres.SCORED if where and exact else sql_postgres.BEST,
-            where=f"WHERE {where}" if where else "",
+            where=filtered,
             vector=sql_postgres.VECTOR if vector else "NULL::bytea",
         )
         asks_near = vector and self.finds_nearest and (where, vector) not in self._near
         if asks_near:
             # One round trip for words and meaning.
-            near = sql_postgres.NEAREST.format(
-                dims=len(vector), where=f"WHERE {where}" if where else ""
-            )
+            near = sql_postgres.NEAREST.format(dims=len(vector), where=filtered)
             sql = f"({sql}) UNION ALL ({near})"
             bound |= {"vector": _direction(vector), "near": sql_postgres.NEAR_AHEAD}
         rows = self.run_batched(sql, bound) if others else self.run(sql, bound)
@@ -288,6 +288,11 @@ class PostgresTx:
         if most < pool:
             self._whole[key] = found  # nothing was cut: the filter saw all matches
         return found
+
+    def match_some(
+        self, stems: Sequence[str], limit: int, where: str, params: Params
+    ) -> list[IndexMatch]:
+        return self.match(stems, limit, where, params)
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""

@@ -22,6 +22,10 @@ _BEST_OF = (
     "SELECT e.id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
     "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
 )
+_SOME_OF = (
+    "SELECT e.id, 0.0 AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
+    "WHERE words MATCH :match AND {where} LIMIT :limit"
+)
 _MATCH = (
     f"SELECT {MATCH_COLUMNS}, held.stems, -w.score, {{vector}} FROM ({{best}}) w "
     "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words held ON held.rowid = w.id"
@@ -196,8 +200,12 @@ class SqliteTx:
         *,
         exact: bool = True,
         vector: bytes = b"",
+        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
-        question = " OR ".join(f'"{stem}"' for stem in stems)
+        question = _any_of(stems)
+        if needed:
+            # The others still count for the score of what has one of these.
+            question = f"({_any_of(needed)}) AND ({question})"
         bound = {**params, "match": question, "limit": limit}
         held = _VECTOR if vector else "NULL"
         if where and exact:
@@ -205,6 +213,13 @@ class SqliteTx:
         else:
             sql = _MATCH.format(best=_BEST, vector=held) + (f" WHERE {where}" if where else "")
         return list(map(IndexMatch._make, self.run(sql, bound)))
+
+    def match_some(
+        self, stems: Sequence[str], limit: int, where: str, params: Params
+    ) -> list[IndexMatch]:
+        sql = _MATCH.format(best=_SOME_OF.format(where=where), vector="NULL")
+        rows = self.run(sql, {**params, "match": _any_of(stems), "limit": limit})
+        return list(map(IndexMatch._make, rows))
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
@@ -247,6 +262,10 @@ class SqliteTx:
         self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
     ) -> list[IndexMatch]:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
+
+
+def _any_of(stems: Sequence[str]) -> str:
+    return " OR ".join(f'"{stem}"' for stem in stems)
 
 
 def _numbers(record: bytes) -> tuple[int, int]:
