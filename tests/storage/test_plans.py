@@ -54,6 +54,7 @@ ALLOWED = {
     "index.sql_vectors.load_blocks": "open blocks are at most 33, and cells are chosen",
     "index.sql_vectors.replace_with_cells": "one batch of blocks",
     "index.sql_vectors.switch_embedder": REBUILD,
+    "interchange.sql.count_altered": WHOLE,
     "interchange.sql.count_rows": WHOLE,
     "jobs.sql.claim_job": JOBS,
     "jobs.sql.count_jobs": JOBS,
