@@ -15,7 +15,18 @@ from types import ModuleType
 from recollect.interfaces import commands, manual
 from recollect.interfaces.screens import results, style
 from recollect.interfaces.screens.review import render_item
-from recollect.types.overview import NextStep, Seen, SeenItem, SettingValue, SizePart, Sizes, Status
+from recollect.types.overview import (
+    LearnedCommand,
+    LearnedFix,
+    Lessons,
+    NextStep,
+    Seen,
+    SeenItem,
+    SettingValue,
+    SizePart,
+    Sizes,
+    Status,
+)
 from recollect.types.records import Check, Hit, Recalled
 from recollect.types.review import ReviewEvidence, ReviewItem
 from tests.builders.records import DAY, NOW, memory
@@ -72,6 +83,8 @@ STATUS = Status(
     next=(NextStep("recollect doctor", "see what is wrong with a connection"),
           NextStep("recollect review", "review waiting items, one key each")),
     at=NOW + 600_000_000,
+    commands=6,
+    fixes=2,
 )  # fmt: skip
 
 _MESSAGE = "memory://session/codex.019a1de2-326c-7201-abe0-b8c049ba2d21/messages/2-2"
@@ -122,6 +135,15 @@ SIZE = Sizes(
     "/home/ann/shop/.recollect/memory.db",
 )  # fmt: skip
 
+LESSONS = Lessons(
+    (LearnedCommand("make check", "test", 4, NOW, "", "server"),
+     LearnedCommand("uv pip install -e .", "install", 1, NOW - DAY,
+                    "seen once, and every project has one")),
+    (LearnedFix("error: failed to push some refs to '<url>'", "after `git pull --rebase` was run "
+                "before", 2, NOW),),
+    more=3,
+)  # fmt: skip
+
 SETTINGS = (
     SettingValue("briefing_budget", "400", "user", "how many tokens a briefing may cost"),
     SettingValue("embedder", "static", "default", "who finds by meaning: static (the model inside "
@@ -138,13 +160,13 @@ def render(name: str) -> str:
     if name == "review-item":
         return style.finish("\n".join(render_item(REVIEW, style.text_width())))
     results_of = {"status": STATUS, "recall": RECALLED, "list": MEMORIES, "seen": SEEN,
-                  "sizes": SIZE, "config list": SETTINGS}  # fmt: skip
+                  "sizes": SIZE, "config list": SETTINGS, "lessons": LESSONS}  # fmt: skip
     return results.show(name, results_of[name])
 
 
 NAMES = (
     *("help", "learn-help", "status", "recall", "list", "seen", "review-item", "sizes"),
-    "config list",
+    *("config list", "lessons"),
 )
 
 

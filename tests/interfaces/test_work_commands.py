@@ -32,8 +32,9 @@ class Say:
 
 def test_each_command_prints_its_result(say: Say, project: Path) -> None:
     error = "TypeError: no len() => pass a list"
-    say("episode", "record", "Add the login page", "--outcome", "success", "--error", error)
-    say("episode", "record", "Add a login page for customers", "--outcome", "success")
+    file = ("--file", "src/login.py")
+    say("episode", "record", "Add the login page", "--outcome", "success", "--error", error, *file)
+    say("episode", "record", "Add a login page for customers", "--outcome", "success", *file)
     say("record", "s-1", "hello")
     assert "read 1 sessions" in say("episode", "build")
     first = json.loads(say("episode", "list", "--json"))[0]["id"]

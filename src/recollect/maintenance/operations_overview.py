@@ -188,6 +188,7 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
             sessions=one.sessions_succeeded,
             last=one.last_success,
             left_out=one.retired or "",
+            folder=one.folder or one.below,
         )
         for one in known
         if one.sessions_succeeded

@@ -46,13 +46,15 @@ class Status(NamedTuple):
 
 
 class LearnedCommand(NamedTuple):
-    """A command that worked here; `left_out` says why no session begins with it, or is ""."""
+    """A command that worked here, in or below a folder; `left_out` says why no session begins with
+    it, or is ""."""
 
     command: str
     purpose: str
     sessions: int
     last: int
     left_out: str
+    folder: str = ""
 
 
 class LearnedFix(NamedTuple):

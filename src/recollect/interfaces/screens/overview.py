@@ -13,6 +13,7 @@ from . import style
 if TYPE_CHECKING:
     from ...client import Recollect
     from ...types.overview import (
+        LearnedCommand,
         Lessons,
         Paused,
         Seen,
@@ -134,17 +135,16 @@ def _render_lessons(lessons: Lessons) -> str:
     lines = []
     if lessons.commands:
         rows = (
-            (
-                one.purpose or "-",
-                one.command,
-                str(one.sessions),
-                _day(one.last),
-                f"not told at the start: {one.left_out}" if one.left_out else "",
-            )
+            (one.purpose or "-", str(one.sessions), _day(one.last), _command_in(one))
             for one in lessons.commands
         )
-        head = ("FOR", "COMMAND THAT WORKED", "SESSIONS", "LAST", "")
-        lines += [style.render_table(head, rows, styles=("", "id")), ""]
+        head = ("FOR", "SESSIONS", "LAST", "COMMAND THAT WORKED")
+        lines.append(style.render_table(head, rows, styles=("", "", "", "id")))
+        for one in lessons.commands:
+            if one.left_out:
+                told = f"not told at the start: {one.command} ({one.left_out})"
+                lines += [style.paint("faint", line) for line in style.fill(told, "    ", "  ")]
+        lines.append("")
     if lessons.fixes:
         lines.append(style.paint("title", "fixes, told when the error comes up again"))
     for fix in lessons.fixes:
@@ -154,6 +154,10 @@ def _render_lessons(lessons: Lessons) -> str:
     if lessons.more:
         lines.append(f"({lessons.more} more; show them: -n {len(lessons.fixes) + lessons.more})")
     return "\n".join(lines).rstrip()
+
+
+def _command_in(command: LearnedCommand) -> str:
+    return f"{command.command}  ({command.folder}/)" if command.folder else command.command
 
 
 def _day(at: int) -> str:
