@@ -76,6 +76,38 @@ def test_a_colleague_must_accept_what_was_exported(
         assert len(ada.list(status="active")) == 1
 
 
+@pytest.mark.parametrize("trust", [False, True])
+def test_what_was_forgotten_does_not_come_back_with_a_file(
+    mem: recollect.Recollect, tmp_path: Path, trust: bool
+) -> None:
+    kept = mem.learn("the partner is called Quandary")
+    mem.memories.correct(kept.id, "the partner was called Quandary")
+    mem.scratch.store("plan", "first call the partner Quandary")
+    before = mem.store.export(str(tmp_path / "before.jsonl")).files[0]
+    mem.memories.forget(kept.id, yes=True)
+    mem.memories.forget("memory://scratch/plan", yes=True)
+    mem.store.load(before, trust=trust)
+    assert mem.list() == ()
+    assert "Quandary" not in str(mem.scratch.list())
+    assert not mem.recall("the partner Quandary")
+
+
+def test_what_was_forgotten_on_one_machine_is_erased_on_the_other(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    kept = mem.learn("the partner is called Quandary")
+    mem.learn("the port is 5433")
+    path = mem.store.export(str(tmp_path / "one.jsonl")).files[0]
+    with other(tmp_path) as laptop:
+        laptop.store.load(path, trust=True)
+        laptop.memories.forget(kept.id, yes=True)
+        path = laptop.store.export(str(tmp_path / "two.jsonl")).files[0]
+    assert mem.store.load(path).problems == ()  # a colleague's deletions do not act here
+    assert len(mem.list(status="active")) == 2
+    assert kept.id in mem.store.load(path, trust=True).problems[0]
+    assert [one.text for one in mem.list(status="active")] == ["the port is 5433"]
+
+
 def test_a_colleagues_export_waits_beside_what_is_there(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from ..archive import sql as archive_sql
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound, RecollectError, Refused
 from ..fast_typing import NamedTuple
+from ..maintenance import operations_erase
 from ..memory import steps as memory_steps
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
@@ -209,19 +210,22 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
     """Load the rows of an export; without `trust` they are quarantined as another person's."""
     space, columns, now = context.project_space, _columns(context), context.clock()
 
-    def load(tx: Tx) -> tuple[int, int]:
+    def load(tx: Tx) -> tuple[int, int, list[str]]:
         with files_io.open_text(path) as lines:
             read, rows = steps.parse_lines(iter(lines), columns)
         new = steps.merge_rows(tx, rows, columns, trust)
         archive_sql.recount_begun(tx, now)
         sql.request_index(tx, now)
-        return read, new
+        return read, new, sql.find_forgotten(tx, sorted(sql.load_tombstones(tx).digests))
 
-    read, new = space.write(load)
+    read, new, forgotten = space.write(load)
     recall_operations.reindex_outdated(context)
     status = "as exported" if trust else "quarantined"
     left_out = "" if trust else f"not loaded from another person: {', '.join(steps.OWN)}"
-    return Loaded("recollect", read, new, status, left_out)
+    for id in forgotten:
+        operations_erase.forget(context, id, yes=True)
+    told = (f"forgotten on the other machine, and erased here too: {', '.join(forgotten)}",)
+    return Loaded("recollect", read, new, status, left_out, told if forgotten else ())
 
 
 def _learn_all(
