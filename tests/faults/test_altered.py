@@ -36,11 +36,9 @@ def change(mem: recollect.Recollect, engine: str, environment: dict[str, str]) -
 
 
 def problems(mem: recollect.Recollect) -> list[str]:
-    return [
-        check.detail
-        for check in mem.store.doctor().checks
-        if not check.ok and "changed by something else" in check.detail
-    ]
+    """Return what `doctor` says about changed rows."""
+    found = mem.context.project_space.health(deep=True).problems
+    return [told for told in found if "changed by something else" in told]
 
 
 def fill(mem: recollect.Recollect) -> str:
@@ -64,6 +62,7 @@ def test_a_memory_changed_by_sql_is_set_aside_everywhere(
     assert not [hit for hit in mem.recall("deploy the Gateway") if "evil.sh" in hit.text]
     assert not [one for one in mem.list() if "evil.sh" in one.text]
     assert any(id in line for line in problems(mem))
+    assert any(id in check.detail for check in mem.store.doctor().checks if not check.ok)
     with pytest.raises(recollect.StoreCorrupt, match="changed by something else"):
         mem.show(id)
 

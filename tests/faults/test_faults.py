@@ -131,7 +131,7 @@ class OnRecordedDisk(SqliteDatabase):
         return connection
 
 
-POWER_CUTS = choose(300, 2000, 5000)
+POWER_CUTS = choose(200, 2000, 5000)
 
 
 def test_no_acknowledged_write_is_lost_in_a_power_cut(tmp_path: Path) -> None:

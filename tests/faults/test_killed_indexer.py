@@ -15,12 +15,13 @@ import pytest
 import recollect
 from recollect import Message
 from tests.conftest import START
+from tests.faults.tiers import choose
 
 ROOT = Path(__file__).parents[2]
 MESSAGES = 230
 """More than one batch."""
 
-KILLS = 5
+KILLS = choose(2, 5, 20)
 
 QUESTIONS = (
     "why did the nightly build fail",

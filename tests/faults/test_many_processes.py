@@ -37,7 +37,7 @@ def run_writers(
     return said
 
 
-WRITES = choose(40, 200)
+WRITES = choose(15, 200)
 
 
 def test_eight_processes_append_and_learn_without_loss(
@@ -76,7 +76,7 @@ def test_eight_processes_learning_the_same_thing_make_one_memory(
     assert {memory.reinforcement for memory in found} == {8}
 
 
-NEW_STORES = choose(3, 50, 200)
+NEW_STORES = choose(1, 50, 200)
 
 
 def test_eight_processes_open_a_new_store_at_once(
@@ -125,7 +125,7 @@ with recollect.open(sys.argv[1]) as memory:
     while not os.path.exists(stop):
         memory.record(f"session-{os.getpid()}", f"message {count}")
         count += 1
-        if count == 400:
+        if count == 200:
             open(stop, "w").close()
 print(count)
 """
@@ -151,6 +151,9 @@ print(count)
     assert min(counts) * 3 >= max(counts), counts
 
 
+COPIED = choose(100, 400)
+
+
 def test_processes_that_import_copies_of_one_conversation_keep_each_message_once(
     project: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -165,7 +168,7 @@ def test_processes_that_import_copies_of_one_conversation_keep_each_message_once
                 "timestamp": "2026-03-01T10:00:00Z",
                 "message": {"role": "user", "content": f"message {number} " + "words " * 50},
             }
-            for number in range(400)
+            for number in range(COPIED)
         )
         path = tmp_path / f"fork{fork}.jsonl"
         path.write_text("".join(json.dumps(record) + "\n" for record in told))
@@ -197,4 +200,4 @@ def test_processes_that_import_copies_of_one_conversation_keep_each_message_once
         assert worker.stdout
         worker.stdout.close()
     with recollect.open(project, environment=environment) as memory:
-        assert memory.verify(archive=True).messages == 400
+        assert memory.verify(archive=True).messages == COPIED

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import recollect
-from recollect.interchange import formats
+from recollect.interchange import formats, layouts
 from recollect.interchange import operations as interchange_operations
 from recollect.interchange import sql as interchange_sql
 from recollect.interchange import steps as interchange_steps
@@ -73,6 +74,38 @@ def test_a_colleague_must_accept_what_was_exported(
         assert "generated files" not in ada.briefing("edit a file").text
         ada.memories.confirm(ada.list(status="quarantined")[0].id)
         assert len(ada.list(status="active")) == 1
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_what_was_forgotten_does_not_come_back_with_a_file(
+    mem: recollect.Recollect, tmp_path: Path, trust: bool
+) -> None:
+    kept = mem.learn("the partner is called Quandary")
+    mem.memories.correct(kept.id, "the partner was called Quandary")
+    mem.scratch.store("plan", "first call the partner Quandary")
+    before = mem.store.export(str(tmp_path / "before.jsonl")).files[0]
+    mem.memories.forget(kept.id, yes=True)
+    mem.memories.forget("memory://scratch/plan", yes=True)
+    mem.store.load(before, trust=trust)
+    assert mem.list() == ()
+    assert "Quandary" not in str(mem.scratch.list())
+    assert not mem.recall("the partner Quandary")
+
+
+def test_what_was_forgotten_on_one_machine_is_erased_on_the_other(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    kept = mem.learn("the partner is called Quandary")
+    mem.learn("the port is 5433")
+    path = mem.store.export(str(tmp_path / "one.jsonl")).files[0]
+    with other(tmp_path) as laptop:
+        laptop.store.load(path, trust=True)
+        laptop.memories.forget(kept.id, yes=True)
+        path = laptop.store.export(str(tmp_path / "two.jsonl")).files[0]
+    assert mem.store.load(path).problems == ()  # a colleague's deletions do not act here
+    assert len(mem.list(status="active")) == 2
+    assert kept.id in mem.store.load(path, trust=True).problems[0]
+    assert [one.text for one in mem.list(status="active")] == ["the port is 5433"]
 
 
 def test_a_colleagues_export_waits_beside_what_is_there(
@@ -231,6 +264,17 @@ FOREIGN = {
         "```\n- not this\n```\n",
         {"Always run `make test` before committing", "The API lives in src/api"},
     ),
+    "prose": (
+        "CLAUDE.md",
+        "# Rules\n\nNever push to main.\nSome words about the team.\n```\nNever this\n```\n",
+        {"Never push to main."},
+    ),
+    "memory file": (
+        "memory/project_db.md",
+        "---\nname: db\ndescription: the port\ntype: reference\n---\nThe database is on port 5433."
+        "\n\n**Why:** the default port is taken.\n",
+        {"The database is on port 5433."},
+    ),
     "clio": (
         ".clio/ltm.json",
         json.dumps(
@@ -238,8 +282,15 @@ FOREIGN = {
                 "patterns": {
                     "discoveries": [{"fact": "JSON goes through one module", "confidence": 0.9}],
                     "problem_solutions": [{"error": "error 400", "solution": "retry 20 times"}],
-                    "failures": [{"what_fails": "parallel migrations"}],
-                    "context_rules": ["answer in German"],
+                    "failures": [
+                        {"what_fails": "parallel migrations"},
+                        {"what_broke": "the cache", "impact": "slow", "prevention": "keep it"},
+                    ],
+                    "workflows": [{"sequence": ["read", "edit", "test"], "count": 4}],
+                    "context_rules": [
+                        "answer in German",
+                        {"condition": "in lib/", "action": "run perl -c"},
+                    ],
                 }
             }
         ),
@@ -247,7 +298,10 @@ FOREIGN = {
             "JSON goes through one module",
             "error 400: retry 20 times",
             "parallel migrations",
+            "the cache: keep it",
+            "read → edit → test",
             "answer in German",
+            "in lib/: run perl -c",
         },
     ),
     "loki": (
@@ -271,24 +325,99 @@ def test_files_of_other_systems_are_loaded_and_wait_for_a_person(form: str, tmp_
     path.write_text(text)
     with other(tmp_path) as memory:
         done = memory.store.load(str(path))
-        assert (done.form, done.problems) == (form, ())
+        assert (done.form, done.problems) == (form if form in formats.LOSS else "rules", ())
         assert done.loss
         assert {one.text for one in memory.list(status="quarantined")} == wanted
         assert memory.list(status="active") == ()
         assert memory.store.load(str(path), trust=True).read == len(wanted)
 
 
-@pytest.mark.parametrize("form", formats.WRITERS)
+def fill_work(memory: recollect.Recollect) -> None:
+    memory.learn("Tabs, never spaces", kind="preference", subject="style")
+    memory.procedures.learn("deploy-it", "Deploy the service", steps=["build", "push"])
+    memory.episodes.record("Add the login", "success", files=["src/login.py"])
+    memory.tasks.start("Ship the login", phases=["design", "build"])
+    memory.tasks.decide("ship-the-login", "Use sessions", "cookies are simpler")
+    memory.handoffs.give("qa", "the login page", sender="eng")
+    memory.work.ledger("eng-1", {"tasks_completed": 3, "current_task": "login"})
+
+
+def work_of(memory: recollect.Recollect) -> dict[str, Any]:
+    """What each layout may keep, as a reader sees it."""
+    pages = [page for task in memory.tasks.list() for page in task.pages]
+    return {
+        "memories": {(one.text, one.kind, one.scope) for one in memory.list(status="active")},
+        "scratch": {(one.title, one.text) for one in memory.scratch.list()},
+        "sessions": {
+            stored.message.content
+            for one in memory.sessions.list()
+            for stored in memory.sessions.show(one.id).messages
+            if isinstance(stored.message.content, str)
+        },
+        "skills": {(one.name, one.procedure.steps) for one in memory.procedures.list()},
+        "episodes": {(one.goal, one.outcome) for one in memory.episodes.list()},
+        "handoffs": {(one.handoff["to_agent"], str(one.handoff)) for one in memory.handoffs.list()},
+        "ledger": _ledger_of(memory),
+        "notes": memory.notes.show().text,
+        "pages": {(page, _text_at(memory, page)) for page in pages},
+    }
+
+
+def _text_at(memory: recollect.Recollect, address: str) -> str:
+    document = memory.show(address).document
+    return document.text if document else ""
+
+
+def _ledger_of(memory: recollect.Recollect) -> object:
+    try:
+        return memory.work.ledger("eng-1")["tasks_completed"]
+    except recollect.NotFound:
+        return None
+
+
+KEPT = {
+    "clio": {"memories", "scratch", "sessions"},
+    "loki": {"memories", "skills", "episodes", "handoffs", "ledger"},
+    "repo": {"memories", "notes", "pages"},
+    "markdown": {"memories", "skills"},
+}
+
+
+@pytest.mark.parametrize("form", layouts.WRITERS)
 def test_a_layout_that_is_written_is_read_again(form: str, tmp_path: Path) -> None:
     with other(tmp_path, "one") as memory:
         fill(memory)
-        wanted = {one.text for one in memory.list()}
+        fill_work(memory)
+        wanted = work_of(memory)
         done = memory.store.export(str(tmp_path / "out"), form=form)
         assert done.loss
     with other(tmp_path, "two") as memory:
-        memory.store.load(str(tmp_path / "out"), trust=True)
-        found = {one.text for one in memory.list()}
-    assert {text for text in wanted if not any(text in one for one in found)} == set()
+        assert memory.store.load(str(tmp_path / "out"), trust=True).problems == ()
+        found = work_of(memory)
+        kept = {part for part in wanted if found[part] == wanted[part]}
+        if found["sessions"] >= wanted["sessions"]:
+            kept.add("sessions")  # an image is described
+        assert kept >= KEPT[form]
+        assert memory.store.load(str(tmp_path / "out"), trust=True).new == 0  # nothing twice
+
+
+def test_records_of_another_layout_are_not_trusted_and_overwrite_nothing(tmp_path: Path) -> None:
+    with other(tmp_path, "one") as memory:
+        fill(memory)
+        fill_work(memory)
+        for form in layouts.WRITERS:
+            memory.store.export(str(tmp_path / "out"), form=form)
+    with other(tmp_path, "ada") as ada:
+        ada.notes.set(objective="my own objective")
+        ada.scratch.store("plan", "my own plan")
+        done = ada.store.load(str(tmp_path / "out"))
+        assert {line.split(":")[0] for line in done.problems} == {"notes NOTES", "scratch plan"}
+        assert ada.scratch.retrieve("plan").text == "my own plan"
+        assert "my own objective" in ada.notes.show().text
+        assert ada.list(status="active") == ()
+        assert {one.status for one in ada.procedures.list()} <= {"proposed", "quarantined"}
+        shown = ada.briefing("ship the login and deploy it").text
+        assert not [word for word in ("sessions", "Deploy", "Tabs", "login page") if word in shown]
 
 
 def test_a_broken_file_is_reported_and_the_others_are_loaded(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Read statements out of the files of other memory systems, and write their layouts.
+"""Read statements out of the files of other memory systems.
 
 Each reader yields `ForeignStatement`s; what a format has and Recollect has not is said in `LOSS`.
 """
@@ -10,20 +10,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..fast_typing import NamedTuple
-from ..types.records import RELATIONS, Json, Memory
+from ..types.records import KINDS, RELATIONS, Json
+from . import layouts
 
 LOSS = {
     "mcp-memory": "relations become facts; the entity type is a tag",
     "mem0": "user and agent ids become tags; scores and embeddings are not kept",
     "claude-mem": "observations only; session summaries and vectors are not kept",
     "basic-memory": "observations and relations only; other prose is not kept",
-    "rules": "headings become subjects; prose and code blocks are not kept",
-    "clio": "counts and confidence are kept; sessions and memory/ are not read",
-    "loki": "patterns, facts, links and learnings; ledgers and handoffs are not read",
-    "repo": "facts and citations are kept; revisions, trust and counts are not written",
-    "markdown": "text, kind and scope are written; revisions, trust and counts are not",
+    "rules": "headings become subjects; prose without a rule and code blocks are not kept",
+    "clio": "memories, scratch and messages without files; revisions, trust, counts are not kept",
+    "loki": "all but notes, tasks and sessions; revisions, trust, counts and times are not kept",
+    "repo": "memories, notes and pages of tasks; revisions, trust, counts and times are not kept",
+    "markdown": "text, kind and scope of memories, and skills; nothing else is kept",
 }
-"""What does not survive, by format."""
+"""What does not survive, by format: exported or loaded."""
 
 
 class ForeignStatement(NamedTuple):
@@ -39,6 +40,7 @@ class ForeignStatement(NamedTuple):
     reason: str = ""
     id: str = ""
     """Its id in that file, for links."""
+    scope: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     """Relation and id of other statements. A statement without a text only carries links."""
 
@@ -158,48 +160,101 @@ _RULE = re.compile(r"(?i)\b(?:always|never|must|do not|don't|only|avoid|use|pref
 
 
 def _rules(name: str, text: str) -> Iterator[ForeignStatement]:
-    """Yield the list items of CLAUDE.md, AGENTS.md, Codex memories and Claude Code memory files."""
-    for heading, item in _bullets(re.sub(r"(?s)\A---\n.*?\n---\n", "", text)):
+    """Yield the list items and rules of CLAUDE.md, AGENTS.md, Codex memories and MEMORY.md."""
+    about = re.match(r"(?s)---\n(.*?)\n---\n", text)
+    if about and (kind := re.search(r"(?m)^type:\s*(\w+)\s*$", about[1])):
+        yield from _memory_file(about[1], kind[1], text[about.end() :])
+        return
+    body = text[about.end() :] if about else text
+    for heading, item in _bullets(body):
         told = item.replace("**", "")
-        if len(told) >= 8 and not told.startswith("@"):
-            kind = "policy" if _RULE.search(told) else "fact"
-            yield ForeignStatement(told, kind, subject=heading[:120])
+        if len(told) < 8 or told.startswith("@"):
+            continue
+        if heading in KINDS:  # our own MEMORY.md
+            where = re.search(r" \(for ([^()]+)\)$", item)
+            scope = tuple(where[1].split(", ")) if where else ()
+            yield ForeignStatement(item[: where.start()] if where else item, heading, scope=scope)
+        else:
+            yield ForeignStatement(told, _rule_kind(told), subject=heading[:120])
+    for heading, line in _prose(body):
+        if _RULE_ONLY.search(line):
+            yield ForeignStatement(line.replace("**", ""), "policy", subject=heading[:120])
 
 
-_CLIO = {
-    "discoveries": "fact",
-    "problem_solutions": "solution",
-    "code_patterns": "pattern",
-    "workflows": "workflow",
-    "failures": "pitfall",
-    "context_rules": "policy",
-}
-"""The lists of ltm.json, and the kind of their entries."""
+def _rule_kind(told: str) -> str:
+    return "policy" if _RULE.search(told) else "fact"
+
+
+_RULE_ONLY = re.compile(r"(?i)^(?:always|never|do not|don't|only|avoid|prefer)\b|\bmust\b")
+_FILE_KINDS = {"user": "preference", "feedback": "policy", "reference": "reference"}
+
+
+def _memory_file(about: str, type: str, text: str) -> Iterator[ForeignStatement]:
+    """Yield the one statement of a Claude Code memory file: prose under name and description."""
+    told, _, why = text.strip().partition("**Why:**")
+    named = re.search(r"(?m)^(?:name|description):\s*(.+)$", about)
+    subject = named[1].strip("'\" ") if named else ""
+    told = " ".join(told.replace("**", "").split())
+    if told:
+        reason = " ".join(why.replace("**", "").split())
+        kind = _FILE_KINDS.get(type, "fact")
+        yield ForeignStatement(told[:2000], kind, subject=subject[:120], reason=reason[:1000])
+
+
+def _prose(text: str) -> Iterator[tuple[str, str]]:
+    """Yield heading and text of the lines that are neither list items, code nor headings."""
+    heading, fenced = "", False
+    for line in text.splitlines():
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif line.startswith("#") and not fenced:
+            heading = line.strip("# \t")
+        elif line[:1].strip() and not fenced and not _BULLET.match(line) and line[0] not in ">|<":
+            yield heading, line.strip()
 
 
 def _clio(name: str, text: str) -> Iterator[ForeignStatement]:
     for kind, entries in json.loads(text).get("patterns", {}).items():
-        for one in entries if kind in _CLIO else ():
-            yield _entry(one, _CLIO[kind])
+        for one in entries if kind in layouts.CLIO else ():
+            yield _entry(one, layouts.CLIO[kind])
 
 
 def _entry(one: Json, kind: str) -> ForeignStatement:
     """Return the statement of an entry, whatever its fields are called."""
     if isinstance(one, str):
         return ForeignStatement(one, kind)
-    error, fix = one.get("error") or one.get("problem"), one.get("solution") or one.get("fix")
-    told = f"{error}: {fix}" if error and fix else _first(one, _TEXTS)
     return ForeignStatement(
-        text=told,
-        kind=kind,
+        text=_told(one),
+        kind=str(one["kind"]) if one.get("kind") in KINDS else kind,
         subject=str(one.get("subject") or one.get("category") or "")[:120],
         examples=tuple(map(str, one.get("examples") or ())),
         citations=tuple(map(str, one.get("citations") or ())),
         confidence=min(1.0, max(0.0, float(one.get("confidence") or 0.8))),
         reason=str(one.get("reason") or one.get("why") or ""),
         id=str(one.get("id") or ""),
+        tags=tuple(map(str, one.get("tags") or ())),
+        scope=tuple(map(str, one.get("scope") or ())),
         links=_links(one.get("links")),
     )
+
+
+def _told(one: Mapping[str, Json]) -> str:
+    """Return what an entry says: one text, or its parts joined."""
+    if isinstance(one.get("sequence"), list):
+        return " → ".join(map(str, one["sequence"]))
+    for first, second in _PAIRS:
+        before, after = _first(one, first), _first(one, second)
+        if before and after:
+            return f"{before}: {after}"
+    return _first(one, _TEXTS)
+
+
+_PAIRS = (
+    (("error", "problem"), ("solution", "fix")),
+    (("what_broke", "what_fails", "mistake"), ("prevention", "why")),
+    (("condition",), ("action", "rule")),
+)
+"""The two parts of a solution, a failure and a rule of a context."""
 
 
 def _links(given: Json) -> tuple[tuple[str, str], ...]:
@@ -210,8 +265,8 @@ def _links(given: Json) -> tuple[tuple[str, str], ...]:
 
 
 _TEXTS = (
-    *("fact", "text", "pattern", "what_fails", "rule", "statement", "description", "lesson"),
-    *("content", "mistake", "name", "title"),
+    *("fact", "text", "pattern", "what_fails", "what_broke", "rule", "statement", "description"),
+    *("lesson", "content", "mistake", "name", "title"),
 )
 
 
@@ -257,68 +312,4 @@ _READERS = {
     "clio": _clio,
     "loki": _loki,
     "repo": _repo,
-}
-
-
-# ---------------------------------------------------------------- writing
-
-
-def write_clio(memories: Iterable[Memory], now: str) -> dict[str, str]:
-    """Return `.clio/ltm.json` of memories, by path."""
-    lists: dict[str, list[Json]] = {name: [] for name in _CLIO}
-    names = {kind: name for name, kind in _CLIO.items()}
-    for one in memories:
-        lists[names.get(one.kind, "discoveries")].append(
-            {"fact": one.text, "confidence": one.confidence, "examples": list(one.examples)}
-        )
-    value = {"patterns": lists, "metadata": {"last_updated": now, "version": "1.0"}}
-    return {".clio/ltm.json": json.dumps(value, ensure_ascii=False, indent=2) + "\n"}
-
-
-def write_loki(memories: Iterable[Memory], now: str) -> dict[str, str]:
-    """Return the files of `.loki/memory/semantic`, by path."""
-    files: dict[str, list[Json]] = {"patterns": [], "anti-patterns": [], "facts": []}
-    for one in memories:
-        stem = {"pattern": "patterns", "pitfall": "anti-patterns"}.get(one.kind, "facts")
-        files[stem].append({"id": one.id, "pattern": one.text, "confidence": one.confidence})
-    return {
-        f".loki/memory/semantic/{stem}.json": json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
-        for stem, rows in files.items()
-    }
-
-
-def write_repo(memories: Iterable[Memory], now: str) -> dict[str, str]:
-    """Return one file of /memories/repo for each memory, with the five fields."""
-    return {
-        f"memories/repo/{one.id}.json": json.dumps(
-            {
-                "subject": one.subject,
-                "fact": one.text,
-                "citations": [str(cited.get("path", "")) for cited in one.citations],
-                "reason": one.reason,
-                "category": one.category,
-            },
-            ensure_ascii=False,
-            indent=2,
-        )
-        + "\n"
-        for one in memories
-    }
-
-
-def write_markdown(memories: Iterable[Memory], now: str) -> dict[str, str]:
-    """Return MEMORY.md: the memories as list items, by kind."""
-    by_kind: dict[str, list[str]] = {}
-    for one in memories:
-        where = f" (for {', '.join(one.scope)})" if one.scope else ""
-        by_kind.setdefault(one.kind, []).append(f"- {' '.join(one.text.split())}{where}")
-    parts = [f"## {kind}\n\n" + "\n".join(lines) for kind, lines in sorted(by_kind.items())]
-    return {"MEMORY.md": "# Memory\n\n" + "\n\n".join(parts) + "\n"}
-
-
-WRITERS = {
-    "clio": write_clio,
-    "loki": write_loki,
-    "repo": write_repo,
-    "markdown": write_markdown,
 }

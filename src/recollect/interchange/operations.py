@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from ..agents import operations_transcripts
 from ..archive import sql as archive_sql
 from ..context import Context, new_id
-from ..errors import InvalidInput, NotFound, Refused
+from ..errors import InvalidInput, NotFound, RecollectError, Refused
 from ..fast_typing import NamedTuple
-from ..memory import sql_lists as memory_sql_lists
+from ..maintenance import operations_erase
 from ..memory import steps as memory_steps
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
 from ..storage.database import Database, Tx
 from ..text import display
-from . import files_io, formats, sql, steps
-
-_MOST = 100_000
+from . import files_io, formats, layouts, sql, steps, steps_records
 
 
 class Exported(NamedTuple):
@@ -75,21 +74,23 @@ def export_memory(
         return Exported(
             (os.path.abspath(path),), rows - 2, "; ".join(filter(None, [loss, _altered(altered)]))
         )
-    if form not in formats.WRITERS:
+    if form not in layouts.WRITERS:
         raise InvalidInput(
-            f"{form!r} is not a form", where="form", hint=f"jsonl, {', '.join(formats.WRITERS)}"
+            f"{form!r} is not a form", where="form", hint=f"jsonl, {', '.join(layouts.WRITERS)}"
         )
-    found = space.read(lambda tx: memory_sql_lists.list_open(tx, {"status": "active"}, _MOST))
-    files = formats.WRITERS[form](found, display.format_time(context.clock()))
-    return Exported(files_io.write_files(path, files), len(found), formats.LOSS[form])
+    held = space.read(lambda tx: steps_records.gather(tx, form == "clio"))
+    files = layouts.WRITERS[form](held, display.format_time(context.clock()))
+    written = files_io.write_files(path, files)
+    return Exported(written, len(held.memories), formats.LOSS[form])
 
 
 def load_memory(context: Context, path: str, form: str = "", trust: bool = False) -> Loaded:
     """Load memory from a file or folder of Recollect or of another system.
 
     Reads exports of Recollect, the reference MCP memory server (JSONL), mem0, claude-mem,
-    basic-memory, Claude Code and Codex memory files, CLAUDE.md and AGENTS.md, .clio/, .loki/ and
-    /memories/repo. What was loaded waits in `recollect review` until you accept it.
+    basic-memory, Claude Code and Codex memory files, CLAUDE.md and AGENTS.md, .clio/, .loki/,
+    /memories/repo with NOTES.md and plans/, and MEMORY.md with skills/. What was loaded waits in
+    `recollect review` until you accept it.
 
     path: the file, or a folder with such files
     form: recollect, mcp-memory, mem0, claude-mem, basic-memory, rules, clio, loki or repo; found by
@@ -108,23 +109,52 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
     if os.path.isfile(whole) and form in ("", "recollect") and files_io.is_export(whole):
         return _load_export(context, whole, trust)
     found: list[formats.ForeignStatement] = []
+    records: list[layouts.ForeignRecord] = []
     problems: list[str] = []
     seen = ""
     for name in files_io.list_files(whole):
-        text = files_io.read_text(name)
-        chosen = form or formats.detect(name, text)
-        if not chosen:
-            problems.append(f"{name}: not a format that is known here")
-            continue
-        seen = chosen
         try:
+            text = files_io.read_text(name)
+            if not form and (record := layouts.read_record(name, text)):
+                records.append(record)
+                continue
+            chosen = form or formats.detect(name, text)
+            if not chosen:
+                problems.append(f"{name}: not a format that is known here")
+                continue
             found += formats.read(chosen, name, text)
+            seen = chosen
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             problems.append(f"{name}: {error}")
     new = _learn_all(context, found, trust, problems)
-    status = "active" if trust else "quarantined"
-    read = sum(bool(one.text) for one in found)
-    return Loaded(seen, read, new, status, formats.LOSS.get(seen, ""), tuple(problems))
+    new += sum(_save_record(context, record, trust, problems) for record in records)
+    read = sum(bool(one.text) for one in found) + sum(one.what != "index" for one in records)
+    return Loaded(
+        form=seen or ", ".join(sorted({one.what for one in records})),
+        read=read,
+        new=new,
+        status="active" if trust else "quarantined",
+        loss=formats.LOSS.get(seen, ""),
+        problems=tuple(problems),
+    )
+
+
+def _save_record(
+    context: Context, record: layouts.ForeignRecord, trust: bool, problems: list[str]
+) -> bool:
+    """Save a record of another layout; return whether it is new. One that is refused does not keep
+    the others out."""
+    origin, now = "user" if trust else "import", context.clock()
+    try:
+        if record.what == "session":
+            done = operations_transcripts.import_transcripts(context, record.value, "clio")
+            return done.messages > 0
+        return context.project_space.write(
+            lambda tx: steps_records.save(tx, record, origin, now, new_id)
+        )
+    except (RecollectError, AttributeError, TypeError) as error:
+        problems.append(f"{record.what} {record.name}: {error}")
+        return False
 
 
 def migrate(context: Context, to: str, layer: str = "project") -> Migrated:
@@ -180,19 +210,22 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
     """Load the rows of an export; without `trust` they are quarantined as another person's."""
     space, columns, now = context.project_space, _columns(context), context.clock()
 
-    def load(tx: Tx) -> tuple[int, int]:
+    def load(tx: Tx) -> tuple[int, int, list[str]]:
         with files_io.open_text(path) as lines:
             read, rows = steps.parse_lines(iter(lines), columns)
         new = steps.merge_rows(tx, rows, columns, trust)
         archive_sql.recount_begun(tx, now)
         sql.request_index(tx, now)
-        return read, new
+        return read, new, sql.find_forgotten(tx, sorted(sql.load_tombstones(tx).digests))
 
-    read, new = space.write(load)
+    read, new, forgotten = space.write(load)
     recall_operations.reindex_outdated(context)
     status = "as exported" if trust else "quarantined"
     left_out = "" if trust else f"not loaded from another person: {', '.join(steps.OWN)}"
-    return Loaded("recollect", read, new, status, left_out)
+    for id in forgotten:
+        operations_erase.forget(context, id, yes=True)
+    told = (f"forgotten on the other machine, and erased here too: {', '.join(forgotten)}",)
+    return Loaded("recollect", read, new, status, left_out, told if forgotten else ())
 
 
 def _learn_all(
@@ -213,6 +246,7 @@ def _learn_all(
             citations=tuple({"path": one} for one in statement.citations),
             confidence=statement.confidence,
             reason=statement.reason,
+            scope=statement.scope,
         )
         try:
             ready.append(memory_steps.prepare(draft, origin, now, new_id("m"), origin))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..storage.database import TABLES, Row, Tx
+from ..fast_typing import NamedTuple
+from ..storage.database import TABLES, Row, Tx, batches
 from ..text import seals
 
 KEYS = TABLES
@@ -96,6 +97,28 @@ def count_rows(tx: Tx, table: str) -> int:
     """Count the rows of a table."""
     row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space")
     return int(row[0]) if row else 0
+
+
+class Tombstones(NamedTuple):
+    """The digests of texts that were forgotten, and the records that they were in."""
+
+    digests: frozenset[str]
+    refs: frozenset[str]
+
+
+def load_tombstones(tx: Tx) -> Tombstones:
+    """Return what was forgotten in a space."""
+    rows = tx.run("SELECT digest, ref FROM tombstones WHERE space = :space")
+    return Tombstones(frozenset(row[0] for row in rows), frozenset(row[1] for row in rows))
+
+
+def find_forgotten(tx: Tx, digests: Sequence[str]) -> list[str]:
+    """Return the memories with one of these digests."""
+    found: list[str] = []
+    for names, params in batches("digest", digests):
+        sql = f"SELECT id FROM memories WHERE space = :space AND digest IN ({names}) ORDER BY id"
+        found += [row[0] for row in tx.run(sql, params)]
+    return found
 
 
 def count_altered(tx: Tx) -> int:

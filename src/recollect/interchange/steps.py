@@ -16,6 +16,7 @@ from ..errors import InvalidInput, Refused, StoreCorrupt
 from ..fast_typing import NamedTuple
 from ..secrets import redaction
 from ..storage.database import Database, Row, Tx
+from ..text import addresses, messages
 from ..types.records import Json
 from . import sql
 
@@ -152,8 +153,8 @@ _PARENTS = {
 def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: bool) -> int:
     """Add the records that are not here yet, each with all its parts; return the number of rows. A
     record that is here is continued if the other one has only grown since, else it stays as it is.
-    Without `trust` all of it waits for a person's review."""
-    new = 0
+    Without `trust` all of it waits for a person's review. What was forgotten here stays away."""
+    new, gone = 0, sql.load_tombstones(tx)
     taken: dict[str, set[str]] = {"sessions": set(), "memories": set()}
     for table, names in columns.items():
         rows = [dict(zip(names, row, strict=True)) for row in found.get(table, ())]
@@ -162,6 +163,7 @@ def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: 
         if table in _PARENTS:
             parent, column = _PARENTS[table]
             rows = [row for row in rows if row[column] in taken[parent]]
+        rows = [row for row in rows if not _is_forgotten(table, row, gone)]
         if table == "links" and not trust:
             rows = [row for row in rows if {row["source"], row["target"]} <= taken["memories"]]
         if table == "memories" and trust:
@@ -174,6 +176,16 @@ def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: 
                 if table in taken:
                     taken[table].add(str(row["id"]))
     return new
+
+
+def _is_forgotten(table: str, row: Mapping[str, Json], gone: sql.Tombstones) -> bool:
+    """Check whether a memory or document was forgotten here."""
+    if table in ("memories", "memory_revisions"):
+        return row["id"] in gone.refs or row["digest"] in gone.digests
+    if table == "documents":
+        address = str(row["address"]).removeprefix(addresses.SCHEME)
+        return address in gone.refs or messages.text_digest(str(row["text"])) in gone.digests
+    return False
 
 
 def _quarantined(table: str, row: Mapping[str, Json]) -> dict[str, Json]:
