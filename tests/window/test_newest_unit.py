@@ -22,8 +22,20 @@ from recollect.window.limits import (
     validation_budget,
 )
 from recollect.window.steps import state_from_json, state_to_json
-from recollect.window.trim import TrimPlan, WindowState, plan_trim, view_messages
-from recollect.window.units import Unit, elide_units, group_units
+from recollect.window.trim import (
+    MOST_WAITING,
+    TrimPlan,
+    WindowState,
+    plan_trim,
+    view_messages,
+)
+from recollect.window.units import (
+    Unit,
+    elide_units,
+    find_late_calls,
+    group_units,
+    repeat_calls,
+)
 from tests.builders.sessions import number, sessions
 
 FRESH = WindowState("s1")
@@ -65,9 +77,11 @@ def lines(count: int, word: str = "line") -> str:
     return "".join(f"{word} {at} of the output\n" for at in range(count))
 
 
-def newest(session: Sequence[NumberedMessage]) -> Unit | None:
-    """Return the last turn of the model, if it has results or nothing follows it."""
-    units = group_units(session)
+def newest(done: TrimPlan, session: Sequence[NumberedMessage]) -> Unit | None:
+    """Return the last turn of the model, if it has results or nothing follows it; after a trim with
+    the results of earlier calls that came after it."""
+    late = find_late_calls(session) if done.changed else done.state.waiting
+    units = group_units(session, repeat_calls(session, late))
     for unit in reversed(units):
         if unit.members[0].message.role == "assistant":
             asked = unit.members[-1].message.role == "tool"
@@ -104,7 +118,7 @@ def test_the_newest_unit_is_byte_identical_whenever_the_prompt_with_it_fits(
     session: list[NumberedMessage], budget: Budget, measure: TokenMeasure
 ) -> None:
     done = plan_trim(FRESH, session, budget, measure)
-    unit = newest(session)
+    unit = newest(done, session)
     if unit is None or shows(view_messages(done.state, session), messages_of(unit)):
         return
     whole = sum(count_message(message, measure) for message in messages_of(unit))
@@ -379,3 +393,64 @@ def test_messages_that_came_after_it_are_left_out_before_the_newest_unit_is_cut(
     then = plan_trim(done.state, later, proactive_budget(limits))
     assert then.changed and then.state.skipped == ()
     assert view_messages(then.state, later)[-2:] == [n.message for n in later[-2:]]
+
+
+@settings(deadline=None, max_examples=150)
+@given(sessions(), budgets, measures)
+def test_the_newest_result_is_never_hidden_where_any_unit_fits(
+    session: list[NumberedMessage], budget: Budget, measure: TokenMeasure
+) -> None:
+    """Trim after every message, as a program does that asks the model each time."""
+    state = FRESH
+    called: set[str] = set()
+    for at, numbered in enumerate(session, 1):
+        called |= {call.id for call in numbered.message.calls}
+        done = plan_trim(state, session[:at], budget, measure)
+        state = done.state
+        shown = view_messages(state, session[:at])
+        assert count_prompt(shown, measure) == done.after
+        if numbered.message.role == "tool" and numbered.message.call_id in called:
+            least = [m for m in shown if m.role != "assistant" and m.role != "tool"]
+            room = max(budget.target, budget.limit) - count_prompt(least, measure)
+            if room > 2_000 and len(called) <= MOST_WAITING:
+                assert numbered.message.call_id in {m.call_id for m in shown}
+
+
+def test_a_result_whose_call_left_the_window_comes_with_a_copy_of_its_call() -> None:
+    limits = Limits(context=4_000)
+    asked = Message("assistant", "I start both.", (ToolCall("slow", "Task"), ToolCall("a", "Bash")))
+    said = [TASK, asked, result("a", "done")]
+    state = FRESH
+    for n in range(8):
+        said += [call(f"c{n}"), result(f"c{n}", lines(60))]
+        state = plan_trim(state, number(said), proactive_budget(limits)).state
+    assert state.window_from > 3 and state.waiting == ((2, "slow"),)
+    said.append(result("slow", "the answer of the slow one"))
+    prompt = view_messages(state, number(said))
+    copy = Message("assistant", "", (ToolCall("slow", "Task"),))
+    assert prompt[-4:] == [said[-3], copy, said[-2], said[-1]]
+    loaded = [n for n in number(said) if n.seq in state.kept_before or n.seq >= state.window_from]
+    assert view_messages(state, loaded) == prompt
+    said += [call("next"), result("next", lines(300))]
+    later = plan_trim(state, number(said), proactive_budget(limits)).state
+    assert later.waiting == () and view_messages(later, number(said))[-2:] == said[-2:]
+
+
+def test_a_late_result_of_an_old_call_is_kept_with_the_newest_ones() -> None:
+    limits = Limits(context=4_000)
+    asked = call("slow", "a")
+    old = [m for n in range(8) for m in (call(f"c{n}"), result(f"c{n}", lines(60)))]
+    said = [
+        TASK,
+        asked,
+        result("a", lines(60)),
+        *old,
+        call("b"),
+        result("slow", "late"),
+        result("b", "b"),
+    ]
+    done = plan_trim(FRESH, number(said), proactive_budget(limits))
+    shown = view_messages(done.state, number(said))
+    assert done.state.window_from > 2
+    assert shown[-4:] == [call("b"), call("slow"), result("slow", "late"), result("b", "b")]
+    assert not plan_trim(done.state, number(said), proactive_budget(limits)).changed

@@ -109,15 +109,12 @@ def load_window(tx: Tx, name: str, request: context_module.PromptRequest) -> Loa
 
 
 def _load_messages(tx: Tx, now: trim.WindowState, last: int) -> list[Stored]:
-    ranges = [(1, min(now.system_to, now.window_from - 1))]
-    ranges += [(seq, seq) for seq in now.pinned if now.system_to < seq < now.window_from]
-    ranges.append((now.window_from, last))
-    return [
-        stored_message(row)
-        for first, end in ranges
-        if first <= end
-        for row in archive_sql.messages(tx, now.session, first, end, _NO_LIMIT)
-    ]
+    before = [(1, min(now.system_to, now.window_from - 1))]
+    before += [(seq, seq) for seq in now.kept_before]
+    ranges = [(now.session, first, end) for first, end in before if first <= end]
+    rows = archive_sql.message_ranges(tx, ranges)
+    rows += archive_sql.messages(tx, now.session, now.window_from, last, _NO_LIMIT)
+    return [stored_message(row) for row in rows]
 
 
 def _catch_up(
@@ -373,6 +370,7 @@ def state_to_json(state: trim.WindowState) -> dict[str, Json]:
         "pinned": list(state.pinned),
         "skipped": list(state.skipped),
         "cuts": [[seq, length] for seq, length in state.cuts],
+        "waiting": [[seq, call] for seq, call in state.waiting],
         "facts": thread_facts.facts_to_json(state.facts),
     }
 
@@ -383,8 +381,9 @@ def state_from_json(body: Mapping[str, Json]) -> trim.WindowState:
         **{
             **body,
             "pinned": tuple(body["pinned"]),
-            # States of versions that did not skip messages or cut results have none.
+            # States of versions that did not skip, cut or wait have none.
             "skipped": tuple(body.get("skipped", ())),
+            "waiting": tuple((seq, call) for seq, call in body.get("waiting", ())),
             "cuts": tuple((seq, length) for seq, length in body.get("cuts", ())),
             "facts": thread_facts.facts_from_json(body["facts"]),
         }

@@ -37,9 +37,11 @@ from .units import (
     Unit,
     cut_units,
     elide_units,
+    find_late_calls,
     find_system_end,
     fit_lengths,
     group_units,
+    repeat_calls,
     unit_tokens,
 )
 
@@ -47,12 +49,17 @@ SHORT_REQUEST = 50
 """A user message with fewer characters is not a task by itself ("yes", "go on")."""
 
 
+MOST_WAITING = 8
+"""Calls that left the window and whose results may still come."""
+
+
 class WindowState(NamedTuple):
     """The stored state of a window.
 
     `system_to` is the last leading system message, `elided_to` the horizon up to which messages are
     elided, `pinned` the anchors before the pointer, `skipped` the messages after it that are left
-    out, `cuts` the numbers of cut messages with their lengths in characters.
+    out, `cuts` the numbers of cut messages with their lengths in characters, `waiting` the calls
+    (message number, id) that left without a result or are repeated beside a late one.
     """
 
     session: str
@@ -65,6 +72,13 @@ class WindowState(NamedTuple):
     facts: Facts = Facts()
     cuts: tuple[tuple[int, int], ...] = ()
     skipped: tuple[int, ...] = ()
+    waiting: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def kept_before(self) -> list[int]:
+        """Return the numbers of the messages before the pointer that a prompt may need."""
+        seqs = {*self.pinned, *(seq for seq, _ in self.waiting)}
+        return sorted(seq for seq in seqs if self.system_to < seq < self.window_from)
 
 
 class TrimPlan(NamedTuple):
@@ -96,7 +110,7 @@ def view_messages(state: WindowState, messages: Sequence[PlacedMessage]) -> list
         *_preface(state.summary, state.note),
         *(
             member.message
-            for unit in _show_units(state, group_units(rest))
+            for unit in _show_units(state, _group(state, messages, rest))
             for member in unit.members
         ),
     ]
@@ -106,6 +120,12 @@ def _show_units(state: WindowState, units: Sequence[Unit]) -> list[Unit]:
     return cut_units(
         elide_units(units, state.elided_to, state.session), dict(state.cuts), state.session
     )
+
+
+def _group(
+    state: WindowState, messages: Sequence[PlacedMessage], rest: Sequence[PlacedMessage]
+) -> list[Unit]:
+    return group_units(rest, repeat_calls(messages, state.waiting))
 
 
 def _split_visible(
@@ -158,7 +178,9 @@ def plan_trim(
     if before <= budget.trigger:
         return unchanged
     target = min(budget.target, before - 1) if budget.forced else budget.target
-    units = group_units(rest)
+    late = {*state.waiting, *find_late_calls(rest)}
+    old, state = state, state._replace(waiting=tuple(sorted(late)))
+    units = _group(state, messages, rest)
     anchors = _find_anchors(units)
     fixed = PRIMING + sum(
         count_message(message, measure)
@@ -172,7 +194,7 @@ def plan_trim(
     window.fit(target - fixed, max(target, budget.limit) - fixed)
     elided = window.newly_elided()
     kept = all(unit.head in anchors for unit in units[: window.first])
-    if kept and not elided and window.state.skipped == state.skipped:
+    if kept and not elided and window.state.skipped == old.skipped:
         return unchanged
     return TrimPlan(
         state=window.state._replace(system_to=system_to, note=note),
@@ -330,7 +352,19 @@ class _TrimmedWindow:
             facts=self._facts,
             summary=summary,
             skipped=tuple(sorted(seq for seq in self._skipped if seq >= pointer)),
+            waiting=self._find_waiting(pointer, first),
         )
+
+    def _find_waiting(self, pointer: int, first: int) -> tuple[tuple[int, str], ...]:
+        """Return the calls that are repeated in the units from `first` on, and the newest of those
+        before the pointer that have no result yet."""
+        shown = {m.message.call_id for unit in self._units[first:] for m in unit.members}
+        known = {*self._old.waiting}
+        asked = {(p.seq, call.id) for p in self._rest for call in p.message.calls}
+        answered = {p.message.call_id for p in self._rest if p.message.role == "tool"}
+        unanswered = sorted(one for one in known | asked if one[1] not in answered)
+        left = [one for one in unanswered if one[0] < pointer][-MOST_WAITING:]
+        return tuple(sorted({*left, *(one for one in known if one[1] in shown)}))
 
     def _render_summary(self) -> str:
         """Render the summary in the longest form that is within its limit, else the shortest."""

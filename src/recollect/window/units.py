@@ -1,7 +1,8 @@
 """Group messages into units that stay together, and shorten old or long ones.
 
 A unit is a turn of the assistant with the results of all its calls. A call without its result, or a
-result without its call, never reaches a model; a late result joins its call.
+result without its call, never reaches a model. A late result joins its call; if that is old or has
+left the window, the call is repeated in the model's last turn before the result came.
 
 Eliding replaces an old message by a one-line stub with its address: reasoning of old turns, reads
 of a file that was written later, failed calls that were retried, oversized tool output, empty and
@@ -54,21 +55,31 @@ def find_system_end(messages: Iterable[PlacedMessage]) -> int:
     return max((placed.seq for placed in leading), default=0)
 
 
-def group_units(messages: Iterable[PlacedMessage]) -> list[Unit]:
+def group_units(
+    messages: Iterable[PlacedMessage], repeated: Mapping[str, NumberedMessage] | None = None
+) -> list[Unit]:
     """Group messages, given in archive order, into units.
 
     Adjacent messages of the assistant are one turn: some providers write each block or call as a
-    record of its own, and expect the results after all of them.
+    record of its own, and expect the results after all of them. `repeated` are the calls, by id,
+    whose late results join the model's last turn (`repeat_calls`).
     """
     turns: list[list[NumberedMessage]] = []
     results: dict[int, list[NumberedMessage]] = {}
+    again: dict[int, list[NumberedMessage]] = {}
     callers: dict[str, int] = {}
-    speaking = False
+    speaking, last = False, -1
     for placed in messages:
         message = placed.message
         numbered = NumberedMessage(placed.seq, message)
         if message.role == "tool":
             turn = callers.get(message.call_id)
+            if repeated and turn != last and message.call_id in repeated:
+                if last < 0:
+                    turns.append([])
+                    last = len(turns) - 1
+                turn = last
+                again.setdefault(turn, []).append(repeated[message.call_id])
             if turn is not None:
                 results.setdefault(turn, []).append(numbered)
         elif message.role == "assistant" and speaking:
@@ -80,13 +91,58 @@ def group_units(messages: Iterable[PlacedMessage]) -> list[Unit]:
                 raise duplicate_call_error(call)
             callers[call.id] = len(turns) - 1
         speaking = message.role == "assistant"
+        last = len(turns) - 1 if speaking else last
     units = []
     for at, turn_messages in enumerate(turns):
         answers = results.get(at, [])
         spoken = _drop_unanswered(turn_messages, {answer.message.call_id for answer in answers})
+        spoken += _join_calls(again.get(at, ()))
         if spoken:
-            units.append(Unit(turn_messages[0].seq, (*spoken, *answers)))
+            head = (turn_messages or answers)[0].seq
+            units.append(Unit(head, (*spoken, *answers)))
     return units
+
+
+def repeat_calls(
+    messages: Iterable[PlacedMessage], wanted: Iterable[tuple[int, str]]
+) -> dict[str, NumberedMessage]:
+    """Return calls, given by message number and id, each as a message that says nothing else."""
+    ids = {*wanted}
+    return {
+        call.id: NumberedMessage(
+            placed.seq, _drop_item_id(placed.message._replace(content="", calls=(call,), model=""))
+        )
+        for placed in messages
+        for call in placed.message.calls
+        if (placed.seq, call.id) in ids
+    }
+
+
+def _join_calls(repeated: Iterable[NumberedMessage]) -> list[NumberedMessage]:
+    """Join repeated calls of one message."""
+    joined: dict[int, Message] = {}
+    for seq, message in repeated:
+        calls = (*joined[seq].calls, *message.calls) if seq in joined else message.calls
+        joined[seq] = message._replace(calls=calls)
+    return [NumberedMessage(seq, message) for seq, message in joined.items()]
+
+
+def find_late_calls(messages: Sequence[PlacedMessage]) -> list[tuple[int, str]]:
+    """Return the calls of earlier turns whose results came after the model's last turn, by message
+    number and id: the model waits for these, too."""
+    callers: dict[str, tuple[int, int]] = {}
+    turn, speaking = 0, False
+    came: list[tuple[int, str]] = []
+    for placed in messages:
+        message = placed.message
+        if message.role == "assistant" and not speaking:
+            turn, came = turn + 1, []
+        speaking = message.role == "assistant"
+        callers |= {call.id: (turn, placed.seq) for call in message.calls}
+        if message.role == "tool" and message.call_id in callers:
+            called, seq = callers[message.call_id]
+            came += [(seq, message.call_id)] if called != turn else []
+    return came
 
 
 def _drop_unanswered(turn: list[NumberedMessage], answered: set[str]) -> list[NumberedMessage]:
