@@ -38,7 +38,7 @@ def make_seal(*values: object) -> str:
     from _blake2 import blake2b  # hashlib would load OpenSSL, which costs a hook milliseconds
 
     parts = [str(value).encode("utf-8", "surrogatepass") for value in values]
-    sizes = ",".join(map(str, map(len, parts))).encode()
+    sizes = b",".join(b"%d" % len(part) for part in parts)
     return blake2b(b"\n".join((sizes, *parts)), digest_size=16).hexdigest()
 
 
