@@ -106,7 +106,7 @@ def _firing(
 
     def fire() -> float:
         payload = {
-            "session_id": uuid.uuid4().hex if name in _NEW_SESSION else "bench",
+            "session_id": str(uuid.uuid4()) if name in _NEW_SESSION else "bench",
             "tool_name": "Bash" if place == "command" else "Edit",
             "tool_input": given,
             "transcript_path": os.path.join(project, "none.jsonl"),

@@ -87,7 +87,7 @@ ALLOWED = {
     "maintenance.sql_erase.rewrite": ERASED,
     "memory.sql.find_ids_starting_with": "the ids with a prefix, at most ten of each table",
     "memory.sql.list_open_ids": WHOLE,
-    "memory.sql_lists.load_owners": "the first owned memory answers EXISTS, and tasks are few",
+    "memory.sql.load_owners": "the first owned memory answers EXISTS, and tasks are few",
     "memory.sql_lists.list_scopes": "scopes of memories, by an index of those that have one",
     "memory.sql_lists.list_valid_at": "what was believed at a time has no index: rare, and asked for",
     "memory.sql_upkeep.count_by_age": "kept counts: a row for a day and kind",

@@ -23,24 +23,13 @@ from .rendering import (
     BriefingPlan,
     Item,
     LeftOut,
+    Wanted,
     heading,
     line,
     longest_footer,
     short_block,
     start_block,
 )
-
-
-class Wanted(NamedTuple):
-    """An item that should be in, its place in the queue, words that find it.
-
-    `aim` is the size of the block, in tokens, up to which the item is added; 0 for no such limit.
-    """
-
-    item: Item
-    place: tuple[object, ...]
-    words: str
-    aim: int = 0
 
 
 class BlockLimits(NamedTuple):

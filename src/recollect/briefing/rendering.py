@@ -88,6 +88,18 @@ class Item(NamedTuple):
     files: tuple[str, ...] = ()
 
 
+class Wanted(NamedTuple):
+    """An item that should be in, its place in the queue, words that find it.
+
+    `aim` is the size of the block, in tokens, up to which the item is added; 0 for no such limit.
+    """
+
+    item: Item
+    place: tuple[object, ...]
+    words: str
+    aim: int = 0
+
+
 class LeftOut(NamedTuple):
     """An item that is not in a briefing, and why; `wanted` when only room was missing."""
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ..actions import command_words
-from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..fast_typing import NamedTuple
 from ..freshness import claims
 from ..text import tokens
 from ..text.display import format_time as iso
@@ -33,7 +33,7 @@ from ..types.records import (
     UNTRUSTED_ORIGINS,
     Memory,
 )
-from . import budget as briefing_budget
+from . import budget as fitting
 from . import matching
 from .rendering import (
     COMMANDS,
@@ -49,11 +49,8 @@ from .rendering import (
     BriefingPlan,
     Item,
     LeftOut,
+    Wanted,
 )
-
-if TYPE_CHECKING:
-    from ..text.tokens import TokenCounter
-    from .budget import Wanted
 
 BUDGET, AIM, STATEMENT_AIM, RULE_AIM, HISTORY_AIM = 800, 293, 232, 190, 150
 """Tokens of a start block: the hard limit; the sizes up to which lessons, statements of the user,
@@ -133,19 +130,15 @@ def plan_start(
     budget: int = BUDGET,
     instructions: matching.Instructions = matching.NOTHING,
     withhold: bool = False,
-    count: TokenCounter | None = None,
+    count: tokens.TokenCounter | None = None,
 ) -> BriefingPlan:
     """Return the start block; `withhold` leaves stale memories out, else they are marked.
 
     instructions: what the instruction files say that this agent loads
     """
+    aims = {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}
     wanted = [
-        briefing_budget.Wanted(
-            item,
-            (*_SERVED[item.section], place),
-            item.text,
-            {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}.get(item.section, 0),
-        )
+        Wanted(item, (*_SERVED[item.section], place), item.text, aims.get(item.section, 0))
         for place, item in enumerate(material.lines)
     ]
     left_out = list(material.left_out)
@@ -164,8 +157,8 @@ def plan_start(
             wanted.append(_of_skill(skill))
     distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place), _REACH * budget)
     share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
-    limits = briefing_budget.BlockLimits(budget, MOST_ITEMS, share)
-    plan = briefing_budget.fit_start(distinct, limits, count or tokens.count_tokens)
+    limits = fitting.BlockLimits(budget, MOST_ITEMS, share)
+    plan = fitting.fit_start(distinct, limits, count or tokens.count_tokens)
     return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
 
 
@@ -251,13 +244,7 @@ def _distinct(wanted: Sequence[Wanted], reach: int) -> tuple[list[Wanted], list[
             continue
         words = set(split_terms(one.item.text))
         rule = one.item.section == USER_RULES
-        size = len(words)
-        like = (
-            id
-            for id, had in seen
-            # Most are told apart by their number of words.
-            if 5 * size >= 4 * len(had) and 5 * len(had) >= 4 * size and _similar(words, had, rule)
-        )
+        like = (id for id, had in seen if _similar(words, had, rule))
         twin = "" if one.item.line else next(like, "")
         if twin:
             alike.append(LeftOut(one.item.id, one.item.address, f"{twin} says nearly the same"))
@@ -268,7 +255,10 @@ def _distinct(wanted: Sequence[Wanted], reach: int) -> tuple[list[Wanted], list[
 
 
 def _similar(one: set[str], other: set[str], is_rule: bool) -> bool:
-    if not one or len(one & other) < _ALIKE * len(one | other):
+    # Most are told apart by their number of words.
+    if not one or len(one) < _ALIKE * len(other) or len(other) < _ALIKE * len(one):
+        return False
+    if len(one & other) < _ALIKE * len(one | other):
         return False
     if is_rule and one - other and other - one:
         return False  # "run lint" and "run fmt" are two rules
@@ -294,6 +284,9 @@ def _of_memory(candidate: Candidate) -> Wanted:
     if rule:
         aim = RULE_AIM if _is_said_in_passing(memory) else 0
     passing = own and (not rule or _is_said_in_passing(memory))
+    is_late = (passing or not rule) and (
+        len(memory.text) > LONG_TEXT or _one_case().search(memory.text) is not None
+    )
     place = (
         # What the user decided is served with the rules, after them.
         *_SERVED[USER_RULES if own else section],
@@ -301,7 +294,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
         candidate.freshness == "missing",
         candidate.freshness in STALE_STATES,
         memory.label != "user",
-        (passing or not rule) and (len(memory.text) > LONG_TEXT or _is_about_one_case(memory.text)),
+        is_late,
         len(memory.text) // SHORT_TEXT if passing else -PRIORITIES.index(memory.priority),
         -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
@@ -309,7 +302,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
         memory.id,
     )
     item = item._replace(why=why)
-    return briefing_budget.Wanted(item, place, memory.subject or memory.text, aim)
+    return Wanted(item, place, memory.subject or memory.text, aim)
 
 
 def _is_said_in_passing(memory: Memory) -> bool:
@@ -318,13 +311,9 @@ def _is_said_in_passing(memory: Memory) -> bool:
     return low and "captured" in memory.detail and memory.reinforcement < 2
 
 
-def _is_about_one_case(text: str) -> bool:
-    """Check whether a statement names one ticket, pull request or step by its number."""
-    return _case().search(text) is not None
-
-
 @cache
-def _case() -> re.Pattern[str]:
+def _one_case() -> re.Pattern[str]:
+    """Match the number of a ticket, pull request or step: a statement about one case."""
     return re.compile(r"(?i:\b(?:prs?|pull request|issue|ticket|phase|step) |#)\d|\b[A-Z]{2,}-\d")
 
 
@@ -373,4 +362,4 @@ def _of_skill(skill: Skill) -> Wanted:
         why=f"worked {skill.successes} of {tried} times",
     )
     place = (*_SERVED[SKILLS], 0, -skill.successes, skill.name)
-    return briefing_budget.Wanted(item, place, skill.name, AIM)
+    return Wanted(item, place, skill.name, AIM)

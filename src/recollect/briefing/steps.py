@@ -14,7 +14,7 @@ from ..archive import sql as archive_sql
 from ..documents import memory_summary
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
-from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..freshness import steps as freshness_steps
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import lifecycle
@@ -51,15 +51,6 @@ FEW_LINES = 3
 
 MOST_EPISODES = 6
 SHORTEST_GOAL = 20
-
-
-class Fresh(Protocol):
-    """Whether what a memory says of the code still holds."""
-
-    @property
-    def state(self) -> str: ...
-    @property
-    def moved_to(self) -> str: ...
 
 
 class Ask(NamedTuple):
@@ -295,7 +286,7 @@ def _skill(row: procedures_sql.ProcedureRow) -> selection.Skill:
 
 
 def with_freshness(
-    material: selection.StartMaterial, fresh: Mapping[str, Fresh]
+    material: selection.StartMaterial, fresh: Mapping[str, freshness_steps.Freshness]
 ) -> selection.StartMaterial:
     """Return the material with what was found out about the claims of its memories. A new path
     comes from the working tree: it is redacted, because nothing else in a block needs to be."""

@@ -66,7 +66,7 @@ def pasted(text: str) -> tuple[Span, ...]:
     lines: list[Span] = []
     for start, end in _lines_outside(text, blocks):
         line = text[start:end]
-        if _looks_pasted(line):
+        if _pattern("pasted").match(line):
             lines.append((start, end))
         elif line.strip():
             typed_lines += 1
@@ -363,10 +363,6 @@ def _lines_outside(text: str, blocks: list[Span]) -> Iterator[Span]:
             yield position, line_end
             position = line_end + 1
         position = max(position, end)
-
-
-def _looks_pasted(line: str) -> bool:
-    return bool(_pattern("pasted").match(line))
 
 
 def _joined(spans: list[Span]) -> list[Span]:

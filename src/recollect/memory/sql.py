@@ -104,6 +104,31 @@ def load_all(rows: Iterable[Row]) -> list[Memory]:
     return [memory for memory in found if memory is not None]
 
 
+def load_owners(
+    tx: Tx, session: str, chosen: str, limit: int, owned: bool
+) -> list[tuple[str, str, str]]:
+    """Return what tells the session and the task that are worked on: the `session` with its
+    status, the value of state `chosen`, and each `task` with its fields. With `owned`, return
+    nothing unless an open memory belongs to a session or a task."""
+    if_owned = (
+        "EXISTS (SELECT 1 FROM memories WHERE space = :space "
+        f"AND layer IN ('session', 'task') AND valid_to = {FOREVER})"
+        if owned
+        else "1 = 1"
+    )
+    rows = tx.run(
+        "SELECT 'session' AS what, CAST(:session AS TEXT) AS name, coalesce((SELECT status FROM "
+        f"sessions WHERE space = :space AND id = :session), '') AS value WHERE {if_owned} "
+        "UNION ALL SELECT 'chosen', value, '' FROM state "
+        f"WHERE space = :space AND key = :chosen AND {if_owned} "
+        "UNION ALL SELECT 'task', owner, fields FROM (SELECT owner, fields FROM documents "
+        f"WHERE space = :space AND type = 'task' AND valid_to = {FOREVER} AND {if_owned} "
+        "ORDER BY address LIMIT :limit) AS tasks",
+        {"session": session, "chosen": chosen, "limit": limit},
+    )
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
 def insert(tx: Tx, row: MemoryRow) -> bool:
     """Write a new memory; false when an open one with the same text and scope is there, or when
     the text was forgotten on request."""

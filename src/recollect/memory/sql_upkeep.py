@@ -11,26 +11,6 @@ from ..types.records import FOREVER
 DAY = 86_400_000_000
 
 
-class Injection(NamedTuple):
-    """One record in one turn of one session."""
-
-    id: str
-    session: str
-    turn: int
-    block: str
-    ref: str
-    tokens: int
-
-
-def find_injected(tx: Tx, session: str, since: int) -> set[str]:
-    """Return the records that were put in front of a session's model since a time."""
-    rows = tx.run(
-        "SELECT ref FROM injections WHERE space = :space AND session = :session AND at >= :since",
-        {"session": session, "since": since},
-    )
-    return {row[0] for row in rows}
-
-
 def set_verdict(tx: Tx, ref: str, session: str, verdict: str) -> int:
     """Set the verdict on a record's injections (of a session, if given); gives how many."""
     mine = "AND session = :session " if session else ""

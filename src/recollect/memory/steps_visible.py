@@ -14,7 +14,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import globs
 from ..types.records import Memory
-from . import sql_lists
+from . import sql, sql_lists
 
 TASK = "task"
 """The type of the document that holds a task."""
@@ -32,7 +32,7 @@ def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) ->
     task's, which is quick."""
     if not txs:
         return ()
-    found = sql_lists.load_owners(txs[0], session, _key(session), _MOST_TASKS, owned=owned)
+    found = sql.load_owners(txs[0], session, _key(session), _MOST_TASKS, owned=owned)
     if not found:
         return ()
     has_ended = any(what == "session" and status == "ended" for what, _, status in found)
@@ -65,7 +65,7 @@ def is_complete(tx: Tx, slug: str) -> bool:
 
 def running_task(tx: Tx, session: str) -> str:
     """Return the task that a session works on: the chosen one, or else the only one that runs."""
-    found = sql_lists.load_owners(tx, session, _key(session), _MOST_TASKS, owned=False)
+    found = sql.load_owners(tx, session, _key(session), _MOST_TASKS, owned=False)
     return _pick_task(found, session)
 
 

@@ -273,7 +273,7 @@ or digit they are ignored."""
 _DIGITS = r"\d{1,4}-"
 """This pattern also matches a version before a digest: `v1-…`."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9._-]{1,60}")
+_PLAIN = r"[A-Za-z0-9._-]{1,60}"
 
 
 def check_name(name: str, field: str) -> SafeText:
@@ -315,10 +315,8 @@ def holds_secret(name: str) -> bool:
         for _, part, shape, pattern in formats.SHAPED
         if part in name and re.search(shape, name, re.ASCII)
     ]
-    if not (prefixes or shaped) and _PLAIN.fullmatch(name):
+    if not (prefixes or shaped) and rules.compile_pattern(_PLAIN).fullmatch(name):
         return False  # no other secret consists of these characters
-    from . import rules
-
     if redact_and_report(name).found:
         return True
     behind = {

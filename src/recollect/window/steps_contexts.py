@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 
 from ..fast_typing import Any, NamedTuple
-from ..memory import sql_upkeep as memory_sql_upkeep
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -39,7 +38,7 @@ def shown_ids(txs: Sequence[Tx], session: str) -> set[str]:
     return {
         ref
         for tx in txs
-        for ref in memory_sql_upkeep.find_injected(tx, session, _load(tx, session).get("since", 0))
+        for ref in storage_sql.find_injected(tx, session, _load(tx, session).get("since", 0))
     }
 
 
