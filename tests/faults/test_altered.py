@@ -12,6 +12,7 @@ import pytest
 import recollect
 from recollect.storage import sqlite_health
 from recollect.text import seals
+from tests.autonomous.conversations import switch
 
 Change = Callable[[str], None]
 
@@ -148,3 +149,25 @@ def test_a_changed_row_is_not_sealed_by_a_copy(
     altered = list(sqlite_health.find_altered(connection))
     connection.close()
     assert len(altered) == 1 and altered[0].startswith("memories: 1 record was")
+
+
+def test_a_summary_that_was_changed_is_not_shown(mem: recollect.Recollect, change: Change) -> None:
+    mem.learn("Always run ruff check before a commit", kind="policy")
+    mem.autonomous.rebuild()
+    switch(mem, memories_enabled=True)
+    assert "memory_summary" in mem.briefing().text
+    change("UPDATE documents SET fields = replace(fields, 'ruff', 'curl')")
+    assert "memory_summary" not in mem.briefing().text
+    mem.autonomous.rebuild()
+    assert "curl" not in mem.briefing().text
+
+
+def test_a_procedure_that_was_changed_is_not_shown_with_a_prompt(
+    mem: recollect.Recollect, change: Change
+) -> None:
+    prompt = "Deploy the Gateway to production"
+    mem.procedures.learn("deploy-gateway", prompt, steps=["run bin/deploy"])
+    mem.procedures.use("deploy-gateway", "success")
+    assert "deploy-gateway" in mem.briefing(prompt).text
+    change("UPDATE procedures SET description = 'Deploy the Gateway to production with curl'")
+    assert "with curl" not in mem.briefing(prompt).text

@@ -91,6 +91,18 @@ def test_a_long_text_is_known_by_how_it_begins() -> None:
     assert one == other
 
 
+@pytest.mark.parametrize("text", ["兆" * 300, "회의실예약시스템구축 " * 40, "回调、" * 130])
+def test_many_pieces_of_another_script_are_added_exactly(text: str) -> None:
+    whole = STATIC._model
+    numbers = whole._numbers(text)
+    assert len(numbers) > 256
+    sums = [0] * whole.dims
+    for number in numbers:
+        sums = [total + part for total, part in zip(sums, whole._add([number]), strict=True)]
+    offset = index_vectors.ZERO * len(numbers)
+    assert whole.vector(text) == index_vectors.quantise([total - offset for total in sums])
+
+
 def test_common_words_tell_less_than_rare_ones() -> None:
     assert STATIC.rarity("the") < STATIC.rarity("house") < STATIC.rarity("postgres") <= 1.0
     assert STATIC.rarity("frobnicator") == 1.0

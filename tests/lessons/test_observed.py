@@ -94,9 +94,10 @@ def test_a_command_is_out_after_two_failures_and_when_it_is_not_used(
     clock.advance(days=31)
     for name in ("s-4", "s-5", "s-6"):
         assert "make run" in [one.form for one in known(mem, clock) if not one.retired]
+        clock.advance(days=1)
         work(mem, clock, name, good("make test"))
     assert [one.retired for one in known(mem, clock) if one.form == "make run"] == [
-        "not used for 31 days"
+        "not used for 34 days"
     ]
 
 
@@ -105,6 +106,17 @@ def test_commands_of_a_project_that_rested_for_a_year_are_known(mem: Mem, clock:
         work(mem, clock, name, good("make test"), good("make lint"))
     clock.advance(days=365)
     assert {one.form for one in known(mem, clock) if not one.retired} == {"make test", "make lint"}
+
+
+def test_a_command_that_others_took_the_place_of_is_out(mem: Mem, clock: Clock) -> None:
+    for number in range(12):
+        work(mem, clock, f"old-{number}", good("npm test"), good("npm run lint"))
+        clock.advance(hours=20)
+    clock.advance(days=31)
+    for number in range(3):
+        work(mem, clock, f"new-{number}", good("pnpm test"))
+        clock.advance(days=1)
+    assert [one.form for one in known(mem, clock) if not one.retired] == ["pnpm test"]
 
 
 def test_a_form_that_failed_twice_is_answered_with_the_one_that_works(

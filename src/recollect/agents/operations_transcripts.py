@@ -11,6 +11,7 @@ from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
 from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..freshness import git_io
 from ..index import steps as index_steps
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_observed as lessons_steps_observed
@@ -54,6 +55,12 @@ def import_transcripts(
             where="agent",
             hint=f"one of: {', '.join(registry.AGENT_NAMES)}",
         )
+    if from_ and (all or path):
+        raise InvalidInput(
+            "it goes with neither --all nor a path",
+            where="from",
+            hint="the conversations of this project and of that directory are read together",
+        )
     passed: dict[str, str] = {}
     if all:
         return _import_all(context, agent, passed)
@@ -67,7 +74,10 @@ def import_transcripts(
     else:
         found = [item for item in discover(context, agent, passed) if is_ours(context, item)]
         others = _find_new_projects(context, agent)
-        found += _find_in_former(context, agent, from_, passed) if from_ else []
+        if from_:
+            read = {(item.path, item.session) for item in found}
+            former = _find_in_former(context, agent, from_, passed)
+            found += [item for item in former if (item.path, item.session) not in read]
     done = _import_into(context, found, _find_foreign(context, found))
     return _combine([done], passed)._replace(
         others={root: len(items) for root, items in sorted(others.items())}
@@ -97,7 +107,14 @@ def find_former_places(context: Context) -> dict[str, int]:
             root = find_project(cwd).root if os.path.isdir(cwd) else cwd
             places.setdefault(root, []).append(item)
     places.pop(context.project.root, None)
-    former = {root: items for root, items in places.items() if _is_former(context, root, items)}
+    if not places:
+        return {}
+    identity = git_io.read_identity(context.project.root)
+    former = {
+        root: items
+        for root, items in places.items()
+        if _is_former(context.project.root, identity, root, items)
+    }
     unread = context.project_space.read(
         lambda tx: {
             root: operations_import.count_unread(tx, items) for root, items in former.items()
@@ -106,14 +123,12 @@ def find_former_places(context: Context) -> dict[str, int]:
     return {root: number for root, number in sorted(unread.items()) if number}
 
 
-def _is_former(context: Context, root: str, items: Sequence[Transcript]) -> bool:
-    from ..freshness import git_io
+def _is_former(here: str, identity: frozenset[str], root: str, items: Sequence[Transcript]) -> bool:
     from .transcripts.find_io import find_named_files
 
-    here = context.project.root
     if os.path.isdir(root):
         has_memory = os.path.exists(find_project(root).database)
-        return not (has_memory or git_io.read_identity(root).isdisjoint(git_io.read_identity(here)))
+        return not (has_memory or git_io.read_identity(root).isdisjoint(identity))
     newest = sorted(items, key=lambda one: -one.modified)[:_LOOKED_THROUGH]
     named = {name for item in newest for name in find_named_files(item.path, root)}
     there = sum(os.path.isfile(os.path.join(here, name)) for name in named)

@@ -271,7 +271,7 @@ def load_material(tx: Tx) -> Material:
     rows = procedures_sql.listing(tx, MOST_PROCEDURES)
     active = [row for row in rows if row.status == "active" and row.label in ("user", "system")]
     return Material(
-        extractions=[statements.from_json(one.fields) for one in held],
+        extractions=[statements.from_json(one.fields) for one in held if one.label != "import"],
         memories=_cited(tx, memories),
         page=load_page(tx),
         skills=[procedures_steps.parse_row(row) for row in active],
@@ -280,9 +280,9 @@ def load_material(tx: Tx) -> Material:
 
 
 def load_page(tx: Tx) -> pages.MemoryPage:
-    """Return MEMORY.md as it was last written."""
+    """Return MEMORY.md as it was last written, unless it was changed in the store from outside."""
     document = documents_sql.get_document(tx, MEMORY_ADDRESS)
-    if document is None:
+    if document is None or document.label == "import":
         return pages.MemoryPage()
     return pages.page_from_json(document.text, document.fields)
 

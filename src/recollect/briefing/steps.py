@@ -186,7 +186,7 @@ def _summary(
 ) -> InjectedSummary | None:
     """Return the summary of autonomous memory, if there is one."""
     document = documents_sql.get_document(txs[0], memory_summary.ADDRESS) if txs else None
-    if document is None:
+    if document is None or document.label == "import":  # the label of one changed from outside
         return None
     return memory_summary.fit_summary(document.fields, limit, instructions.where, wrapped)
 

@@ -137,14 +137,14 @@ def _find_memories(
     owners: Sequence[str],
     is_first: bool,
 ) -> tuple[list[IndexMatch], bool]:
-    """Return the memories with words of the prompt, best first, and whether these are all."""
+    """Return the memories with words of the prompt, and whether these are all."""
     seen = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": owners}
     stems = list(dict.fromkeys((*rare, *words.stems)))
     needed: list[str] = []
     if not tx.is_remote and sum(known.holding[one] for one in stems) > MOST_SCORED:
         some = index_sql.find_some(tx, stems, MOST_MATCHES, seen)
         if len(some) < MOST_MATCHES:
-            return some, True
+            return list({one.ref: one for one in some}.values()), True
         # What may be shown has a rare word or, with the first prompt, most of a task's words, and
         # so one of its rarest.
         by_rarity = sorted(words.stems, key=known.holding.__getitem__)
@@ -257,7 +257,8 @@ def skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
     for match in index_sql.find_candidates(tx, list(words.stems), MOST_MATCHES, filters):
         row = database.read_or_none(partial(procedures_sql.get, tx, match.ref))
         passage = _task_match(match, words)
-        if row is not None and passage is not None and row.successes:
+        # The label of a row that was changed from outside is not the one that the index has.
+        if row and row.label in _SHOWN_ORIGINS and passage is not None and row.successes:
             found.append(
                 Item(
                     id=row.id,

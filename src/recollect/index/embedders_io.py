@@ -33,6 +33,9 @@ MOST_PIECES = 256
 """Only the first pieces of a text are embedded: its topic comes early, and the measured recall of
 long messages was better with 256 pieces than with all of them."""
 
+_MOST_ADDED = 256
+"""Vectors of bytes whose sum fits two bytes a component."""
+
 GRAM_LENGTH = 12
 """The length of a gram's vector in each component. Content words have 20 to 80; with so little,
 unrelated texts of other languages are no more alike than unrelated English ones."""
@@ -120,15 +123,23 @@ class StaticModel:
         numbers = self._numbers(text)
         if not numbers:
             return bytes([ZERO]) * self.dims
-        known = self._long_numbers
-        total = sum([known.get(number) or self._load_long(number) for number in numbers])
         offset = ZERO * len(numbers)
-        sums = struct.unpack(f"<{self.dims}H", total.to_bytes(2 * self.dims, "little"))
+        added = [
+            self._add(numbers[start : start + _MOST_ADDED])
+            for start in range(0, len(numbers), _MOST_ADDED)
+        ]
+        sums = added[0] if len(added) == 1 else map(sum, zip(*added, strict=True))
         return quantise([component - offset for component in sums])
 
+    def _add(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Return the sum of the vectors of at most `_MOST_ADDED` pieces."""
+        known = self._long_numbers
+        total = sum([known.get(number) or self._load_long(number) for number in numbers])
+        return struct.unpack(f"<{self.dims}H", total.to_bytes(2 * self.dims, "little"))
+
     def _load_long(self, number: int) -> int:
-        """Return the vector of a piece as one long number with two bytes a component: `MOST_PIECES`
-        of them are added without an overflow, ten times as fast as component by component."""
+        """Return the vector of a piece as one long number with two bytes a component: these are
+        added ten times as fast as component by component."""
         if len(self._long_numbers) >= _REMEMBERED:
             self._long_numbers.clear()
         lanes = bytearray(2 * self.dims)

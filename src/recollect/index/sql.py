@@ -292,7 +292,8 @@ def find_candidates(
 def find_some(
     tx: Tx, stems: Sequence[str], limit: int, filters: Mapping[str, Sequence[Any]]
 ) -> list[IndexMatch]:
-    """Return some entries for the stems: all of them if there are fewer than `limit`."""
+    """Return some entries for the stems, in no order: all of them if there are fewer than
+    `limit`."""
     where, params = _where(tx, filters)
     return tx.match_some(stems, limit, where, params)
 

@@ -8,7 +8,7 @@ Commands that fetch code, touch credentials or a remote are never observed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..actions import command_words
 from ..episodes import session_errors, session_observations
@@ -18,8 +18,8 @@ from ..types.records import Json
 DAY = 24 * 3_600_000_000
 HALF_LIFE = 45 * DAY
 UNUSED = 30 * DAY
-SESSIONS_WITHOUT = 3
-"""A command that did not succeed for so long, while so many later sessions ran others, leaves the
+DAYS_WITHOUT = 3
+"""A command that did not succeed for so long, while others did on so many later days, leaves the
 start block. Time in which nobody worked here says nothing about it."""
 
 MOST_FAILURES = 2
@@ -217,26 +217,27 @@ def known_command(
     body: Mapping[str, Json],
     now: int,
     scripts: Sequence[str] | None,
-    others: Sequence[int] | None = None,
+    others: Sequence[int] = (),
+    days: Collection[int] | None = None,
 ) -> KnownCommand:
     """Return a command as the briefing shows it.
 
     scripts: those of the manifests now
-    others: when another command worked, in each session that it worked in; None if not known
+    others: when another command worked, in each session that it worked in
+    days: those on which any command worked; None if not known
     """
     good: Sequence[int] = body["ok"]
     last = max(good, default=0)
     script = str(body.get("script", ""))
     retired = None
-    passed_over = sum(at > last for at in others or ())
-    others_worked = others is None or passed_over >= SESSIONS_WITHOUT
+    passed_over = sum(at > last for at in others)
     if body["in_a_row"] >= MOST_FAILURES:
         retired = f"failed in the last {body['in_a_row']} sessions"
     elif not good:
         retired = "never succeeded"
     elif script and scripts is not None and script not in scripts:
         retired = f"the script {script} is gone"
-    elif now - last > UNUSED and others_worked:
+    elif now - last > UNUSED and (days is None or _count_after(days, last) >= DAYS_WITHOUT):
         retired = f"not used for {(now - last) // DAY} days"
     elif len(good) < CONFIRMED:
         retired = _why_not_once(body, script, passed_over)
@@ -254,6 +255,10 @@ def known_command(
         script=script,
         parts=parts_of(form, str(body.get("folder", ""))),
     )
+
+
+def _count_after(days: Collection[int], at: int) -> int:
+    return sum(day > at // DAY for day in days)
 
 
 def _why_not_once(body: Mapping[str, Json], script: str, passed_over: int) -> str | None:

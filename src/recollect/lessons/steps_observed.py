@@ -23,7 +23,7 @@ MOST_SESSIONS = 50
 """So many sessions, the newest, are merged into a finding."""
 
 MOST_COMMANDS = 200
-MOST_ERRORS = 10_000
+MOST_ERRORS = 1_000
 MOST_CONCLUSIONS = 20
 MOST_WORKFLOWS = 50
 KNOWN_FOR = 120 * findings.DAY
@@ -122,8 +122,9 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
             replaced.setdefault(str(body["replaced_by"]), []).append(form)
     found.sort(key=lambda one: (-findings.score(one[1], now), one[0]))
     others = found[0][1]["ok"] if found else ()
+    days = {at // findings.DAY for _, body in found for at in body["ok"]}
     known = [
-        findings.known_command(form, body, now, scripts, others)._replace(
+        findings.known_command(form, body, now, scripts, others, days)._replace(
             replaces=tuple(replaced.get(form, ()))
         )
         for form, body in found

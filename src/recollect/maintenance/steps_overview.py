@@ -45,11 +45,16 @@ def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
 
 
 def count_shown(txs: Sequence[Tx], session: str, items: Sequence[SeenItem]) -> int:
-    """Return the tokens of all that a session was shown; a start block counts as a whole."""
+    """Return the tokens of all that a session was shown; its last start block counts as a whole,
+    with headings and reading rules."""
     block = window_steps_contexts.load_block(txs, session)
-    starts = len({item.at for item in items if item.moment == "start"})
-    whole = block.tokens * starts if block else 0
-    return whole + sum(item.tokens for item in items if not (whole and item.moment == "start"))
+    starts = [item for item in items if item.moment == "start"]
+    if block is None or not starts:
+        return sum(item.tokens for item in items)
+    # A resume adds lines that are not in the block.
+    written = max((item.at for item in starts if item.id in block.ids), default=starts[-1].at)
+    others = (item for item in items if item.moment != "start" or item.at != written)
+    return block.tokens + sum(item.tokens for item in others)
 
 
 def _seen(line: sql.ShownLine, memory: Memory | None) -> SeenItem:

@@ -148,7 +148,7 @@ def learn(
         around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)
     if learned is None:
-        return _forgotten(row)
+        return _refused(row)
     if known and _speaks_for(row, learned.memory):
         steps_neighbours.anchor(tx, learned.id, known, now)
     if key:
@@ -229,8 +229,11 @@ def _kept(
     return steps_neighbours.reinforce(tx, held, prepared.row, now) if held else None
 
 
-def _forgotten(row: sql.MemoryRow) -> Learned:
-    note = "not kept: this was forgotten on request; in other words it is a new memory"
+def _refused(row: sql.MemoryRow) -> Learned:
+    note = (
+        "not kept: this was forgotten on request, or a record with this text was changed from "
+        "outside (`recollect doctor` names those); in other words it is a new memory"
+    )
     return Learned(row.id, f"memory://{row.id}", "skipped", sql.load_memory(row), (note,))
 
 

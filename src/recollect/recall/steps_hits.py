@@ -144,6 +144,7 @@ def _load_message(
                 cut_snippet(messages.searchable_text(_parse_message(other)), searched),
             )
             for other in others
+            if messages.is_unchanged(other.body, other.digest, other.role)
         ),
     )
     own = row.role == row.label == "user"

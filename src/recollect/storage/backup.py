@@ -157,8 +157,12 @@ def _copy(origin: Tx, into: Tx) -> None:
         names = ", ".join(columns)
         values = ", ".join(f":{column}" for column in columns)
         # The trigger of SQLite seals what has no seal; a row that was changed stays so.
-        kept = f"CASE WHEN {origin.altered(table)} THEN 'altered' ELSE '' END"
-        wanted = ", ".join([kept if column == "seal" else column for column in columns])
+        wanted = ", ".join(
+            f"CASE WHEN {origin.altered(table)} THEN 'altered' ELSE '' END"
+            if column == "seal"
+            else column
+            for column in columns
+        )
         rows = origin.run(f"SELECT {wanted} FROM {table} WHERE space = :space")
         into.many(
             f"INSERT INTO {table} (space, {names}) VALUES (:space, {values})",

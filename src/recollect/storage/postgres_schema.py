@@ -195,7 +195,7 @@ def uses_pgvector(connection: psycopg.Connection[Row]) -> bool:
     return bool(row and row[0])
 
 
-_REPAIR = "write them again, or take them from a backup of the server"
+_REPAIR = "take them from a backup of the server"
 
 
 def _find_altered(tx: Tx) -> list[str]:

@@ -260,7 +260,9 @@ def _rows(source: apsw.Connection, table: str, columns: Sequence[str]) -> Iterat
     there = _columns(source, table)
     if not there:
         return
-    chosen = ", ".join(name if name in there else "''" for name in columns)
+    # A version without seals has none; an empty one in a later version is not Recollect's.
+    absent = {"seal": "NULL"}
+    chosen = ", ".join(name if name in there else absent.get(name, "''") for name in columns)
     try:
         last = source.execute(f"SELECT max(rowid) FROM {table}").get or 0
     except apsw.CorruptError:
@@ -303,13 +305,17 @@ def _is_altered(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
         return False
     held = dict(zip(columns, row, strict=True))
     seal = held["seal"]
-    return bool(seal) and seal != seals.make_seal(*[held[name] for name in sealed])
+    return seal is not None and seal != seals.make_seal(*[held[name] for name in sealed])
 
 
 def _insert(into: apsw.Connection, table: str, columns: Sequence[str], row: Sequence[Any]) -> int:
     marks = ", ".join("?" for _ in columns)
     into.execute(
-        f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})", tuple(row)
+        f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})",
+        tuple(
+            "" if value is None and name == "seal" else value
+            for name, value in zip(columns, row, strict=True)
+        ),
     )
     return into.changes()
 

@@ -389,11 +389,14 @@ def body_digest(body: str) -> str:
 
 def is_unchanged(body: str, digest: str, role: str) -> bool:
     """Check whether a message still has the body that was archived, or was erased on request."""
+    # hashlib would load OpenSSL, which costs a hook milliseconds.
     try:
-        # hashlib would load OpenSSL, which costs a hook milliseconds.
         from _sha2 import sha256  # type: ignore[import-not-found]
     except ImportError:
-        from _sha256 import sha256  # type: ignore[import-not-found]  # before Python 3.12
+        try:
+            from _sha256 import sha256  # type: ignore[import-not-found]  # before Python 3.12
+        except ImportError:
+            from hashlib import sha256
     found = sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
     return found == digest or body == forgotten_body(role)
 

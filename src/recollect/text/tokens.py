@@ -60,12 +60,23 @@ def count_tokens(text: str) -> int:
     if not text:
         return 0
     lines = text.split("\n")
-    return ceil(sum(map(_line_tokens, lines)) + len(lines) - 1)
+    counts = [
+        _short_line_tokens(line) if len(line) <= _LONGEST_CACHED else _line_tokens(line)
+        for line in lines
+    ]
+    return ceil(sum(counts) + len(lines) - 1)
+
+
+_LONGEST_CACHED = 1_000
 
 
 @lru_cache(maxsize=256)
+def _short_line_tokens(line: str) -> float:
+    """Return the tokens of a line of a block: these are counted alone and together."""
+    return _line_tokens(line)
+
+
 def _line_tokens(line: str) -> float:
-    """Return the tokens of a line. Cached: the lines of a block are counted alone and together."""
     is_english = _is_english(line)
     total = 0.0
     for piece in _pieces().findall(line):

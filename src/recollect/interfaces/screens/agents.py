@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -222,7 +223,7 @@ def _render_init(done: Initialised) -> str:
         past = display.format_count(number, "conversation")
         where = style.shorten_home(display.format_line(place))
         lines.append(f"{past} of {where} seem to be of this project. Import them:")
-        lines.append(f"  recollect import --from {where}")
+        lines.append(f"  recollect import --from {shlex.quote(place)}")
     if not (done.checked or done.imported):
         steps = (("recollect", "show the state"), ('recollect learn "…"', "save a memory"))
         lines += ["next:", *style.hints(*steps)]

@@ -152,7 +152,7 @@ def _render_lessons(lessons: Lessons) -> str:
         lines.append("  " + display.format_line(fix.error, style.text_width() - 2))
         lines += style.fill(f"went away {often}, {_day(fix.last)}, {fix.fix}", "      ")
     if lessons.more:
-        lines.append(f"({lessons.more} more; show them: -n {len(lessons.fixes) + lessons.more})")
+        lines.append(f"({lessons.more} more: recollect lessons -n 1000)")
     return "\n".join(lines).rstrip()
 
 
