@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -39,6 +40,7 @@ from ..types.records import STATUSES_IN_USE
 from . import sql, steps_overview
 
 _MOST_CAPTURES = 3
+_COMMAS = re.compile("[,;]+`")
 
 
 # ---------------------------------------------------------------- status
@@ -196,7 +198,8 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
     fixes = [
         LearnedFix(
             error=one.signature,
-            fix=briefing_wording.describe_remedy(one.remedy, one.command),
+            # Words of a quoted query end in its commas.
+            fix=_COMMAS.sub("`", briefing_wording.describe_remedy(one.remedy, one.command)),
             sessions=one.sessions,
             last=one.last,
         )
