@@ -133,7 +133,7 @@ def test_lessons_lists_the_commands_and_fixes_that_import_counts(
     for number in (1, 2):
         text = conversation(f"s{number}", mem.project.root, 10 + number)
         text = text.replace("ERROR: file", "error: file")
-        text = text.replace('"make check"', '"make check ONLY=\'unit, slow\'"')
+        text = text.replace('"make check"', "\"make check ONLY='unit, slow'\"")
         text = text.replace('"pytest tests"', '"make check ONLY=unit"')
         (folder / f"s{number}.jsonl").write_text(text)
     clock.advance(days=300)
