@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from recollect.lessons.plan_rules import (
     Merge,
     Promote,
     Reinforce,
+    Step,
 )
 from recollect.lessons.wording import workflow_procedure
 from recollect.memory.lifecycle import mark_faded
@@ -60,6 +62,10 @@ def test_five_variations_of_one_task_become_one_pattern_derived_from_them() -> N
     validate(found, told, [])
 
 
+def learned_by(steps: Sequence[Step]) -> list[Learn]:
+    return [step for step in steps if isinstance(step, Learn)]
+
+
 SAME_ERROR = (error("OSError", "the file is locked", "stop the worker"),)
 
 
@@ -70,7 +76,7 @@ def test_a_shared_keyword_makes_no_pattern() -> None:
         episode("e-3", "implement user export", errors=SAME_ERROR),
         episode("e-4", "create login page", errors=SAME_ERROR),
     ]
-    assert [step.kind for step in plan(told, [], NOW).steps] == ["pitfall"]
+    assert [one.kind for one in learned_by(plan(told, [], NOW).steps)] == ["pitfall"]
 
 
 def test_two_episodes_are_enough_and_one_is_not() -> None:
@@ -190,10 +196,9 @@ def test_the_meaning_may_be_told_by_vectors_or_by_a_function() -> None:
     near, far = bytes([228] * 8 + [128] * 8), bytes([128] * 8 + [228] * 8)
     words = vocabulary(told)
     vectors = {stem: far if word in ("dark", "theme") else near for stem, word in words.items()}
-    assert [step.kind for step in plan(told, [], NOW).steps] == ["pitfall"]
+    assert [one.kind for one in learned_by(plan(told, [], NOW).steps)] == ["pitfall"]
     steps = plan(told, [], NOW, vectors=vectors).steps
-    [learned] = [step for step in steps if step.kind == "pattern"]
-    assert isinstance(learned, Learn)
+    [learned] = [one for one in learned_by(steps) if one.kind == "pattern"]
     assert learned.sources == ("e-1", "e-2")
     apart = plan(endpoint_episodes(), [], NOW, similarity=lambda one, other: 0.0)
     assert apart.steps == ()

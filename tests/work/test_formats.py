@@ -58,8 +58,8 @@ def test_the_links_of_patterns_are_made_when_both_ends_are_there(mem: Mem, tmp_p
 
 def test_a_pattern_that_consolidation_made_has_the_same_form(mem: Mem) -> None:
     for number in range(3):
-        told = {"session": f"s-{number}", "files": ["src/login.py"]}
-        mem.episodes.record("Add the login form", "success", **told)
+        session, files = f"s-{number}", ["src/login.py"]
+        mem.episodes.record("Add the login form", "success", session=session, files=files)
     mem.lessons.consolidate()
     (memory,) = mem.list(kind="pattern")
     told = mem.patterns.show(memory.id)
