@@ -132,9 +132,9 @@ def test_lessons_lists_the_commands_and_fixes_that_import_counts(
     folder = folder_of(tmp_path, mem.project.root)
     for number in (1, 2):
         text = conversation(f"s{number}", mem.project.root, 10 + number)
-        text = text.replace("pytest tests", "make check SLOW=1").replace(
-            "ERROR: file", "error: file"
-        )
+        text = text.replace("ERROR: file", "error: file")
+        text = text.replace('"make check"', "\"make check ONLY='unit, slow'\"")
+        text = text.replace('"pytest tests"', '"make check ONLY=unit"')
         (folder / f"s{number}.jsonl").write_text(text)
     clock.advance(days=300)
     results = mem.import_transcripts().results
@@ -144,6 +144,7 @@ def test_lessons_lists_the_commands_and_fixes_that_import_counts(
     assert "1 command that worked, 1 fix of errors (recollect lessons)" in show("status", status)
     told = show("lessons", lessons)
     assert "make check" in told and "went away in 2 sessions" in told
+    assert "`slow`" in told and ",`" not in told
     assert mem.lessons.list(limit=0) == recollect.Lessons((), (), 2)
 
 

@@ -111,15 +111,6 @@ def test_a_wrong_call_is_resolved_by_the_words_that_it_gained_or_lost() -> None:
     assert gained.body["remedy"]["gained"] == ("--target", "web")
 
 
-def test_words_of_a_quoted_query_are_told_without_its_commas_and_brackets() -> None:
-    missing = "error: could not resolve to a repository with that name"
-    query = "gh api graphql -f query='repository(owner: %s, name: shop) { id }'"
-    calls = (shell(query % "acme-inc", missing, True), shell(query % "acme"))
-    (one,) = found("error", session(*calls))
-    assert one.body["remedy"]["gained"] == ("acme",)
-    assert one.body["remedy"]["lost"] == ("acme-inc",)
-
-
 def test_a_step_before_and_another_folder_are_remedies() -> None:
     stale = "error: the generated client is missing, cannot compile"
     calls = (shell("make build", stale, True), shell("make generate"), shell("make build"))

@@ -299,6 +299,9 @@ def test_agents_that_were_never_started_are_offered(
         assert done.unstarted == ("gemini",)
         assert "never started: gemini. Connect: recollect init gemini" in show("init", done)
         assert memory.agents.init(agent=["gemini"]).unstarted == ()
+    (new / ".codex").rmdir()
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        assert memory.store.status().next[0].command == "recollect init codex gemini"
 
 
 def test_agents_are_named_without_an_option(project: Path, variables: dict[str, str]) -> None:

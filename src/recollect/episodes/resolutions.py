@@ -321,7 +321,8 @@ def _called(before: str, after: str) -> str:
         while olds and news and olds[-1] == news[-1]:
             olds, news = olds[:-1], news[:-1]
         if start and olds and news:
-            return f"ran it with `{short(' '.join(news))}` in place of `{short(' '.join(olds))}`"
+            new, old = (short(" ".join(words).strip(",;")) for words in (news, olds))
+            return f"ran it with `{new}` in place of `{old}`"
     return f"ran `{short(after)}`"
 
 

@@ -314,19 +314,10 @@ def _told(script: str, cwd: str) -> Iterator[str]:
         if not piped and not is_noise(command.words[0].text):
             for word in command.words:
                 for part in word.text.split():
-                    part = _without_marks(part.replace('"', "").replace("'", ""))
+                    part = part.replace('"', "").replace("'", "")
                     if is_lasting(part) and sum(map(str.isalpha, part)) > 1 and len(part) <= 60:
                         yield part
         piped = command.after in ("|", "|&")
-
-
-def _without_marks(word: str) -> str:
-    """Return a word of a quoted text without the commas and unpaired brackets around it."""
-    word = word.strip(",;")
-    for opening, closing in ("()", "[]", "{}"):
-        if word.count(opening) != word.count(closing):
-            word = word.strip(f"{opening}{closing},;")
-    return word
 
 
 def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttempt]) -> str:

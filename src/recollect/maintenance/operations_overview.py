@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -39,6 +40,7 @@ from ..types.records import STATUSES_IN_USE
 from . import sql, steps_overview
 
 _MOST_CAPTURES = 3
+_COMMAS = re.compile("[,;]+`")
 
 
 # ---------------------------------------------------------------- status
@@ -79,7 +81,8 @@ def show_status(context: Context) -> Status:
         fixes=len(lessons.fixes),
     )
     unread = 0 if status.messages else agents_operations_transcripts.count_unread(context)
-    return status._replace(next=tuple(_next_steps(status, unread)))
+    unstarted = connections.find_unstarted_agents(context.project, context.environment)
+    return status._replace(next=tuple(_next_steps(status, unread, unstarted)))
 
 
 def make_status_line(context: Context) -> str:
@@ -139,7 +142,7 @@ def _describe_background(context: Context) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _next_steps(status: Status, unread: int) -> list[NextStep]:
+def _next_steps(status: Status, unread: int, unstarted: Sequence[str]) -> list[NextStep]:
     steps = []
     if status.paused:
         end = "recollect resume --all" if status.paused == "all" else "recollect resume"
@@ -147,7 +150,9 @@ def _next_steps(status: Status, unread: int) -> list[NextStep]:
     connected = [one for one in status.agents if one.detail.startswith("connected")]
     if not status.agents:
         names = "claude-code, codex, gemini, opencode, copilot or cursor"
-        steps.append(NextStep("recollect init NAME", f"connect {names}"))
+        one = " ".join(unstarted) or "NAME"
+        purpose = "connect what is installed" if unstarted else f"connect {names}"
+        steps.append(NextStep(f"recollect init {one}", purpose))
     elif not connected:
         steps.append(NextStep("recollect init", "connect your agents to this memory"))
     elif not all(one.ok or one.waits for one in status.agents):
@@ -196,7 +201,8 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
     fixes = [
         LearnedFix(
             error=one.signature,
-            fix=briefing_wording.describe_remedy(one.remedy, one.command),
+            # Words of a quoted query end in its commas.
+            fix=_COMMAS.sub("`", briefing_wording.describe_remedy(one.remedy, one.command)),
             sessions=one.sessions,
             last=one.last,
         )

@@ -95,7 +95,7 @@ def plan_changes(
     for agent in agents:
         if agent not in registry.AGENTS_WITH_HOOKS:
             raise InvalidInput(
-                f"{agent!r} cannot be connected",
+                f"unknown agent {agent!r}",
                 where="agent",
                 hint=f"one of: {', '.join(registry.AGENTS_WITH_HOOKS)}",
             )

@@ -67,7 +67,8 @@ def _render_results(done: Imported, read: int) -> str:
     if not read:
         return (
             "no transcripts found for this project\n"
-            "all projects: recollect import --all   a file or folder: recollect import PATH"
+            "all projects: recollect import --all   a file or folder: recollect import PATH\n"
+            "moved here from another directory: recollect import --from DIRECTORY"
         )
     if not done.messages:
         return f"nothing new in {display.format_count(read, 'transcript')}"
@@ -187,7 +188,7 @@ def _render_init(done: Initialised) -> str:
         lines += _render_plan(done)
     if not done.changes and done.removing:
         lines.append("no agent found in your home: nothing to remove")
-    elif not done.changes:
+    elif not (done.changes or done.unstarted):
         lines.append("you have started no agent yet. Connect one: recollect init NAME")
     if waiting and done.declined:
         lines.append("no agent settings were changed")
