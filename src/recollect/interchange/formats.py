@@ -251,7 +251,7 @@ def _told(one: Mapping[str, Json]) -> str:
 
 _PAIRS = (
     (("error", "problem"), ("solution", "fix")),
-    (("what_broke", "what_fails", "mistake"), ("prevention", "why")),
+    (("what_broke", "what_fails", "mistake"), ("prevention",)),
     (("condition",), ("action", "rule")),
 )
 """The two parts of a solution, a failure and a rule of a context."""
