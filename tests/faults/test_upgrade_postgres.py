@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -201,10 +202,11 @@ def _equals_fresh(url: str, after: Content) -> None:
 
 
 def _patiently(work: Callable[[], Content]) -> Content:
-    """Wait for a server that recovers: it refuses connections meanwhile, each after some time."""
+    """Wait for a server that recovers: it ends all connections, and then refuses new ones."""
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             return work()
-        except psycopg.OperationalError as error:
-            if "recovery" not in str(error) and "starting" not in str(error):
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
                 raise

@@ -429,3 +429,16 @@ def test_a_broken_file_is_reported_and_the_others_are_loaded(tmp_path: Path) -> 
         done = memory.store.load(str(folder))
         assert done.new == 1
         assert "bad.json" in done.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("failures", "pitfall"), ("context_rules", "policy"), ("discoveries", "fact")],
+)
+def test_kinds_are_known_by_the_names_of_other_systems(
+    mem: recollect.Recollect, name: str, kind: str
+) -> None:
+    kept = mem.learn("Deleting the cache makes builds slow", kind=name)
+    assert mem.show(kept.id).memory == mem.list(kind=name)[0]
+    assert mem.list(kind=kind)[0].kind == kind
+    assert mem.recall("deleting the cache", kind=[name])[0].kind == kind

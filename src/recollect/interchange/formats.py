@@ -19,10 +19,10 @@ LOSS = {
     "claude-mem": "observations only; session summaries and vectors are not kept",
     "basic-memory": "observations and relations only; other prose is not kept",
     "rules": "headings become subjects; prose without a rule and code blocks are not kept",
-    "clio": "memories, scratch and messages without files; revisions, trust, counts are not kept",
-    "loki": "all but notes, tasks and sessions; revisions, trust, counts and times are not kept",
-    "repo": "memories, notes and pages of tasks; revisions, trust, counts and times are not kept",
-    "markdown": "text, kind and scope of memories, and skills; nothing else is kept",
+    "clio": "revisions, trust, counts, files in messages; notes, tasks, episodes, procedures",
+    "loki": "revisions, trust, counts and times; notes, tasks and sessions",
+    "repo": "revisions, trust, counts and times; episodes, procedures, handoffs and sessions",
+    "markdown": "all but text, kind and scope of memories, and skills",
 }
 """What does not survive, by format: exported or loaded."""
 
@@ -251,7 +251,7 @@ def _told(one: Mapping[str, Json]) -> str:
 
 _PAIRS = (
     (("error", "problem"), ("solution", "fix")),
-    (("what_broke", "what_fails", "mistake"), ("prevention", "why")),
+    (("what_broke", "what_fails", "mistake"), ("prevention",)),
     (("condition",), ("action", "rule")),
 )
 """The two parts of a solution, a failure and a rule of a context."""

@@ -325,7 +325,7 @@ def _prepare_page(memory: object, name: str, values: dict[str, object], result: 
     page = style.page()._replace(
         query=str(values.get("query", "")), whole="limit" in values, given=values
     )
-    if page.is_terminal and not name.startswith(("scratch", "session", "notes")):
+    if page.is_terminal and not name.startswith(("scratch", "session", "notes", "export")):
         from ..client import Recollect
         from ..maintenance.operations_overview import shorten_ids
 

@@ -11,7 +11,7 @@ from ..fast_typing import TypedDict, Unpack
 from ..freshness import steps as freshness_steps
 from ..storage.database import Tx
 from ..text import dates
-from ..types.records import KINDS, LAYERS, STATUSES, Json, Learned, Memory
+from ..types.records import KIND_NAMES, KINDS, LAYERS, STATUSES, Json, Learned, Memory
 from . import (
     sql_lists,
     sql_upkeep,
@@ -142,7 +142,7 @@ def list_memories(
     Example: recollect list --as-of 2w
     Example: recollect list --after m-4k9w2c
     """
-    among("kind", (kind,) if kind else (), tuple(KINDS))
+    (kind,) = among("kind", (kind,), ("", *KINDS))
     among("layer", (layer,) if layer else (), LAYERS)
     among("status", (status,) if status else (), STATUSES)
     if as_of and status:
@@ -167,11 +167,14 @@ def list_memories(
 
 
 def among(name: str, values: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
+    if name == "kind":
+        values = tuple(
+            value if value in allowed else KIND_NAMES.get(value, value) for value in values
+        )
     for value in values:
         if value not in allowed:
-            raise InvalidInput(
-                f"{value!r} is not a {name}", where=name, hint=f"one of: {', '.join(allowed)}"
-            )
+            listed = ", ".join(filter(None, allowed))
+            raise InvalidInput(f"{value!r} is not a {name}", where=name, hint=f"one of: {listed}")
     return values
 
 

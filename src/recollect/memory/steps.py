@@ -17,6 +17,7 @@ from ..text import addresses, dates, globs, messages
 from ..types import trust
 from ..types.records import (
     FOREVER,
+    KIND_NAMES,
     KINDS,
     LAYERS,
     ORIGINS,
@@ -59,6 +60,7 @@ class Draft(NamedTuple):
 
 def check_draft(draft: Draft) -> Draft:
     """Return the draft, or raise the error that names the wrong field."""
+    draft = draft._replace(kind=KIND_NAMES.get(draft.kind, draft.kind))
     if not draft.text.strip():
         raise InvalidInput("there is nothing to learn: the text is empty", where="text")
     if len(draft.text) > LONGEST_TEXT:
@@ -117,7 +119,7 @@ def prepare(
     `propose` saves it for a person to confirm, whatever its kind and label."""
     label = label or origin
     trust.check_priority(draft.priority, origin)
-    check_draft(draft)
+    draft = check_draft(draft)
     status = "proposed" if propose else trust.admit_memory(draft.kind, label)
     row, redacted = _row(draft, origin, now, id, label, status)
     memory = sql.load_memory(row)

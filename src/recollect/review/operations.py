@@ -114,7 +114,7 @@ def count_review(context: Context) -> int:
 
 
 def _filter(kind: str, session: str, reason: str) -> steps.QueueFilter:
-    memory_operations.among("kind", (kind,) if kind else (), (*KINDS, "procedure"))
+    (kind,) = memory_operations.among("kind", (kind,), ("", *KINDS, "procedure"))
     memory_operations.among("reason", (reason,) if reason else (), queue.REASONS)
     session = session.removeprefix(f"{addresses.SCHEME}session/")
     return steps.QueueFilter(kind, session, reason)

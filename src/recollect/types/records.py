@@ -98,6 +98,16 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+KIND_NAMES: Mapping[str, str] = {
+    **{f"{name}s": name for name in KINDS if name != "policy"},
+    **dict.fromkeys(("policies", "context_rule", "context_rules"), "policy"),
+    **dict.fromkeys(("failure", "failures", "anti-pattern", "anti-patterns"), "pitfall"),
+    **dict.fromkeys(("discovery", "discoveries"), "fact"),
+    **dict.fromkeys(("problem_solution", "problem_solutions"), "solution"),
+    **dict.fromkeys(("code_pattern", "code_patterns"), "pattern"),
+}
+"""Names that other systems have for our kinds; accepted wherever a kind is asked for."""
+
 BASELINE_KINDS = ("policy", "architecture", "preference")
 """Kinds that a briefing always includes at high priority."""
 

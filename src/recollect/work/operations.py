@@ -130,6 +130,12 @@ def list_todos(
     Example: recollect todo --add "write the test" --add "run the linters"
     Example: recollect todo --done 1
     """
+    if " " in session:
+        raise InvalidInput(
+            f"{session!r} is not a session",
+            where="session",
+            hint=f'add it to the list: recollect todo --add "{session}"',
+        )
     name = f"{_TODO}:{session}" if session else _TODO
     held = [one for one in _list_scratch(context) if one.title == name]
     items = work_notes.parse_todos(held[0].text if held else "")

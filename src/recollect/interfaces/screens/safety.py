@@ -8,7 +8,7 @@ from ...fast_typing import TYPE_CHECKING
 from ...text import display
 
 if TYPE_CHECKING:
-    from ...interchange.operations import Exported, Loaded
+    from ...interchange.operations import Exported, Loaded, Migrated
     from ...maintenance.operations_erase import Lineage, Receipt, Retracted
     from ...maintenance.operations_recover import Recovered
     from ...maintenance.operations_scrub import Scrubbed
@@ -85,6 +85,16 @@ def _render_loaded(done: Loaded) -> str:
     return "\n".join([*lines, *(f"left out: {one}" for one in done.problems)])
 
 
+def _render_migrated(done: Migrated) -> str:
+    lines = [f"copied {done.rows} rows to {done.target}, equal by hash {done.digest[:16]}"]
+    lines += [done.loss] if done.loss else []
+    if "://" in done.target:
+        lines.append("use it: set `database` in your own configuration, or RECOLLECT_DATABASE")
+    else:
+        lines.append("use it: remove `database` from your configuration, and RECOLLECT_DATABASE")
+    return "\n".join(lines)
+
+
 SCREENS: dict[str, Callable[..., str]] = {
     "forget": _render_receipt,
     "blame": _render_lineage,
@@ -93,8 +103,5 @@ SCREENS: dict[str, Callable[..., str]] = {
     "recover": _render_recovered,
     "export": _render_exported,
     "load": _render_loaded,
-    "migrate": lambda done: (
-        f"copied {done.rows} rows to {done.target}, equal by hash {done.digest[:16]}\n"
-        "use it: set `database` in your own configuration, or RECOLLECT_DATABASE"
-    ),
+    "migrate": _render_migrated,
 }
