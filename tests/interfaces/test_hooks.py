@@ -430,27 +430,38 @@ def test_the_log_says_nothing_of_what_was_said_and_stays_small(
     assert outcomes(project, variables)[0].host == "codex"
 
 
-def test_a_hook_loads_nothing_that_costs(project: Path, variables: dict[str, str]) -> None:
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart", "PreToolUse", "Stop"])
+def test_a_hook_loads_nothing_that_costs(
+    project: Path, variables: dict[str, str], event: str
+) -> None:
     """The whole set of modules is bounded: each is paid for on every prompt."""
     script = (
         "import sys, os; os._exit = lambda s: (print(*sys.modules, file=sys.stderr), sys.exit(s));"
         "sys.argv = ['recollect', 'hook']; from recollect.__main__ import main; main()"
     )
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn("Amounts are integers in cents", kind="policy", scope=["src/**"])
+        memory.learn("Keep lines short", kind="preference")
+    tool: dict[str, Any] = {"tool_name": "Edit"}
+    tool["tool_input"] = {"file_path": str(project / "src" / "tax.py")}
+    payload = prompt(project, "hello there", hook_event_name=event, source="startup", **tool)
     done = subprocess.run(
         [sys.executable, "-c", script],
-        input=json.dumps(prompt(project, "hello there")),
+        input=json.dumps(payload),
         env=variables, capture_output=True, text=True,
     )  # fmt: skip
     loaded = set(done.stderr.splitlines()[0].split())
     costly = {
-        "argparse", "asyncio", "dataclasses", "inspect", "logging", "mcp", "numpy", "pathlib",
-        "pydantic", "random", "socket", "subprocess", "tempfile", "threading", "tomllib",
-        "recollect.interfaces.cli", "recollect.interfaces.commands",
+        "argparse", "asyncio", "dataclasses", "hashlib", "inspect", "logging", "mcp", "numpy",
+        "pathlib", "pydantic", "random", "socket", "subprocess", "tempfile", "threading", "tomllib",
+        "recollect.interfaces.cli", "recollect.interfaces.commands", "recollect.review.steps",
     }  # fmt: skip
     if sys.version_info < (3, 14):  # see recollect.fast_typing
         costly.add("typing")
     assert not loaded & costly, loaded & costly
-    assert "recollect.briefing.operations" in loaded
+    assert "recollect.agents.operations_events" in loaded
+    spoke = {"SessionStart": "Keep lines short", "PreToolUse": "Amounts are integers"}
+    assert spoke.get(event, "") in done.stdout
 
 
 def test_at_a_terminal_it_explains_itself(project: Path, variables: dict[str, str]) -> None:

@@ -144,7 +144,8 @@ def plan_start(
     left_out = list(material.left_out)
     for candidate in material.memories:
         memory = candidate.memory
-        reason = why_never(memory, instructions) or _why_not_now(candidate, withhold)
+        # The cheap reasons first: the others read the text and the instruction files.
+        reason = _why_not_now(candidate, withhold) or why_never(memory, instructions)
         if reason:
             left_out.append(LeftOut(memory.id, memory.address, reason))
         else:

@@ -1,8 +1,8 @@
 """Find and remove secrets: the only maker of `SafeText`.
 
-Every text is redacted before it is stored and again before a model sees it. A secret becomes
-`[REDACTED:<type>]`, a `<private>` span becomes `[PRIVATE]`. `secrets.search` finds the secrets;
-this module rewrites the text or JSON, and checks names and addresses.
+Every text is redacted before it is stored, and what a model is shown is made of stored texts. A
+secret becomes `[REDACTED:<type>]`, a `<private>` span becomes `[PRIVATE]`. `secrets.search` finds
+the secrets; this module rewrites the text or JSON, and checks names and addresses.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ def load_record(
             raise InvalidInput(f"{field.path}: {error}", where=place) from None
         values[field.name] = value
         # Keep an explicit default in `extra`: nothing else would write it back.
-        if value != defaults.get(field.name) and _same(field.write(value), original):
+        if value == defaults.get(field.name):
+            continue
+        is_plain = value is original and field.write is write_plain
+        if is_plain or _same(field.write(value), original):
             _remove(rest, field.path)
     return kind(**values, extra=rest)
 
@@ -73,6 +76,8 @@ def dump_record(record: Any, fields: Sequence[Field]) -> dict[str, Json]:
 
 def _same(written: Json, original: Json) -> bool:
     """Compare as JSON: `1`, `1.0` and `true` are equal in Python only."""
+    if type(written) is type(original) and type(written) in (str, int):
+        return bool(written == original)
     return json.dumps(written, sort_keys=True) == json.dumps(original, sort_keys=True)
 
 
@@ -84,9 +89,11 @@ def _copied(given: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _find(body: Mapping[str, Json], path: str, where: str = "") -> Json:
+    if "." not in path:
+        return body.get(path, _ABSENT)
     outer, _, inner = path.partition(".")
     value = body.get(outer, _ABSENT)
-    if not inner or value is _ABSENT:
+    if value is _ABSENT:
         return value
     if value is None:
         return _ABSENT
