@@ -19,14 +19,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from statistics import median
 
 import apsw
 
 import recollect
-from recollect.agents import registry
+from recollect.agents import registry, steps_import
 from recollect.agents.transcripts.reader_io import TranscriptEntry
 from recollect.text import messages as text_messages
 from recollect.types.agents import ImportedTranscript
@@ -42,13 +42,16 @@ MOST_MEMORY = 200_000
 def measures(folder: str) -> list[Ratio]:
     """Import against the yardsticks, in processor time."""
 
+    # A worker is a new process, and has no words to remember.
+    steps_import.WORTH_PROCESSES = sys.maxsize
+
     def ours() -> float:
         def work() -> None:
             with _open(place) as memory:
                 memory.import_transcripts(folder)
 
         with tempfile.TemporaryDirectory(prefix="recollect-bench-") as place:
-            return _spent(work)
+            return own_time(work)
 
     first = ours()
     texts = _texts(folder)
@@ -64,13 +67,6 @@ def measures(folder: str) -> list[Ratio]:
     first_ratio = 1000 * first / found[0].yardstick
     print(f"the first import of the process: {1000 * first:.0f} ms, {first_ratio:.2f} times")
     return [*found, *_new_processes(folder, found[0].yardstick)]
-
-
-def _spent(work: Callable[[], object]) -> float:
-    """Return the CPU seconds of this process and of those that it starts and waits for."""
-    before = os.times()
-    work()
-    return sum(os.times()[:4]) - sum(before[:4])
 
 
 def _new_processes(folder: str, yard: float) -> Iterator[Ratio]:
@@ -165,6 +161,7 @@ import os, sys, time
 from bench import imports
 if int(sys.argv[3]):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+imports.steps_import.WORTH_PROCESSES = 0
 began = time.perf_counter()
 with imports._open(sys.argv[1], "static") as memory:
     before = os.times()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import log
 from typing import Any
 
+import apsw
 import pytest
 
 from recollect.archive import sql as archive_sql
@@ -349,6 +350,9 @@ def test_every_setting_of_a_connection_is_applied(new_database: Open, engine: st
     def read(tx: Tx) -> dict[str, Any]:
         return {name: (tx.one(f"PRAGMA {name}") or (None,))[0] for name in expected}
 
-    database = new_database()
-    assert database.write(read) == expected
-    assert new_database().read(read) == expected
+    def plans_are_stable(tx: Any) -> int:
+        return int(tx._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1))
+
+    for database in (new_database(), new_database()):
+        assert database.write(read) == expected
+        assert database.read(plans_are_stable) == 1

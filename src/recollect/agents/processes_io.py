@@ -58,8 +58,9 @@ class WorkerPool:
         name = os.path.basename(sys.executable or "")
         if not name.startswith(("python", "pypy")):
             raise WorkerLost("this program is not a Python that could run a worker")
+        utf8 = ("-X", "utf8") if sys.flags.utf8_mode else ()
         worker = Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, *arguments],
+            [sys.executable, "-P", *utf8, "-c", _PROGRAM, *arguments],
             stdin=PIPE,
             stdout=PIPE,
             stderr=DEVNULL,

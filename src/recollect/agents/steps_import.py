@@ -102,20 +102,19 @@ def read_all(requests: Sequence[ReadRequest]) -> Generator[Iterable[ReadItem], N
 
 def _choose_for_workers(requests: Sequence[ReadRequest]) -> dict[int, int]:
     """Return the places of new transcripts that a worker may read, with their sizes in bytes: not
-    those so large, or so packed, that their messages would fill the memory, nor several in one
+    those so large, or compressed, that their messages would fill the memory, nor several in one
     file."""
     paths = Counter(request.transcript.path for request in requests)
     found = {}
     for place, request in enumerate(requests):
         path = request.transcript.path
-        if paths[path] > 1 or path.endswith(".zst") or request.position is not None:
-            continue
-        try:
-            size = os.path.getsize(path) if os.path.isfile(path) else 0
-        except OSError:
-            continue  # gone meanwhile: the importer says so
-        if 0 < size <= LARGEST_FOR_WORKER:
-            found[place] = size
+        if request.position is None and paths[path] == 1 and not path.endswith(".zst"):
+            try:
+                size = os.path.getsize(path) if os.path.isfile(path) else 0
+            except OSError:
+                continue  # reading it will say why
+            if 0 < size <= LARGEST_FOR_WORKER:
+                found[place] = size
     return found
 
 
