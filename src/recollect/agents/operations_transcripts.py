@@ -56,11 +56,7 @@ def import_transcripts(
             hint=f"one of: {', '.join(registry.AGENT_NAMES)}",
         )
     if from_ and (all or path):
-        raise InvalidInput(
-            "it goes with neither --all nor a path",
-            where="from",
-            hint="the conversations of this project and of that directory are read together",
-        )
+        raise InvalidInput("it goes with neither --all nor a path", where="from")
     passed: dict[str, str] = {}
     if all:
         return _import_all(context, agent, passed)
@@ -75,9 +71,8 @@ def import_transcripts(
         found = [item for item in discover(context, agent, passed) if is_ours(context, item)]
         others = _find_new_projects(context, agent)
         if from_:
-            read = {(item.path, item.session) for item in found}
-            former = _find_in_former(context, agent, from_, passed)
-            found += [item for item in former if (item.path, item.session) not in read]
+            found += _find_in_former(context, agent, from_, passed)
+            found = list({(item.path, item.session): item for item in found}.values())
     done = _import_into(context, found, _find_foreign(context, found))
     return _combine([done], passed)._replace(
         others={root: len(items) for root, items in sorted(others.items())}

@@ -52,7 +52,7 @@ def load_record(
         # Keep an explicit default in `extra`: nothing else would write it back.
         if value == defaults.get(field.name):
             continue
-        is_plain = value is original and field.write is write_plain
+        is_plain = value is original and field.write is _unchanged
         if is_plain or _same(field.write(value), original):
             _remove(rest, field.path)
     return kind(**values, extra=rest)
