@@ -14,6 +14,7 @@ from recollect.providers.formats import to_wire
 from recollect.text.messages import NumberedMessage, plain_text
 from recollect.text.tokens import PRIMING, TokenMeasure, count_chars, count_message, count_prompt
 from recollect.types.records import Message, ToolCall
+from recollect.window.always_kept import MOST_WAITING, find_late_calls, repeat_calls
 from recollect.window.limits import (
     Budget,
     Limits,
@@ -23,19 +24,12 @@ from recollect.window.limits import (
 )
 from recollect.window.steps import state_from_json, state_to_json
 from recollect.window.trim import (
-    MOST_WAITING,
     TrimPlan,
     WindowState,
     plan_trim,
     view_messages,
 )
-from recollect.window.units import (
-    Unit,
-    elide_units,
-    find_late_calls,
-    group_units,
-    repeat_calls,
-)
+from recollect.window.units import Unit, elide_units, group_units
 from tests.builders.sessions import number, sessions
 
 FRESH = WindowState("s1")

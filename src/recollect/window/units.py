@@ -21,7 +21,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import takewhile
 from typing import NamedTuple
 
 from ..actions.tool_calls import describe_target, is_failed, read_effects
@@ -47,12 +46,6 @@ class Unit(NamedTuple):
 
     head: int
     members: tuple[NumberedMessage, ...]
-
-
-def find_system_end(messages: Iterable[PlacedMessage]) -> int:
-    """Return the number of the last leading system message; 0 without one."""
-    leading = takewhile(lambda one: one.message.role in ("system", "developer"), messages)
-    return max((placed.seq for placed in leading), default=0)
 
 
 def group_units(
@@ -96,53 +89,11 @@ def group_units(
     for at, turn_messages in enumerate(turns):
         answers = results.get(at, [])
         spoken = _drop_unanswered(turn_messages, {answer.message.call_id for answer in answers})
-        spoken += _join_calls(again.get(at, ()))
+        spoken += again.get(at, ())
         if spoken:
             head = (turn_messages or answers)[0].seq
             units.append(Unit(head, (*spoken, *answers)))
     return units
-
-
-def repeat_calls(
-    messages: Iterable[PlacedMessage], wanted: Iterable[tuple[int, str]]
-) -> dict[str, NumberedMessage]:
-    """Return calls, given by message number and id, each as a message that says nothing else."""
-    ids = {*wanted}
-    return {
-        call.id: NumberedMessage(
-            placed.seq, _drop_item_id(placed.message._replace(content="", calls=(call,), model=""))
-        )
-        for placed in messages
-        for call in placed.message.calls
-        if (placed.seq, call.id) in ids
-    }
-
-
-def _join_calls(repeated: Iterable[NumberedMessage]) -> list[NumberedMessage]:
-    """Join repeated calls of one message."""
-    joined: dict[int, Message] = {}
-    for seq, message in repeated:
-        calls = (*joined[seq].calls, *message.calls) if seq in joined else message.calls
-        joined[seq] = message._replace(calls=calls)
-    return [NumberedMessage(seq, message) for seq, message in joined.items()]
-
-
-def find_late_calls(messages: Sequence[PlacedMessage]) -> list[tuple[int, str]]:
-    """Return the calls of earlier turns whose results came after the model's last turn, by message
-    number and id: the model waits for these, too."""
-    callers: dict[str, tuple[int, int]] = {}
-    turn, speaking = 0, False
-    came: list[tuple[int, str]] = []
-    for placed in messages:
-        message = placed.message
-        if message.role == "assistant" and not speaking:
-            turn, came = turn + 1, []
-        speaking = message.role == "assistant"
-        callers |= {call.id: (turn, placed.seq) for call in message.calls}
-        if message.role == "tool" and message.call_id in callers:
-            called, seq = callers[message.call_id]
-            came += [(seq, message.call_id)] if called != turn else []
-    return came
 
 
 def _drop_unanswered(turn: list[NumberedMessage], answered: set[str]) -> list[NumberedMessage]:
@@ -192,7 +143,7 @@ def elide_units(units: Sequence[Unit], horizon: int, session: str) -> list[Unit]
             for m in unit.members
         )
         if members != unit.members:
-            unit = Unit(unit.head, drop_item_ids(unit.members, members))
+            unit = Unit(unit.head, _drop_item_ids(unit.members, members))
         shown.append(unit)
         later.learn(old)
     return shown[::-1]
@@ -261,7 +212,7 @@ def strip_reasoning(message: Message, address: str) -> Message:
     return message._replace(content=(stub, *blocks))
 
 
-def drop_item_ids(
+def _drop_item_ids(
     before: Sequence[NumberedMessage], after: tuple[NumberedMessage, ...]
 ) -> tuple[NumberedMessage, ...]:
     """Remove item ids from a unit that lost its reasoning.
@@ -274,7 +225,7 @@ def drop_item_ids(
         for old, new in zip(before, after, strict=True)
     ):
         return after
-    return tuple(NumberedMessage(member.seq, _drop_item_id(member.message)) for member in after)
+    return tuple(NumberedMessage(member.seq, drop_item_id(member.message)) for member in after)
 
 
 def _has_item_reasoning(message: Message) -> bool:
@@ -284,7 +235,7 @@ def _has_item_reasoning(message: Message) -> bool:
     )
 
 
-def _drop_item_id(message: Message) -> Message:
+def drop_item_id(message: Message) -> Message:
     notes = (message.extra or {}).get("responses", {})
     if "id" not in notes.get("rest", {}):
         return message
@@ -330,7 +281,7 @@ def cut_units(units: Sequence[Unit], lengths: Mapping[int, int], session: str) -
     return [
         Unit(
             unit.head,
-            drop_item_ids(
+            _drop_item_ids(
                 unit.members, tuple(_cut_message(m, lengths, session) for m in unit.members)
             ),
         )
