@@ -23,13 +23,13 @@ from recollect.window.limits import (
 )
 from recollect.window.steps import state_from_json, state_to_json
 from recollect.window.trim import (
-    MOST_WAITING,
     TrimPlan,
     WindowState,
     plan_trim,
     view_messages,
 )
 from recollect.window.units import (
+    MOST_WAITING,
     Unit,
     elide_units,
     find_late_calls,

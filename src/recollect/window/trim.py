@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..text.messages import PlacedMessage, plain_text
+from ..text.messages import PlacedMessage
 from ..text.tokens import DEFAULT_RATIO, PRIMING, TokenMeasure, count_message, count_prompt
 from ..types.records import Message
+from .cutting import cut_units, fit_lengths
 from .limits import Budget
 from .summary import SUMMARY_SHARES, render_summary
 from .thread_facts import (
@@ -35,22 +36,16 @@ from .thread_facts import (
 )
 from .units import (
     Unit,
-    cut_units,
     elide_units,
+    find_anchors,
     find_late_calls,
+    find_newest,
     find_system_end,
-    fit_lengths,
+    find_waiting,
     group_units,
     repeat_calls,
     unit_tokens,
 )
-
-SHORT_REQUEST = 50
-"""A user message with fewer characters is not a task by itself ("yes", "go on")."""
-
-
-MOST_WAITING = 8
-"""Calls that left the window and whose results may still come."""
 
 
 class WindowState(NamedTuple):
@@ -181,7 +176,7 @@ def plan_trim(
     late = {*state.waiting, *find_late_calls(rest)}
     old, state = state, state._replace(waiting=tuple(sorted(late)))
     units = _group(state, messages, rest)
-    anchors = _find_anchors(units)
+    anchors = find_anchors(units)
     fixed = PRIMING + sum(
         count_message(message, measure)
         for message in (
@@ -241,7 +236,7 @@ class _TrimmedWindow:
 
         The newest unit is whole while it alone is within `limit`; above that it is cut.
         """
-        newest = _find_newest(self._units)
+        newest = find_newest(self._units)
         last = max((member.seq for unit in self._units for member in unit.members), default=0)
         start = self.state.elided_to
         end = max(start, self._units[newest].head - 1 if newest < len(self._units) else last)
@@ -352,19 +347,8 @@ class _TrimmedWindow:
             facts=self._facts,
             summary=summary,
             skipped=tuple(sorted(seq for seq in self._skipped if seq >= pointer)),
-            waiting=self._find_waiting(pointer, first),
+            waiting=find_waiting(self._old.waiting, self._rest, self._units[first:], pointer),
         )
-
-    def _find_waiting(self, pointer: int, first: int) -> tuple[tuple[int, str], ...]:
-        """Return the calls that are repeated in the units from `first` on, and the newest of those
-        before the pointer that have no result yet."""
-        shown = {m.message.call_id for unit in self._units[first:] for m in unit.members}
-        known = {*self._old.waiting}
-        asked = {(p.seq, call.id) for p in self._rest for call in p.message.calls}
-        answered = {p.message.call_id for p in self._rest if p.message.role == "tool"}
-        unanswered = sorted(one for one in known | asked if one[1] not in answered)
-        left = [one for one in unanswered if one[0] < pointer][-MOST_WAITING:]
-        return tuple(sorted({*left, *(one for one in known if one[1] in shown)}))
 
     def _render_summary(self) -> str:
         """Render the summary in the longest form that is within its limit, else the shortest."""
@@ -411,32 +395,3 @@ class _TrimmedWindow:
         units = [unit for unit in self._units[self.first :] if unit.head not in self._skipped]
         units += [unit for unit in self._units[: self.first] if unit.head in self._anchors]
         return sum(len(unit.members) for unit in units)
-
-
-def _find_anchors(units: Sequence[Unit]) -> dict[int, str]:
-    """Return the user messages that are always kept, by number, the current task last."""
-    newest: dict[int, str] = {}
-    for unit in reversed(units):
-        message = unit.members[0].message
-        if message.role != "user":
-            continue
-        text = plain_text(message).strip()
-        if not newest or len(text) >= SHORT_REQUEST:
-            newest[unit.head] = text
-        if len(text) >= SHORT_REQUEST:
-            break
-    return newest
-
-
-def _find_newest(units: Sequence[Unit]) -> int:
-    """Return the position of the newest unit, or the number of units if there is none.
-
-    It is the last turn of the model if its results are unanswered or nothing follows it; a message
-    that the user adds meanwhile does not make it old.
-    """
-    for at in reversed(range(len(units))):
-        members = units[at].members
-        if members[0].message.role == "assistant":
-            waits = members[-1].message.role == "tool" or at == len(units) - 1
-            return at if waits else len(units)
-    return len(units)

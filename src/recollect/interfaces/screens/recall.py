@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 def render_recalled(recalled: Recalled) -> str:
     """Return the hits of a search, best first: at most a screenful at a terminal."""
+    known = [f"known to work: {line}" for line in recalled.commands]
     if not recalled:
-        return "\n".join([_why_empty(recalled), *recalled.notes])
+        return "\n".join([*known, *([] if known else [_why_empty(recalled)]), *recalled.notes])
     page = style.page()
     hits = list(recalled) if page.whole else drop_noise(recalled)
     render = _render_short_hit if page.is_terminal else render_hit
@@ -27,7 +28,8 @@ def render_recalled(recalled: Recalled) -> str:
     if more:
         lines += [""] if page.is_terminal else []
         lines.append(_render_more(more, len(recalled) - len(hits)))
-    return "\n".join([*lines, *(f"({note})" for note in recalled.notes if "more did" not in note)])
+    lines += [f"({note})" for note in recalled.notes if "more did" not in note]
+    return "\n".join([*known, *([""] if known and page.is_terminal else []), *lines])
 
 
 def _why_empty(recalled: Recalled) -> str:
