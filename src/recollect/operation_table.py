@@ -44,7 +44,7 @@ GROUPS: tuple[tuple[str, tuple[Operation, ...]], ...] = (
         "Save and find",
         ("learn", "learn", "memory.operations.learn"),
         ("learn_many", "learn-many", "memory.operations_many.learn_many"),
-        ("recall", "recall", "recall.operations.recall"),
+        ("recall", "recall", "briefing.operations_views.recall"),
         ("show", "show", "briefing.operations_views.show"),
         ("list", "list", "memory.operations.list_memories"),
         ("memories.for_file", "for-file", "memory.operations.for_file"),

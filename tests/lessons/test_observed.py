@@ -298,3 +298,19 @@ def test_a_command_that_worked_once_is_shown_only_if_it_says_something_of_the_pr
     body = {"wording": "", "purpose": "test", "ok": [5], "failed": 0, "in_a_row": 0, **changes}
     retired = findings.known_command("tool go", body, 20, None, others).retired
     assert retired is None if told is None else told in str(retired)
+
+
+def test_a_question_how_to_run_something_is_answered_with_the_commands_that_worked(
+    mem: Mem, clock: Clock
+) -> None:
+    for number in range(3):
+        work(mem, clock, f"s{number}", good("make test"), good("npm run lint"), good("make deploy"))
+        clock.advance(days=1)
+    (line,) = mem.recall("how do I run the tests").commands
+    assert line.startswith("test: `make test` worked in 3 sessions")
+    assert (
+        mem.recall("which command is for linting?").commands[0].startswith("lint: `npm run lint`")
+    )
+    for other in ("why did the tests fail", "how did we fix the lint", "how do I deploy"):
+        assert mem.recall(other).commands == ()
+    assert mem.recall("how do I run the tests", kind=["fact"]).commands == ()

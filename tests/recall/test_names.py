@@ -128,3 +128,23 @@ def test_an_explanation_adds_up(work: Mem) -> None:
         ).groups()  # type: ignore[union-attr]
         parts = [float(number) for number in re.findall(r"[+-][0-9]+\.[0-9]+", amounts)]
         assert sum(parts) * float(factor) == pytest.approx(float(total), abs=0.1)
+
+
+def test_what_an_agent_only_announces_is_behind_what_it_ran(mem: Mem) -> None:
+    said = "All tests pass. Now let me run lint:"
+    for number in range(3):
+        mem.record(f"s{number}", {"role": "assistant", "content": said})
+        run(mem, f"c{number}", "mise run lint", "0 issues", session=f"s{number}")
+    texts = [hit.text for hit in mem.recall("what happened when lint was run", limit=9)]
+    assert "0 issues" in texts[:2] and said not in texts[:2]
+
+
+def test_an_edit_comes_before_the_older_text_that_it_replaced(mem: Mem) -> None:
+    old, new = "timeout = 30 # seconds for uploads", "timeout = 90 # seconds for uploads"
+    run(mem, "c1", "cat limits.py", f"{old}\n")
+    given = {"file_path": "limits.py", "old_string": old, "new_string": new}
+    call = {"id": "c2", "function": {"name": "Edit", "arguments": json.dumps(given)}}
+    mem.record("s", {"role": "assistant", "content": None, "tool_calls": [call]})
+    mem.record("s", {"role": "tool", "tool_call_id": "c2", "content": "done"})
+    ids = [hit.id for hit in mem.recall("timeout seconds uploads")]
+    assert ids.index("s:3") < ids.index("s:2")

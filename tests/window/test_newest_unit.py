@@ -14,7 +14,6 @@ from recollect.providers.formats import to_wire
 from recollect.text.messages import NumberedMessage, plain_text
 from recollect.text.tokens import PRIMING, TokenMeasure, count_chars, count_message, count_prompt
 from recollect.types.records import Message, ToolCall
-from recollect.window.always_kept import MOST_WAITING, find_late_calls, repeat_calls
 from recollect.window.limits import (
     Budget,
     Limits,
@@ -29,7 +28,14 @@ from recollect.window.trim import (
     plan_trim,
     view_messages,
 )
-from recollect.window.units import Unit, elide_units, group_units
+from recollect.window.units import (
+    MOST_WAITING,
+    Unit,
+    elide_units,
+    find_late_calls,
+    group_units,
+    repeat_calls,
+)
 from tests.builders.sessions import number, sessions
 
 FRESH = WindowState("s1")

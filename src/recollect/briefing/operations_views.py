@@ -7,13 +7,15 @@ They are kept apart from `briefing.operations`, which every hook loads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, overload
+from typing import Literal, NamedTuple, Unpack, overload
 
+from ..actions import command_words
 from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
 from ..documents import sql as documents_sql
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
+from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import operations as memory_operations
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps_verify as memory_steps_verify
@@ -22,18 +24,59 @@ from ..procedures import skills as procedures_skills
 from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..recall import operations as recall_operations
+from ..recall import questions as recall_questions
 from ..recall import steps_records as recall_steps_records
+from ..recall.operations import RecallFilters
 from ..review import steps as review_steps
 from ..storage.database import Tx
 from ..text import addresses, display
-from ..types.records import BASELINE_KINDS, FOREVER, KINDS, Document, Hit, Memory
+from ..types.records import BASELINE_KINDS, FOREVER, KINDS, Document, Hit, Memory, Recalled
 from ..work import operations_tasks as work_operations_tasks
 from ..work import steps_tasks as work_steps_tasks
-from . import instruction_files_io, operations, rendering, steps, steps_follow_up
+from . import instruction_files_io, operations, rendering, steps, steps_follow_up, wording
 
 MOST_MEMORIES = 1000
+MOST_COMMANDS = 5
 MOST_PARTS = 300
 """Statements of instruction files that are compared with those of the user."""
+
+
+def recall(
+    context: Context,
+    query: str,
+    limit: int = 0,
+    budget: int = 0,
+    **filters: Unpack[RecallFilters],
+) -> Recalled:
+    """Search memories and past conversations.
+
+    query: a question or a few words
+    limit: maximum number of hits (setting recall_limit)
+    budget: maximum number of tokens of text (setting recall_budget)
+
+    Example: recollect recall "how do we run the tests"
+    Example: recollect recall "what did I say about the release last week" --around 1
+    Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
+    """
+    found = recall_operations.recall(context, query, limit, budget, **filters)
+    purpose = recall_questions.asked_purpose(query)
+    if purpose and not filters and context.project_space.present():
+        found.commands = context.project_space.read(
+            lambda tx: _describe_commands(tx, purpose, context.clock())
+        )
+    return found
+
+
+def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:
+    """Return the commands for a purpose that worked here, those of most sessions first."""
+    known = [
+        one
+        for one in lessons_steps_observed.known_commands(tx, now=now)
+        if one.purpose == purpose
+        and one.retired is None
+        and not command_words.suggests_danger(one.form)
+    ]
+    return tuple(item.line for item in wording.command_lines(known[:MOST_COMMANDS]))
 
 
 def memory_md(txs: Sequence[Tx]) -> str:

@@ -23,6 +23,9 @@ _FALL = 1.5
 _FAR, _CUT_NAME = 0.1, 0.1
 _EXACT_ONES = 12
 _SAME_THING = 0.5
+_DONE = 0.6
+"""The share of the older one's score from which on a newer result or edit goes first: one with the
+same words is the newer state of the same thing."""
 
 
 def lift_newest(
@@ -30,8 +33,9 @@ def lift_newest(
 ) -> list[float]:
     """Lift the newer of two candidates about the same thing just above the older one.
 
-    The newer one must be among the first hits of a question, or among those that hold its names or
-    its words in a row, of the same speaker, almost as good, and hold the same words of the question
+    The newer one must be among the first hits of a question (of a subject only what was done), or
+    among those that hold its names or its words in a row, of the same speaker, almost as good, and
+    hold the same words of the question
     and all its names. A question about a certain time does not ask for the newest.
     `recall.outdated` decides whether one replaces the other. The candidates may be only the best.
     """
@@ -59,23 +63,28 @@ def _lift_group(
         for place in ranked
         if ranking.exact_share(question, candidates[place]) > ranking.ALMOST
     ]
-    near = ranked[:NEWEST] if question.asks else []
+    near = [at for at in ranked[:NEWEST] if question.asks or candidates[at].role == "tool"]
     first = [place for place in ranked if place in {*near, *exact[:_EXACT_ONES]}]
     for rank, place in enumerate(first):
         item = candidates[place]
         for other in first[:rank] + first[rank + 1 :]:
             older = candidates[other]
             if (
-                times[place] > times[other] > 0
+                _is_newer(times[place], item, times[other], older)
                 and not item.restates
-                and found[place] >= ranking.ALMOST * found[other]
+                and found[place]
+                >= (_DONE if item.role == "tool" else ranking.ALMOST) * found[other]
                 and item.role == older.role
                 and _may_replace(item, older, question.asks)
                 and (item.trusted or not older.trusted)
                 and _shared_weight(question, item, older) >= _SAME_THING
                 and all(item.counts[name] or not older.counts[name] for name in question.names)
             ):
-                found[place] = max(found[place], nextafter(found[other], inf))
+                if item.trusted and not older.trusted:
+                    # What is not trusted lifts nothing that is.
+                    found[other] = min(found[other], nextafter(found[place], -inf))
+                else:
+                    found[place] = max(found[place], nextafter(found[other], inf))
     return found
 
 
@@ -154,6 +163,12 @@ def _evidence(question: RankingQuestion, candidate: RankingCandidate) -> float:
     found = max(exact, 0.8 * words + 0.2 * meaning)
     # The parts of a name are no evidence for the name.
     return min(found * (1.0 - 0.7 * question.naming * (1.0 - exact)), 1.0)
+
+
+def _is_newer(at: int, item: RankingCandidate, before: int, older: RankingCandidate) -> bool:
+    """Check whether one came after the other; 0 is the time of a copy."""
+    same = bool(item.session) and item.session == older.session
+    return at > before > 0 or (same and at == before > 0 and item.seq > older.seq)
 
 
 def _may_replace(item: RankingCandidate, older: RankingCandidate, asks: bool) -> bool:

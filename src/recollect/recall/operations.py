@@ -94,16 +94,7 @@ def search_sessions(
 def recall(
     context: Context, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
 ) -> Recalled:
-    """Search memories and past conversations.
-
-    query: a question or a few words
-    limit: maximum number of hits (setting recall_limit)
-    budget: maximum number of tokens of text (setting recall_budget)
-
-    Example: recollect recall "how do we run the tests"
-    Example: recollect recall "what did I say about the release last week" --around 1
-    Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
-    """
+    """Answer a question; `briefing.operations_views.recall`, the operation, adds known commands."""
     now = context.clock()
     question = _build_question(context, query, limit, budget, filters, now)
     return answer_question(context, question, now)

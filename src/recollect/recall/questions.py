@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
-from ..text.terms import query_terms, split_terms, stem_text
+from ..actions import command_words
+from ..text.terms import query_terms, split_terms, stem, stem_text
 
 _ASKING = """
     many much ago passed total currently recently often usually ever remind mentioned discussed
@@ -57,6 +59,23 @@ def _rule_words() -> frozenset[str]:
 def asks_for_rules(question: str) -> bool:
     """Check whether a question asks how things are to be done: a rule, a preference."""
     return not _rule_words().isdisjoint(split_terms(question))
+
+
+_ASKS_COMMAND = (
+    r"\bhow (?:to|(?:do|can|could|should|would|must) (?:i|we|you|one))\b"
+    r"|\b(?:which|what|the) commands?\b|\bcommands? (?:for|to|that)\b"
+)
+
+
+def asked_purpose(question: str) -> str:
+    """Return the purpose of the command that a question asks for (test, lint, build …); empty if it
+    asks for none."""
+    if not re.search(_ASKS_COMMAND, question, re.IGNORECASE):
+        return ""
+    words = split_terms(question)
+    # "run the tests" asks for tests: what is run says more than that it is.
+    telling = [one for word in words for one in (stem(word), word) if word not in ("run", "up")]
+    return command_words.purpose_of(telling) or command_words.purpose_of(words)
 
 
 def question_stems(question: str) -> frozenset[str]:

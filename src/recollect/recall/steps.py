@@ -111,7 +111,12 @@ def _rank_hits(
     """
     ranked = _load_best(found, asked, question, now)
     candidates = [item.found.candidate for item in ranked]
-    final = judgement.lift_newest(asked.ranking, candidates, [item.score for item in ranked])
+    # An edit is the newest state of what was read before it: compare it with results.
+    done = [
+        one._replace(role="tool") if item.loaded.writes else one
+        for item, one in zip(ranked, candidates, strict=True)
+    ]
+    final = judgement.lift_newest(asked.ranking, done, [item.score for item in ranked])
     likely = judgement.calibrate(asked.ranking, candidates, final)
     tail = judgement.is_tail(asked.ranking, likely, final)
     if steps_candidates.is_filtered(question):

@@ -29,7 +29,15 @@ _STATUS = {"active": 1.0, "proposed": 0.95, "hidden": 0.8, "superseded": 0.7, "q
 _TIE = 0.3
 """The share of the factor for trust that counts for a message."""
 
-_CALL = 0.9
+_CALL, _ANNOUNCED = 0.9, 0.75
+"""The factors of a message that only calls, and of one that only announces the next call."""
+
+_LONGEST_ANNOUNCEMENT = 120
+_ANNOUNCES = re.compile(
+    r"(?:^|[.!:] )(?:(?:now|next|then|first|finally|good|great|ok|okay)[,.!]? )?"
+    r"(?:let me|i'll|i will|i'm going to|let's)\b(?! know)[^.!?\n]*[.:]?\s*$",
+    re.IGNORECASE,
+)
 
 _LATE = 4
 """Results are looked for among this many messages more than there were calls."""
@@ -48,6 +56,8 @@ class LoadedHit(NamedTuple):
     """The ids of its calls, if the message does nothing but call."""
     spelled: bool = False
     """Whether it holds a name of the question in the same spelling."""
+    writes: bool = False
+    """Whether it is a message with a call that writes: newer than what was read before."""
 
 
 def load_hits(
@@ -149,20 +159,27 @@ def _load_message(
     )
     own = row.role == row.label == "user"
     stated = messages.typed_text(message) if own else ""
-    only_calls = _only_calls(message)
+    writes = any(tool_calls.read_effects(call).writes for call in message.calls)
+    only_calls = bool(message.calls) and not writes and not messages.plain_text(message).strip()
     # Trust only breaks ties between messages; the ranking judges which speaker is asked for.
     factor = 1.0 - _TIE * (1.0 - min(weigh_trust(row.label, "active"), 1.0))
-    factor *= _CALL if only_calls else 1.0
-    calls = frozenset([call.id for call in message.calls] if only_calls else ())
-    return LoadedHit(hit, factor, stated, calls, names_literally(text, question.query))
+    # What a call writes is a statement; one that looks something up or runs something is none.
+    factor *= _CALL if only_calls else _ANNOUNCED if _only_announces(message, text) else 1.0
+    return LoadedHit(
+        hit=hit,
+        factor=factor,
+        stated=stated,
+        calls=frozenset([call.id for call in message.calls] if only_calls else ()),
+        spelled=names_literally(text, question.query),
+        writes=writes,
+    )
 
 
-def _only_calls(message: Message) -> bool:
-    """Check whether a message says nothing but a call that looks something up or runs something:
-    what a call writes is a statement."""
-    if not message.calls or messages.plain_text(message).strip():
+def _only_announces(message: Message, text: str) -> bool:
+    """Check whether an agent's message only says what it does next: "Now let me run the tests:"."""
+    if message.role != "assistant" or message.calls or len(text) > _LONGEST_ANNOUNCEMENT:
         return False
-    return not any(tool_calls.read_effects(call).writes for call in message.calls)
+    return _ANNOUNCES.search(text.strip()) is not None
 
 
 def names_literally(text: str, query: str) -> bool:

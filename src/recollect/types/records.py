@@ -287,12 +287,14 @@ class Hit(NamedTuple):
 class Recalled(tuple[Hit, ...]):
     """The hits, best first, with the number left out and their cost in tokens.
 
-    A tuple of hits, so that `for hit in mem.recall(…)` works.
+    A tuple of hits, so that `for hit in mem.recall(…)` works. `commands` are the commands that
+    worked, if the question asks how to run something.
     """
 
     left_out: int
     tokens: int
     notes: tuple[str, ...]
+    commands: tuple[str, ...] = ()
 
     def __new__(
         cls,

@@ -22,14 +22,7 @@ from typing import NamedTuple
 from ..text.messages import PlacedMessage
 from ..text.tokens import DEFAULT_RATIO, PRIMING, TokenMeasure, count_message, count_prompt
 from ..types.records import Message
-from .always_kept import (
-    find_anchors,
-    find_late_calls,
-    find_newest,
-    find_system_end,
-    find_waiting,
-    repeat_calls,
-)
+from .cutting import cut_units, fit_lengths
 from .limits import Budget
 from .summary import SUMMARY_SHARES, render_summary
 from .thread_facts import (
@@ -43,10 +36,14 @@ from .thread_facts import (
 )
 from .units import (
     Unit,
-    cut_units,
     elide_units,
-    fit_lengths,
+    find_anchors,
+    find_late_calls,
+    find_newest,
+    find_system_end,
+    find_waiting,
     group_units,
+    repeat_calls,
     unit_tokens,
 )
 
@@ -350,7 +347,7 @@ class _TrimmedWindow:
             facts=self._facts,
             summary=summary,
             skipped=tuple(sorted(seq for seq in self._skipped if seq >= pointer)),
-            waiting=find_waiting(self._old.waiting, self._rest, pointer, self._units[first:]),
+            waiting=find_waiting(self._old.waiting, self._rest, self._units[first:], pointer),
         )
 
     def _render_summary(self) -> str:

@@ -1,4 +1,4 @@
-"""Group messages into units that stay together, and shorten old or long ones.
+"""Group messages into units that stay together, and elide old ones.
 
 A unit is a turn of the assistant with the results of all its calls. A call without its result, or a
 result without its call, never reaches a model. A late result joins its call; if that is old or has
@@ -9,33 +9,32 @@ of a file that was written later, failed calls that were retried, oversized tool
 acknowledging turns. Whether a message is elided depends only on the messages after it up to the
 horizon, so the result does not change until the horizon moves. A stub is used only where it is
 shorter.
-
-Cutting keeps head and tail of a long tool result, with its address between them. All results of a
-unit are cut to one length, so that the short ones stay whole; only if that is not enough, the
-reasoning of the unit goes, then the texts in the arguments of its calls are cut as the results are.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from ..actions.tool_calls import describe_target, is_failed, read_effects
 from ..text.messages import (
-    Block,
     NumberedMessage,
     PlacedMessage,
-    block_text,
     blocks_of,
     duplicate_call_error,
     plain_text,
     range_address,
 )
 from ..text.tokens import TokenMeasure, count_chars, count_message
-from ..types.records import Json, Message
+from ..types.records import Message
+
+SHORT_REQUEST = 50
+"""A user message with fewer characters is not a task by itself ("yes", "go on")."""
+MOST_WAITING = 8
+"""Calls that left the window and whose results may still come."""
 
 
 class Unit(NamedTuple):
@@ -46,6 +45,17 @@ class Unit(NamedTuple):
 
     head: int
     members: tuple[NumberedMessage, ...]
+
+
+def unit_tokens(unit: Unit, measure: TokenMeasure) -> int:
+    """Count the tokens of a unit."""
+    return sum(count_message(member.message, measure) for member in unit.members)
+
+
+def find_system_end(messages: Iterable[PlacedMessage]) -> int:
+    """Return the number of the last leading system message; 0 without one."""
+    leading = takewhile(lambda one: one.message.role in ("system", "developer"), messages)
+    return max((placed.seq for placed in leading), default=0)
 
 
 def group_units(
@@ -89,11 +99,70 @@ def group_units(
     for at, turn_messages in enumerate(turns):
         answers = results.get(at, [])
         spoken = _drop_unanswered(turn_messages, {answer.message.call_id for answer in answers})
-        spoken += again.get(at, ())
+        spoken += _join_calls(again.get(at, ()))
         if spoken:
             head = (turn_messages or answers)[0].seq
             units.append(Unit(head, (*spoken, *answers)))
     return units
+
+
+def repeat_calls(
+    messages: Iterable[PlacedMessage], wanted: Iterable[tuple[int, str]]
+) -> dict[str, NumberedMessage]:
+    """Return calls, given by message number and id, each as a message that says nothing else."""
+    ids = {*wanted}
+    return {
+        call.id: NumberedMessage(
+            placed.seq, _drop_item_id(placed.message._replace(content="", calls=(call,), model=""))
+        )
+        for placed in messages
+        for call in placed.message.calls
+        if (placed.seq, call.id) in ids
+    }
+
+
+def _join_calls(repeated: Iterable[NumberedMessage]) -> list[NumberedMessage]:
+    """Join repeated calls of one message."""
+    joined: dict[int, Message] = {}
+    for seq, message in repeated:
+        calls = (*joined[seq].calls, *message.calls) if seq in joined else message.calls
+        joined[seq] = message._replace(calls=calls)
+    return [NumberedMessage(seq, message) for seq, message in joined.items()]
+
+
+def find_late_calls(messages: Sequence[PlacedMessage]) -> list[tuple[int, str]]:
+    """Return the calls of earlier turns whose results came after the model's last turn, by message
+    number and id: the model waits for these, too."""
+    callers: dict[str, tuple[int, int]] = {}
+    turn, speaking = 0, False
+    came: list[tuple[int, str]] = []
+    for placed in messages:
+        message = placed.message
+        if message.role == "assistant" and not speaking:
+            turn, came = turn + 1, []
+        speaking = message.role == "assistant"
+        callers |= {call.id: (turn, placed.seq) for call in message.calls}
+        if message.role == "tool" and message.call_id in callers:
+            called, seq = callers[message.call_id]
+            came += [(seq, message.call_id)] if called != turn else []
+    return came
+
+
+def find_waiting(
+    known: Iterable[tuple[int, str]],
+    messages: Sequence[PlacedMessage],
+    shown: Iterable[Unit],
+    pointer: int,
+) -> tuple[tuple[int, str], ...]:
+    """Return the known calls that are repeated in the shown units, and the newest calls before the
+    pointer that have no result yet."""
+    known = {*known}
+    used = {member.message.call_id for unit in shown for member in unit.members}
+    asked = {(placed.seq, call.id) for placed in messages for call in placed.message.calls}
+    answered = {placed.message.call_id for placed in messages if placed.message.role == "tool"}
+    unanswered = sorted(one for one in known | asked if one[1] not in answered)
+    left = [one for one in unanswered if one[0] < pointer][-MOST_WAITING:]
+    return tuple(sorted({*left, *(one for one in known if one[1] in used)}))
 
 
 def _drop_unanswered(turn: list[NumberedMessage], answered: set[str]) -> list[NumberedMessage]:
@@ -117,6 +186,35 @@ def has_content(message: Message) -> bool:
     if isinstance(message.content, str):
         return bool(message.content)
     return any(block.get("type") not in ("reasoning", "call") for block in message.content)
+
+
+def find_anchors(units: Sequence[Unit]) -> dict[int, str]:
+    """Return the user messages that are always kept, by number, the current task last."""
+    newest: dict[int, str] = {}
+    for unit in reversed(units):
+        message = unit.members[0].message
+        if message.role != "user":
+            continue
+        text = plain_text(message).strip()
+        if not newest or len(text) >= SHORT_REQUEST:
+            newest[unit.head] = text
+        if len(text) >= SHORT_REQUEST:
+            break
+    return newest
+
+
+def find_newest(units: Sequence[Unit]) -> int:
+    """Return the position of the newest unit, or the number of units if there is none.
+
+    It is the last turn of the model if its results are unanswered or nothing follows it; a message
+    that the user adds meanwhile does not make it old.
+    """
+    for at in reversed(range(len(units))):
+        members = units[at].members
+        if members[0].message.role == "assistant":
+            waits = members[-1].message.role == "tool" or at == len(units) - 1
+            return at if waits else len(units)
+    return len(units)
 
 
 # ---------------------------------------------------------------- elide
@@ -143,7 +241,7 @@ def elide_units(units: Sequence[Unit], horizon: int, session: str) -> list[Unit]
             for m in unit.members
         )
         if members != unit.members:
-            unit = Unit(unit.head, _drop_item_ids(unit.members, members))
+            unit = Unit(unit.head, drop_item_ids(unit.members, members))
         shown.append(unit)
         later.learn(old)
     return shown[::-1]
@@ -212,7 +310,7 @@ def strip_reasoning(message: Message, address: str) -> Message:
     return message._replace(content=(stub, *blocks))
 
 
-def _drop_item_ids(
+def drop_item_ids(
     before: Sequence[NumberedMessage], after: tuple[NumberedMessage, ...]
 ) -> tuple[NumberedMessage, ...]:
     """Remove item ids from a unit that lost its reasoning.
@@ -225,7 +323,7 @@ def _drop_item_ids(
         for old, new in zip(before, after, strict=True)
     ):
         return after
-    return tuple(NumberedMessage(member.seq, drop_item_id(member.message)) for member in after)
+    return tuple(NumberedMessage(member.seq, _drop_item_id(member.message)) for member in after)
 
 
 def _has_item_reasoning(message: Message) -> bool:
@@ -235,7 +333,7 @@ def _has_item_reasoning(message: Message) -> bool:
     )
 
 
-def drop_item_id(message: Message) -> Message:
+def _drop_item_id(message: Message) -> Message:
     notes = (message.extra or {}).get("responses", {})
     if "id" not in notes.get("rest", {}):
         return message
@@ -264,157 +362,3 @@ def _is_acknowledgement(message: Message) -> bool:
         and bool(_acknowledgement_pattern().match(text))
         and not any(char in text for char in "?`/:0123456789\n")
     )
-
-
-# ---------------------------------------------------------------- cut
-
-LEAST_SHOWN = 200
-"""Characters that a cut message keeps at least."""
-NO_REASONING = 0
-"""A length that means: whole, but without reasoning."""
-
-
-def cut_units(units: Sequence[Unit], lengths: Mapping[int, int], session: str) -> list[Unit]:
-    """Return the units with every message in `lengths` cut to that many characters."""
-    if not lengths:
-        return list(units)
-    return [
-        Unit(
-            unit.head,
-            _drop_item_ids(
-                unit.members, tuple(_cut_message(m, lengths, session) for m in unit.members)
-            ),
-        )
-        for unit in units
-    ]
-
-
-def fit_lengths(
-    unit: Unit, room: int, measure: TokenMeasure, session: str, now: Mapping[int, int]
-) -> dict[int, int] | None:
-    """Return the lengths to cut a unit to, so that it costs at most `room` tokens.
-
-    Messages that are cut already, as in `now`, do not become longer. Return None if even the
-    shortest form is too long: many short arguments cannot be cut.
-    """
-    whole = {m.seq: count_chars(m.message) for m in unit.members}
-    results = {m.seq: whole[m.seq] for m in unit.members if m.message.role == "tool"} or whole
-    turn = {m.seq: NO_REASONING for m in unit.members if m.message.role == "assistant"}
-
-    def lengths(
-        longest: int, sizes: Mapping[int, int], more: Mapping[int, int]
-    ) -> dict[int, int] | None:
-        """Return the lengths with all of `sizes` cut to `longest`; None if that is too long."""
-        shown = {seq: min(longest, now.get(seq) or size) for seq, size in sizes.items()}
-        cuts = {**more, **{seq: length for seq, length in shown.items() if length < whole[seq]}}
-        [short] = cut_units([unit], cuts, session)
-        return cuts if unit_tokens(short, measure) <= room else None
-
-    for sizes, more in ((results, {}), (results, turn), (whole, turn)):
-        if (best := lengths(LEAST_SHOWN, sizes, more)) is not None:
-            # `low` fits and `high` may not.
-            low, high = LEAST_SHOWN, max(LEAST_SHOWN, *sizes.values()) + 1
-            while high - low > 1:
-                middle = (low + high) // 2
-                cuts = lengths(middle, sizes, more)
-                low, high = (low, middle) if cuts is None else (middle, high)
-                best = best if cuts is None else cuts
-            return best
-    return None
-
-
-def unit_tokens(unit: Unit, measure: TokenMeasure) -> int:
-    """Count the tokens of a unit."""
-    return sum(count_message(member.message, measure) for member in unit.members)
-
-
-def _cut_message(
-    member: NumberedMessage, lengths: Mapping[int, int], session: str
-) -> NumberedMessage:
-    seq, message = member
-    if seq not in lengths:
-        return member
-    address = range_address(session, seq, seq)
-    short = message
-    if message.calls or lengths[seq] == NO_REASONING:
-        short = strip_reasoning(message, address)
-    if lengths[seq] != NO_REASONING:
-        if count_chars(short._replace(calls=())) > lengths[seq]:
-            short = _shorten(short, lengths[seq], address)
-        calls = (
-            call._replace(arguments=_shorten_arguments(call.arguments, lengths[seq], address))
-            for call in message.calls
-        )
-        short = short._replace(calls=tuple(calls))
-    return NumberedMessage(seq, short) if count_chars(short) < count_chars(message) else member
-
-
-def _shorten(message: Message, length: int, address: str) -> Message:
-    blocks = [_make_cuttable(block, length // 2) for block in blocks_of(message.content)]
-    total = sum(map(_count_block, blocks))
-    head = _take_front(blocks, length - length // 2)
-    taken = sum(map(_count_block, head))
-    tail = _take_back(blocks, min(length // 2, total - taken))
-    left_out = total - taken - sum(map(_count_block, tail))
-    note = f"\n[{left_out} characters left out: {address}]\n"
-    parts = (*head, {"type": "text", "text": note}, *tail)
-    is_text = isinstance(message.content, str)
-    return message._replace(content="".join(map(block_text, parts)) if is_text else parts)
-
-
-def _shorten_arguments(arguments: str, length: int, address: str) -> str:
-    """Cut the long texts in the arguments of a call; what is no JSON stays whole."""
-
-    def shorten(value: Json) -> Json:
-        if isinstance(value, dict):
-            return {key: shorten(one) for key, one in value.items()}
-        if isinstance(value, list):
-            return [shorten(one) for one in value]
-        if not isinstance(value, str) or len(value) <= length:
-            return value
-        head, tail = length - length // 2, len(value) - length // 2
-        note = f"\n[{tail - head} characters left out: {address}]\n"
-        return value[:head] + note + value[tail:]
-
-    if len(arguments) <= length:
-        return arguments
-    try:
-        return json.dumps(shorten(json.loads(arguments)), ensure_ascii=False)
-    except ValueError:
-        return arguments
-
-
-def _take_front(blocks: Sequence[Block], room: int) -> list[Block]:
-    """Return the first blocks within `room` characters; the last one may be cut."""
-    kept: list[Block] = []
-    for block in blocks:
-        if _count_block(block) > room:
-            part = block_text(block)[:room] if block.get("type") == "text" else ""
-            return [*kept, {**block, "text": part}] if part else kept
-        kept.append(block)
-        room -= _count_block(block)
-    return kept
-
-
-def _take_back(blocks: Sequence[Block], room: int) -> list[Block]:
-    """Return the last blocks within `room` characters; the first one may be cut."""
-    kept: list[Block] = []
-    for block in reversed(blocks):
-        if _count_block(block) > room:
-            text = block_text(block) if block.get("type") == "text" else ""
-            part = text[len(text) - room :]
-            return [{**block, "text": part}, *kept] if part else kept
-        kept.insert(0, block)
-        room -= _count_block(block)
-    return kept
-
-
-def _make_cuttable(block: Block, longest: int) -> Block:
-    """Return a long opaque block as its text, which can be cut."""
-    if block.get("type") != "opaque" or _count_block(block) <= longest:
-        return block
-    return {"type": "text", "text": block_text(block)}
-
-
-def _count_block(block: Block) -> int:
-    return count_chars(Message("tool", (block,)))

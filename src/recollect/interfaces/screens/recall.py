@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 def render_recalled(recalled: Recalled) -> str:
     """Return the hits of a search, best first: at most a screenful at a terminal."""
+    known = [f"known to work: {line}" for line in recalled.commands]
     if not recalled:
-        return "\n".join([_why_empty(recalled), *recalled.notes])
+        return "\n".join([*known, *([] if known else [_why_empty(recalled)]), *recalled.notes])
     page = style.page()
     hits = list(recalled) if page.whole else drop_noise(recalled)
     weak, equal = len(recalled) - len(hits), len(hits)
@@ -32,13 +33,8 @@ def render_recalled(recalled: Recalled) -> str:
         lines.append(_render_more(more, weak))
     if equal and page.is_terminal:
         lines.append(style.paint("faint", f"({equal} with the same text not repeated)"))
-    if page.is_terminal and _ASKS_COMMAND & set(page.query.lower().split()):
-        lines.append(style.paint("faint", "(commands that worked here: recollect lessons)"))
-    return "\n".join([*lines, *(f"({note})" for note in recalled.notes if "more did" not in note)])
-
-
-_ASKS_COMMAND = frozenset(("run", "command", "commands"))
-"""Words of a question about a command: those that were learned from work are no hits."""
+    lines += [f"({note})" for note in recalled.notes if "more did" not in note]
+    return "\n".join([*known, *([""] if known and page.is_terminal else []), *lines])
 
 
 def _merge_equal(hits: Sequence[Hit]) -> list[Hit]:
