@@ -146,6 +146,7 @@ def test_lessons_lists_the_commands_and_fixes_that_import_counts(
     assert "make check" in told and "went away in 2 sessions" in told
     assert "`slow`" in told and ",`" not in told
     assert mem.lessons.list(limit=0) == recollect.Lessons((), (), 2)
+    assert "a limit of 0 shows nothing" in show("lessons", mem.lessons.list(limit=0))
 
 
 def moved_conversation(session: str, cwd: str) -> str:

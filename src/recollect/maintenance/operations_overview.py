@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 
 from ..agents import hook_files_io
@@ -20,6 +19,7 @@ from ..context import Context
 from ..errors import NotFound, Refused
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons import steps_schedule as lessons_steps_schedule
+from ..lessons.findings import KnownCommand, KnownResolution
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
@@ -59,7 +59,7 @@ def show_status(context: Context) -> Status:
     counts, sessions, messages = _count(context)
     waiting = review_operations.count_review(context) if context.present_spaces() else 0
     briefing = briefing_operations.make_briefing(context)
-    lessons = list_lessons(context, limit=sys.maxsize)
+    commands, fixes = _read_lessons(context)
     status = Status(
         root=context.project.root,
         database=_describe_store(context),
@@ -77,8 +77,8 @@ def show_status(context: Context) -> Status:
         start_items=len(briefing.items),
         next=(),
         at=context.clock(),
-        commands=len(lessons.commands),
-        fixes=len(lessons.fixes),
+        commands=len(commands),
+        fixes=len(fixes),
     )
     unread = 0 if status.messages else agents_operations_transcripts.count_unread(context)
     unstarted = connections.find_unstarted_agents(context.project, context.environment)
@@ -177,15 +177,7 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
     Example: recollect lessons
     Example: recollect lessons -n 100
     """
-    if not context.project_space.present():
-        return Lessons((), ())
-    now = context.clock()
-    known, resolved = context.project_space.read(
-        lambda tx: (
-            lessons_steps_observed.known_commands(tx, now=now),
-            lessons_steps_observed.known_resolutions(tx),
-        )
-    )
+    known, resolved = _read_lessons(context)
     commands = [
         LearnedCommand(
             command=one.form,
@@ -195,8 +187,7 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
             left_out=one.retired or "",
             folder=one.folder or one.below,
         )
-        for one in known
-        if one.sessions_succeeded
+        for one in known[:limit]
     ]
     fixes = [
         LearnedFix(
@@ -206,10 +197,24 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
             sessions=one.sessions,
             last=one.last,
         )
-        for one in resolved
+        for one in resolved[:limit]
     ]
-    more = max(len(commands) - limit, 0) + max(len(fixes) - limit, 0)
-    return Lessons(tuple(commands[:limit]), tuple(fixes[:limit]), more)
+    more = len(known) - len(commands) + len(resolved) - len(fixes)
+    return Lessons(tuple(commands), tuple(fixes), more)
+
+
+def _read_lessons(context: Context) -> tuple[list[KnownCommand], list[KnownResolution]]:
+    """Return the commands that worked and the errors that were resolved."""
+    if not context.project_space.present():
+        return [], []
+    now = context.clock()
+
+    def read(tx: Tx) -> tuple[list[KnownCommand], list[KnownResolution]]:
+        known = lessons_steps_observed.known_commands(tx, now=now)
+        worked = [one for one in known if one.sessions_succeeded]
+        return worked, lessons_steps_observed.known_resolutions(tx)
+
+    return context.project_space.read(read)
 
 
 # ---------------------------------------------------------------- what agents were shown
