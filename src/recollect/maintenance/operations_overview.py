@@ -74,7 +74,8 @@ def show_status(context: Context) -> Status:
         messages=messages,
         background=_describe_background(context),
         start_tokens=briefing.tokens,
-        start_items=len(briefing.items),
+        # As `seen` counts: a line may hold several commands.
+        start_items=sum(len(briefing_steps_follow_up.refs_of(one)) for one in briefing.items),
         next=(),
         at=context.clock(),
         commands=len(commands),
@@ -162,7 +163,7 @@ def _next_steps(status: Status, unread: int, unstarted: Sequence[str]) -> list[N
         steps.append(NextStep("recollect import", f"read {number} you had before"))
     if status.waiting:
         steps.append(NextStep("recollect review", "review waiting items, one key each"))
-    if not status.by_kind:
+    if not (status.by_kind or status.start_tokens):
         steps.append(NextStep('recollect learn "…"', "save a first memory"))
     elif status.start_tokens and not status.waiting:
         steps.append(NextStep("recollect briefing", "see what a new session begins with"))
