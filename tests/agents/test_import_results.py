@@ -142,10 +142,14 @@ def test_lessons_lists_the_commands_and_fixes_that_import_counts(
     assert (len(lessons.commands), len(lessons.fixes)) == (results.commands, results.fixes)
     assert (status.commands, status.fixes) == (results.commands, results.fixes) == (1, 1)
     assert "1 command that worked, 1 fix of errors (recollect lessons)" in show("status", status)
+    mem.briefing(session="s9")
+    assert len(mem.agents.seen().items) == status.start_items
+    assert "recollect briefing" in [step.command for step in status.next] or status.waiting
     told = show("lessons", lessons)
     assert "make check" in told and "went away in 2 sessions" in told
     assert "`slow`" in told and ",`" not in told
     assert mem.lessons.list(limit=0) == recollect.Lessons((), (), 2)
+    assert "a limit of 0 shows nothing" in show("lessons", mem.lessons.list(limit=0))
 
 
 def moved_conversation(session: str, cwd: str) -> str:

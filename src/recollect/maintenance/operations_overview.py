@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 
 from ..agents import hook_files_io
@@ -20,6 +19,7 @@ from ..context import Context
 from ..errors import NotFound, Refused
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons import steps_schedule as lessons_steps_schedule
+from ..lessons.findings import KnownCommand, KnownResolution
 from ..memory import sql_upkeep as memory_sql_upkeep
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
@@ -59,7 +59,7 @@ def show_status(context: Context) -> Status:
     counts, sessions, messages = _count(context)
     waiting = review_operations.count_review(context) if context.present_spaces() else 0
     briefing = briefing_operations.make_briefing(context)
-    lessons = list_lessons(context, limit=sys.maxsize)
+    commands, fixes = _read_lessons(context)
     status = Status(
         root=context.project.root,
         database=_describe_store(context),
@@ -74,11 +74,12 @@ def show_status(context: Context) -> Status:
         messages=messages,
         background=_describe_background(context),
         start_tokens=briefing.tokens,
-        start_items=len(briefing.items),
+        # As `seen` counts: a line may hold several commands.
+        start_items=sum(len(briefing_steps_follow_up.refs_of(one)) for one in briefing.items),
         next=(),
         at=context.clock(),
-        commands=len(lessons.commands),
-        fixes=len(lessons.fixes),
+        commands=len(commands),
+        fixes=len(fixes),
     )
     unread = 0 if status.messages else agents_operations_transcripts.count_unread(context)
     unstarted = connections.find_unstarted_agents(context.project, context.environment)
@@ -162,7 +163,7 @@ def _next_steps(status: Status, unread: int, unstarted: Sequence[str]) -> list[N
         steps.append(NextStep("recollect import", f"read {number} you had before"))
     if status.waiting:
         steps.append(NextStep("recollect review", "review waiting items, one key each"))
-    if not status.by_kind:
+    if not (status.by_kind or status.start_tokens):
         steps.append(NextStep('recollect learn "…"', "save a first memory"))
     elif status.start_tokens and not status.waiting:
         steps.append(NextStep("recollect briefing", "see what a new session begins with"))
@@ -177,15 +178,7 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
     Example: recollect lessons
     Example: recollect lessons -n 100
     """
-    if not context.project_space.present():
-        return Lessons((), ())
-    now = context.clock()
-    known, resolved = context.project_space.read(
-        lambda tx: (
-            lessons_steps_observed.known_commands(tx, now=now),
-            lessons_steps_observed.known_resolutions(tx),
-        )
-    )
+    known, resolved = _read_lessons(context)
     commands = [
         LearnedCommand(
             command=one.form,
@@ -195,8 +188,7 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
             left_out=one.retired or "",
             folder=one.folder or one.below,
         )
-        for one in known
-        if one.sessions_succeeded
+        for one in known[:limit]
     ]
     fixes = [
         LearnedFix(
@@ -206,10 +198,24 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
             sessions=one.sessions,
             last=one.last,
         )
-        for one in resolved
+        for one in resolved[:limit]
     ]
-    more = max(len(commands) - limit, 0) + max(len(fixes) - limit, 0)
-    return Lessons(tuple(commands[:limit]), tuple(fixes[:limit]), more)
+    more = len(known) - len(commands) + len(resolved) - len(fixes)
+    return Lessons(tuple(commands), tuple(fixes), more)
+
+
+def _read_lessons(context: Context) -> tuple[list[KnownCommand], list[KnownResolution]]:
+    """Return the commands that worked and the errors that were resolved."""
+    if not context.project_space.present():
+        return [], []
+    now = context.clock()
+
+    def read(tx: Tx) -> tuple[list[KnownCommand], list[KnownResolution]]:
+        known = lessons_steps_observed.known_commands(tx, now=now)
+        worked = [one for one in known if one.sessions_succeeded]
+        return worked, lessons_steps_observed.known_resolutions(tx)
+
+    return context.project_space.read(read)
 
 
 # ---------------------------------------------------------------- what agents were shown

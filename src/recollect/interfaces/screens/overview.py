@@ -128,6 +128,8 @@ def _field(label: str, text: str, colour: str = "") -> list[str]:
 
 def _render_lessons(lessons: Lessons) -> str:
     if not (lessons.commands or lessons.fixes):
+        if lessons.more:
+            return "a limit of 0 shows nothing: leave -n out"
         return (
             "nothing yet: in no conversation that was read an agent ran a command of the project "
             "that worked, or resolved an error. Read past ones: recollect import"
