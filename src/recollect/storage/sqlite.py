@@ -116,7 +116,7 @@ class SqliteDatabase:
                 time.sleep(0.0003 + os.urandom(1)[0] / 95_000)
             except apsw.Error as error:
                 # After an I/O error a connection may have lost track of the file.
-                self.close()
+                self._drop_connection()
                 raise translate_error(error, self.path) from error
 
     def _transact(self, begin: str, work: Callable[[Tx], Result]) -> Result:
@@ -355,8 +355,14 @@ class SqliteDatabase:
                 return report._replace(problems=(sqlite_health.WORDS_DAMAGED,))
         return report
 
+    def _drop_connection(self) -> None:
+        try:
+            self.close()
+        except apsw.Error:
+            return  # closing writes the log back, to a disk that still fails: the caller says so
+
     def close(self) -> None:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
+        self._local.connection = self._local.sealing = None
         if connection is not None and connection is not self._memory:
             connection.close()
-        self._local.connection = self._local.sealing = None
