@@ -116,7 +116,7 @@ class SqliteDatabase:
                 time.sleep(0.0003 + os.urandom(1)[0] / 95_000)
             except apsw.Error as error:
                 # After an I/O error a connection may have lost track of the file.
-                self._drop_connection()
+                self.close()
                 raise translate_error(error, self.path) from error
 
     def _transact(self, begin: str, work: Callable[[Tx], Result]) -> Result:
@@ -355,14 +355,11 @@ class SqliteDatabase:
                 return report._replace(problems=(sqlite_health.WORDS_DAMAGED,))
         return report
 
-    def _drop_connection(self) -> None:
-        try:
-            self.close()
-        except apsw.Error:
-            return  # closing writes the log back, to a disk that still fails: the caller says so
-
     def close(self) -> None:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         self._local.connection = self._local.sealing = None
-        if connection is not None and connection is not self._memory:
-            connection.close()
+        try:
+            if connection is not None and connection is not self._memory:
+                connection.close()
+        except apsw.Error:
+            return  # it writes the log back, and the disk fails: what was committed is in the log
