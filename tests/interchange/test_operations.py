@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from base64 import b64encode
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import recollect
-from recollect.interchange import formats, layouts
+from recollect.interchange import files_io, formats, layouts
 from recollect.interchange import operations as interchange_operations
 from recollect.interchange import sql as interchange_sql
 from recollect.interchange import steps as interchange_steps
@@ -442,3 +445,65 @@ def test_kinds_are_known_by_the_names_of_other_systems(
     assert mem.show(kept.id).memory == mem.list(kind=name)[0]
     assert mem.list(kind=kind)[0].kind == kind
     assert mem.recall("deleting the cache", kind=[name])[0].kind == kind
+
+
+HEADS: list[Any] = [
+    {"recollect": 1},
+    {"recollect": 1, "tables": []},
+    {"recollect": 1, "tables": {"memories": None}},
+    {"recollect": 1, "tables": {"memories": [["id"]]}},
+    {"recollect": 1, "tables": {"memories": ["id"]}},
+]
+LINES: list[Any] = [
+    {"table": "memories", "row": ["m-x"]}, {"table": ["memories"], "row": []},
+    {"table": "memories", "row": "abc"}, {"table": "memories", "row": None}, {"sha256": "x"},
+    {"rows": 0, "sha256": 5}, [], 5, None,
+]  # fmt: skip
+VALUES: list[Any] = [-1, 2**70, "\ud800", {"a": 1}, True, "../../x"]
+
+
+def test_a_hostile_export_is_refused_and_breaks_nothing(tmp_path: Path) -> None:
+    """SQLite stores any value in any column: a colleague's file must not make a store unreadable."""
+    with other(tmp_path) as memory:
+        fill(memory)
+        path = memory.store.export(str(tmp_path / "good.jsonl")).files[0]
+        with open(path) as file:
+            head = json.loads(file.readline())
+        files = [(one, line, "0" * 64) for one in HEADS for line in LINES]
+        tables = ("memories", "memory_revisions", "messages", "sessions", "documents", "windows")
+        for table, value in product((*tables, "links", "episodes", "procedures"), VALUES):
+            row = [value] * len(head["tables"][table])
+            total = interchange_steps.row_number((table, *row))
+            files.append((head, {"table": table, "row": row}, f"{total:064x}"))
+        for number, (one, line, digest) in enumerate(files):
+            hostile = tmp_path / f"h{number}.jsonl"
+            first, last = json.dumps(one, separators=(",", ":")), {"rows": 1, "sha256": digest}
+            hostile.write_text(f"{first}\n{json.dumps(line)}\n{json.dumps(last)}\n")
+            with suppress(recollect.RecollectError):
+                memory.store.load(str(hostile))
+        assert len(memory.list()) == 3
+        assert memory.recall("port") and memory.briefing("port")
+        assert memory.memories.review() == ()
+        assert memory.sessions.show("s1").messages
+        for form in layouts.WRITERS:
+            memory.store.export(str(tmp_path / "out"), form=form)
+
+
+def test_a_layout_never_leaves_its_folder(tmp_path: Path) -> None:
+    for name in ("../up.md", "/abs.md", "a/../../up.md", "nul\0.md"):
+        with pytest.raises(recollect.Refused):
+            files_io.write_files(str(tmp_path / "out"), {name: "x"})
+    assert not list(tmp_path.rglob("*.md"))
+
+
+def test_a_pipe_or_a_huge_file_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("- Never push to main\n")
+    os.mkfifo(folder / "pipe.json")
+    with open(folder / "huge.json", "wb") as file:
+        file.truncate(40 * 2**20)
+    with other(tmp_path) as memory:
+        done = memory.store.load(str(folder))
+        assert done.new == 1
+        assert "too large" in done.problems[0]

@@ -83,6 +83,7 @@ _SOURCES = {
     r"\b(?:allow|approve|accept|grant|authori[sz]e|permit|trust|whitelist|allowlist)\b.{0,40}"
     r"\b(?:all|any|every\w*|access|permissions?|commands?|tools?|prompts?|requests?)\b|"
     r"\bauto-?(?:approve|accept|allow|run|confirm|merge)\b|"
+    r"\b(?:authori[sz]ed|permitted|allowed|approved|cleared) (?:you|agents?|it) to\b|"
     r"\bwithout (?:\w+ ){0,3}(?:asking|confirm\w*|approvals?|permission|review\w*|prompt\w*|"
     r"checking|verif\w*|consent)\b|"
     r"\b(?:skip|bypass|disable|ignore|turn off|switch off|override|suppress|circumvent) "

@@ -39,6 +39,8 @@ def write_files(folder: str, files: Mapping[str, str]) -> tuple[str, ...]:
     whole = os.path.abspath(os.path.expanduser(folder))
     paths = [os.path.join(whole, name) for name in files]
     for path in paths:
+        if not os.path.normpath(path).startswith(os.path.join(whole, "")) or "\0" in path:
+            raise Refused("a record's name would leave the folder", where=path)
         if os.path.lexists(path):
             raise Refused("the file exists already", where=path, hint="name another folder")
     for path, text in zip(paths, files.values(), strict=True):
@@ -68,7 +70,7 @@ def list_files(path: str) -> list[str]:
         for name in names
         if name.endswith(_ENDINGS)
     ]
-    return sorted(one for one in found if not os.path.islink(one))
+    return sorted(one for one in found if os.path.isfile(one) and not os.path.islink(one))
 
 
 def read_text(path: str) -> str:

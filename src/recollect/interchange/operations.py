@@ -124,7 +124,10 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
                 continue
             found += formats.read(chosen, name, text)
             seen = chosen
-        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+        except (
+            *(ValueError, TypeError, AttributeError, KeyError, RecursionError),
+            *(InvalidInput, OSError),
+        ) as error:
             problems.append(f"{name}: {error}")
     new = _learn_all(context, found, trust, problems)
     new += sum(_save_record(context, record, trust, problems) for record in records)
@@ -209,10 +212,11 @@ def _place(space: Database) -> str:
 def _load_export(context: Context, path: str, trust: bool) -> Loaded:
     """Load the rows of an export; without `trust` they are quarantined as another person's."""
     space, columns, now = context.project_space, _columns(context), context.clock()
+    texts = context.load_repair().list_columns_of(tuple(sql.KEYS), "TEXT")
 
     def load(tx: Tx) -> tuple[int, int, list[str]]:
         with files_io.open_text(path) as lines:
-            read, rows = steps.parse_lines(iter(lines), columns)
+            read, rows = steps.parse_lines(iter(lines), columns, texts)
         new = steps.merge_rows(tx, rows, columns, trust)
         archive_sql.recount_begun(tx, now)
         sql.request_index(tx, now)

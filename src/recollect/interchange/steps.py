@@ -7,8 +7,9 @@ between engines, does not matter.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from ..archive import attachments
@@ -17,7 +18,7 @@ from ..fast_typing import NamedTuple
 from ..secrets import redaction
 from ..storage.database import Database, Row, Tx
 from ..text import addresses, messages
-from ..types.records import Json
+from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, ROLES, STATUSES, Json
 from . import sql
 
 FORM = 1
@@ -111,30 +112,95 @@ def _line(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def parse_lines(lines: Iterator[str], known: Columns) -> tuple[int, dict[str, list[Row]]]:
+def parse_lines(
+    lines: Iterator[str], known: Columns, texts: Columns
+) -> tuple[int, dict[str, list[Row]]]:
     """Check the lines of an export; return the number of rows, and the rows by table, redacted and
-    in the order of our columns."""
+    in the order of our columns. `texts` are the columns that hold text."""
     header = _parse(next(lines, ""), 1)
     if header.get("recollect") != FORM:
         raise InvalidInput("this file is not an export of Recollect", where="line 1")
-    given = header.get("tables", {})
+    given = header.get("tables")
+    if not isinstance(given, dict) or not all(map(_is_names, given.values())):
+        raise InvalidInput("the list of tables cannot be read", where="line 1")
     found: dict[str, list[Row]] = {}
     rows = total = 0
     for number, line in enumerate(lines, start=2):
         value = _parse(line, number)
         if "sha256" in value:
-            if value["rows"] != rows or value["sha256"] != f"{total % _WHOLE:064x}":
+            if value.get("rows") != rows or value["sha256"] != f"{total % _WHOLE:064x}":
                 raise InvalidInput("the export was changed or cut", where=f"line {number}")
             return rows, found
         table, row = value.get("table", ""), value.get("row", [])
-        if table not in known or len(row) != len(given.get(table, ())):
+        if not isinstance(table, str) or table not in known or table not in given:
             raise InvalidInput(f"there is no table {table!r}", where=f"line {number}")
+        if not isinstance(row, list) or len(row) != len(given[table]):
+            raise InvalidInput(f"a row of {table} has other columns", where=f"line {number}")
         rows += 1
         total += row_number((table, *row))
         held = dict(zip(given[table], row, strict=True))
+        _check_row(table, held, texts.get(table, ()), number)
         if table != "attachments" or _is_clean_attachment(held, number):
             found.setdefault(table, []).append(_clean_row(table, held, known[table]))
     raise InvalidInput("the export ends before its last line", where=f"after {rows} rows")
+
+
+def _is_names(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+_LISTS = {"scope", "tags", "examples", "citations", "evidence", "sources"}
+_OBJECTS = {"memories": "detail", "memory_revisions": "detail", "documents": "fields"}
+_BODIES = ("messages", "episodes", "procedures")
+_WORDS: Mapping[str, Collection[str]] = {
+    "origin": ORIGINS, "label": ORIGINS, "role": ROLES, "priority": PRIORITIES, "layer": LAYERS,
+}  # fmt: skip
+_IDS = {"memories": "m-", "memory_revisions": "m-", "episodes": "e-", "procedures": "p-"}
+
+
+def _check_row(table: str, held: Mapping[str, Json], texts: Collection[str], number: int) -> None:
+    """Raise InvalidInput for a row that Recollect cannot have written: SQLite would store it, and
+    every reader would stumble over it."""
+    for name, value in held.items():
+        # The engine knows which columns may be empty.
+        if value is not None and not _fits(table, name, value, name in texts):
+            raise InvalidInput(
+                f"{table}.{name} cannot be {str(value)[:40]!r}", where=f"line {number}"
+            )
+
+
+def _fits(table: str, name: str, value: Json, is_text: bool) -> bool:
+    if not is_text and (table, name) not in sql.BINARY:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and -(2**63) <= value < 2**63
+    if not isinstance(value, str) or not _is_text(value):
+        return False
+    if name == "id" and table in _IDS:
+        return re.fullmatch(rf"{_IDS[table]}[0-9a-z]{{1,40}}", value) is not None
+    if name in ("kind", "status") and table in ("memories", "memory_revisions"):
+        return value in (KINDS if name == "kind" else STATUSES)
+    if name in _WORDS:
+        return value in _WORDS[name]
+    if name in _LISTS:
+        return isinstance(_parsed(value), list)
+    if _OBJECTS.get(table) == name or (name == "body" and table in _BODIES):
+        return isinstance(_parsed(value), dict)
+    return True
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in value
+
+
+def _parsed(value: str) -> Json:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
 
 
 OWN = ("tombstones", "undos", "observations", "findings", *sql.LOCAL)

@@ -78,8 +78,13 @@ def _recall(
         found += [
             item for item in near if (item.matched.ref, item.matched.seq) not in question.without
         ]
-    best = _rank_hits(found, asked, question, now)
-    return steps_hits.pack_hits(best, question.limit, question.budget, notes)
+    best, exact = _rank_hits(found, asked, question, now)
+    # A question about one session may be answered by that session alone.
+    shown = best if question.session else steps_hits.limit_untrusted(best, exact)
+    held_back = len({*best[: question.limit]} - {*shown})
+    if held_back:
+        notes += (f"{held_back} more of one untrusted source were left out",)
+    return steps_hits.pack_hits(shown, question.limit, question.budget, notes)
 
 
 def _embed_question(embedder: records.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
@@ -103,8 +108,8 @@ class _RankedHit(NamedTuple):
 
 def _rank_hits(
     found: Sequence[FoundCandidate], asked: PreparedQuestion, question: RecallQuestion, now: int
-) -> list[Hit]:
-    """Return the hits, best first.
+) -> tuple[list[Hit], set[str]]:
+    """Return the hits, best first, and the addresses of those with all that was asked for.
 
     Records are loaded only for the candidates that can still win: a record changes the score
     little.
@@ -137,16 +142,13 @@ def _rank_hits(
         ],
         key=lambda one: (one[0], -one[1].at, one[1].address),
     )
-    hits = [hit for _, hit in answer]
-    if question.session:
-        return hits  # a question about one session may be answered by that session alone
     share = ranking.exact_share
     exact = {
         item.loaded.hit.address
         for item in ranked
         if share(asked.ranking, item.found.candidate) > WHOLLY
     }
-    return steps_hits.limit_untrusted(hits, exact)
+    return [hit for _, hit in answer], exact
 
 
 def _load_best(

@@ -309,7 +309,8 @@ def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hi
     counts: dict[str, int] = {}
     for hit in best:
         if hit.trust in lifecycle.UNTRUSTED and hit.address not in exact:
-            source = hit.session or hit.address
+            # What was loaded from files is one source: a file has no name here.
+            source = hit.session or hit.trust
             counts[source] = counts.get(source, 0) + 1
             if counts[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
                 continue

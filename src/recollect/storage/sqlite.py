@@ -360,6 +360,9 @@ class SqliteDatabase:
 
     def close(self) -> None:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
-        if connection is not None and connection is not self._memory:
-            connection.close()
         self._local.connection = self._local.sealing = None
+        try:
+            if connection is not None and connection is not self._memory:
+                connection.close()
+        except apsw.Error:
+            return  # it writes the log back, and the disk fails: what was committed is in the log
