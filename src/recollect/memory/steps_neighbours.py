@@ -40,6 +40,9 @@ LARGE, RAREST, PROMISED = 2_000, 4, 250
 promise so many candidates: what says the same, the opposite or another value lacks fewer of them
 than that, and common words would cost as much as all that was ever learned."""
 
+MOST_PROMISED = 5_000
+"""Where even the rarest words promise more candidates than this, only two are looked up."""
+
 
 class Neighbours(NamedTuple):
     """Open memories that a new statement stands in a relation to, by id. Those that say the same
@@ -116,7 +119,10 @@ def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float 
     if entries < LARGE:
         return list(stems)
     found = filter(holding.get, stems)
-    return terms.pick_rarest(found, holding, PROMISED, least, share * entries)
+    chosen = terms.pick_rarest(found, holding, PROMISED, least, share * entries)
+    while len(chosen) > 2 and sum(map(holding.__getitem__, chosen)) > MOST_PROMISED:
+        chosen.pop()
+    return chosen
 
 
 def _may_replace(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
