@@ -83,6 +83,7 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "episode show": {"id": "{episode}"},
     "episode replay": {"id": "{episode}"},
     "learnings": {},
+    "lessons": {},
     "consolidate": {},
     "consolidate undo": None,
     "procedure learn": {"name": "deploy", "description": "Deploy it", "steps": ["push"]},

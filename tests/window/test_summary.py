@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.providers.formats import from_wire
-from recollect.text.messages import SUMMARY_TAG, NumberedMessage
+from recollect.text.display import SUMMARY_TAG
+from recollect.text.messages import NumberedMessage
 from recollect.types.records import Message, ToolCall
 from recollect.window.limits import Budget
 from recollect.window.summary import SUMMARY_SHARES, render_summary

@@ -109,10 +109,10 @@ def last_changed_memory(tx: Tx) -> ChangedMemory | None:
     return ChangedMemory._make(row) if row else None
 
 
-def count_memories(tx: Tx) -> int:
-    """Count the memories of a space, hidden ones too."""
-    row = tx.one(f"SELECT count(*) FROM memories WHERE space = :space AND valid_to = {FOREVER}")
-    return int(row[0]) if row else 0
+def has_memories(tx: Tx) -> bool:
+    """Check whether a space has a memory, maybe a hidden one."""
+    sql = f"SELECT 1 FROM memories WHERE space = :space AND valid_to = {FOREVER} LIMIT 1"
+    return tx.one(sql) is not None
 
 
 def list_learned_at(tx: Tx, at: int) -> list[str]:
