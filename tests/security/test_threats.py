@@ -173,4 +173,5 @@ def test_one_source_cannot_flood_an_answer(project: Path, way: str) -> None:
         assert any("7012" in hit.text for hit in found)
         alone = memory.recall("listens note", limit=10)
         assert len(alone) <= 4  # two and the user's own
-        assert "more of one untrusted source were left out" in alone.notes[-1]
+        if way == "tool output":
+            assert "more of one untrusted source were left out" in alone.notes[-1]

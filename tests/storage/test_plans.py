@@ -56,6 +56,8 @@ ALLOWED = {
     "index.sql_vectors.replace_with_cells": "one batch of blocks",
     "index.sql_vectors.switch_embedder": REBUILD,
     "interchange.sql.count_altered": WHOLE,
+    "interchange.sql.find_forgotten": ASKED,
+    "interchange.sql.load_tombstones": WHOLE,
     "interchange.sql.count_rows": WHOLE,
     "jobs.sql.claim_job": JOBS,
     "jobs.sql.count_jobs": JOBS,
