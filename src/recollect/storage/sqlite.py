@@ -210,8 +210,7 @@ class SqliteDatabase:
         # Without it FTS5 compiles its own statement again for every word: a lookup takes twice as
         # long. Plans must not depend on the values of parameters.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        version = connection.pragma("user_version")
-        mark = connection.pragma("application_id")
+        version, mark = connection.pragma("user_version"), connection.pragma("application_id")
         if version > 0 and mark != APPLICATION_ID:
             raise sqlite_files.foreign_store_error(self.path)
         if version > migrate.LATEST:
