@@ -166,7 +166,7 @@ class PostgresTx:
         self.finds_nearest = snapshot.finds_nearest
         self._known: dict[str, int] = {}
         self._totals: tuple[Any, ...] = ()
-        self._whole: dict[tuple[Any, ...], list[IndexMatch]] = {}
+        self._whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]] = {}
         self._near: dict[tuple[str, bytes], list[IndexMatch]] = {}
 
     def allow_loss(self) -> None:
@@ -240,8 +240,9 @@ class PostgresTx:
         needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
         key = (tuple(stems), where, str(sorted(params.items())))
-        if exact and key in self._whole:
-            return self._whole[key][:limit]
+        most_asked, whole = self._whole.get(key, (0, []))
+        if exact and limit <= most_asked:
+            return whole[:limit]
         known = self.frequencies(stems)
         if not vector and not any(known.holding.values()):
             return []
@@ -286,7 +287,7 @@ class PostgresTx:
             ]
         most = (found and rows[0][-1]) or sum(known.holding.values())
         if most < pool:
-            self._whole[key] = found  # nothing was cut: the filter saw all matches
+            self._whole[key] = limit, found  # the filter saw all matches
         return found
 
     def match_some(

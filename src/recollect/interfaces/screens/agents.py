@@ -224,7 +224,9 @@ def _render_init(done: Initialised) -> str:
         past = display.format_count(number, "conversation")
         where = style.shorten_home(display.format_line(place))
         lines.append(f"{past} of {where} seem to be of this project. Import them:")
-        lines.append(f"  recollect import --from {shlex.quote(place)}")
+        home, below, rest = where.partition("~/")
+        typed = f"~/{shlex.quote(rest)}" if below and not home else shlex.quote(place)
+        lines.append(f"  recollect import --from {typed}")
     if not (done.checked or done.imported):
         steps = (("recollect", "show the state"), ('recollect learn "…"', "save a memory"))
         lines += ["next:", *style.hints(*steps)]
