@@ -285,8 +285,7 @@ class PostgresTx:
             self._near[where, vector] = [
                 IndexMatch._make(row[:-1]) for row in rows if row[-1] is None
             ]
-        most = (found and rows[0][-1]) or sum(known.holding.values())
-        if most < pool:
+        if ((found and rows[0][-1]) or sum(known.holding.values())) < pool:
             self._whole[key] = limit, found  # the filter saw all matches
         return found
 
