@@ -70,7 +70,7 @@ def measures(folder: str) -> list[Ratio]:
 
 
 def _new_processes(folder: str, yard: float) -> Iterator[Ratio]:
-    """What a user gets: a first import in a new process, with vectors, by one and by all
+    """Measure a first import in a new process with vectors, with one and with all
     processors. The import of the package is not counted."""
     pairs = [(_in_new_process(folder, 1), _in_new_process(folder, 0)) for _ in range(3)]
     for place, name in enumerate(("one processor", "all processors")):

@@ -72,7 +72,7 @@ class _PendingLoader:
 
 class _LazyFinder:
     """Finds the modules of this package without running them. The general finder lists every folder
-    and takes twice as long; it follows for what is no plain file, as in a zip archive."""
+    and takes twice as long; it is asked next where there is no file, as in a zip archive."""
 
     @staticmethod
     def find_spec(

@@ -16,7 +16,7 @@ from recollect.storage.sqlite import SqliteDatabase
 from tests.faults.tiers import choose
 
 CALLS = choose(12, 300)
-"""The disk fails at each of so many calls in turn."""
+"""The number of calls of the disk that fail, one in each run."""
 
 
 class FailingFile(apsw.VFSFile):

@@ -18,9 +18,10 @@ from recollect.storage.postgres import PostgresDatabase
 from tests.builders.old_postgres import old_store
 from tests.conftest import PATIENCE
 from tests.faults.tiers import choose
+from tests.faults.upgrader import make_value
 
 STEP = choose(97, 1)
-"""Every so many statements of an upgrade is cut."""
+"""The upgrade is cut at every statement whose number is a multiple of this."""
 
 _PARTS = re.compile(r"\$(\w*)\$.*?\$\1\$|'(?:[^']|'')*'|--[^\n]*|;|[^;$'-]+|.", re.DOTALL)
 Content = tuple[int, dict[str, list[str]]]
@@ -83,25 +84,9 @@ def make_old(url: str, version: int) -> None:
                 (table,),
             ).fetchall()
             for number in range(4 if known else 0):
-                values = [_value(name, type, number) for name, type in known]
+                values = [make_value(name, type, number) for name, type in known]
                 marks = ", ".join(["%s"] * len(values))
                 connection.execute(f"INSERT INTO {table} VALUES ({marks})", values)
-
-
-_FIXED = {"space": "project", "valid_to": 2**62, "status": "active", "layer": "project"}
-_JSON = {"tags", "scope", "examples", "citations", "evidence", "sources"}
-
-
-def _value(name: str, type: str, number: int) -> Any:
-    if name in _FIXED:
-        return _FIXED[name]
-    if name in _JSON:
-        return "[]"
-    if name in ("detail", "fields"):
-        return "{}"
-    if type == "bytea":
-        return bytes([number])
-    return f"{name} {number}" if type == "text" else number
 
 
 def content_of(url: str) -> Content:

@@ -39,7 +39,7 @@ def make_old(path: Path, version: int) -> None:
             "SELECT name, type FROM pragma_table_info(?)", (table,)
         ).fetchall()
         for number in range(ROWS):
-            values = [_value(str(name), str(type), number) for name, type in known]
+            values = [make_value(str(name), str(type), number) for name, type in known]
             marks = ", ".join("?" for _ in values)
             connection.execute(f"INSERT INTO {table} VALUES ({marks})", values)
     connection.close()
@@ -54,16 +54,17 @@ _FIXED = {"space": "project", "valid_to": 2**62, "status": "active", "layer": "p
 _JSON = {"tags", "scope", "examples", "citations", "evidence", "sources"}
 
 
-def _value(name: str, type: str, number: int) -> Any:
+def make_value(name: str, type: str, number: int) -> Any:
+    """Return a value for a column of a type, of either engine."""
     if name in _FIXED:
         return _FIXED[name]
     if name in _JSON:
         return "[]"
     if name in ("detail", "fields"):
         return "{}"
-    if type == "BLOB":
+    if type in ("BLOB", "bytea"):
         return bytes([number])
-    return f"{name} {number}" if type == "TEXT" else number
+    return f"{name} {number}" if type.upper() == "TEXT" else number
 
 
 def content_of(path: Path) -> tuple[int, Content]:

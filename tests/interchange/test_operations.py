@@ -346,7 +346,7 @@ def fill_work(memory: recollect.Recollect) -> None:
 
 
 def work_of(memory: recollect.Recollect) -> dict[str, Any]:
-    """What each layout may keep, as a reader sees it."""
+    """Return what a layout may keep, as a reader sees it."""
     pages = [page for task in memory.tasks.list() for page in task.pages]
     return {
         "memories": {(one.text, one.kind, one.scope) for one in memory.list(status="active")},

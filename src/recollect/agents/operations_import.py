@@ -39,7 +39,7 @@ BATCH_CHARACTERS = 4_000_000
 
 
 class ImportOptions(NamedTuple):
-    """How to import: capture the user's statements or not, clock, progress reports."""
+    """The options of an import: whether statements are captured, the clock, progress reports."""
 
     capture: bool
     clock: Callable[[], int]

@@ -26,7 +26,7 @@ _PROGRAM = (
 
 
 class WorkerLost(Exception):
-    """A worker died, or sent something that is no result."""
+    """A worker died, or its answer cannot be read."""
 
 
 def count_processors() -> int:

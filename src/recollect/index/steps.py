@@ -136,7 +136,7 @@ def embed_missing(
     """Make all missing vectors, the newest first, and return how many were made.
 
     A new embedder makes all of them again. `report` is called with the size of each batch. With
-    `most`, it stops when so many are made; the rest stays queued.
+    `most`, it stops after that number; the rest stays queued.
     """
     if space.read(sql_vectors.get_embedder) != embedder.id:
         space.write(lambda tx: _switch_embedder(tx, embedder.id, now))

@@ -24,7 +24,7 @@ LOSS = {
     "repo": "revisions, trust, counts and times; episodes, procedures, handoffs and sessions",
     "markdown": "all but text, kind and scope of memories, and skills",
 }
-"""What does not survive, by format: exported or loaded."""
+"""What each format leaves out when it is written or read."""
 
 
 class ForeignStatement(NamedTuple):

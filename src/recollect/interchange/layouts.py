@@ -17,7 +17,7 @@ ARTIFACTS = "plans/artifacts"
 
 
 class Holdings(NamedTuple):
-    """What a space holds, as far as another layout has a place for it; texts by name."""
+    """The records of a space that another layout can hold; texts by name."""
 
     memories: Sequence[Memory]
     notes: str = ""
@@ -34,8 +34,8 @@ class Holdings(NamedTuple):
 
 
 class ForeignRecord(NamedTuple):
-    """A record of a file that is no statement. A page is named `slug/page`; the value of a session
-    is the path of its file."""
+    """A record of a file other than a statement. A page is named `slug/page`; the value of a
+    session is the path of its file."""
 
     what: str
     name: str

@@ -19,8 +19,8 @@ DAY = 24 * 3_600_000_000
 HALF_LIFE = 45 * DAY
 UNUSED = 30 * DAY
 DAYS_WITHOUT = 3
-"""A command that did not succeed for so long, while others did on so many later days, leaves the
-start block. Time in which nobody worked here says nothing about it."""
+"""A command leaves the start block when it has not succeeded for `UNUSED`, and others have on
+`DAYS_WITHOUT` later days: months without any work do not make it old."""
 
 MOST_FAILURES = 2
 """Sessions in a row that saw a command only fail, after which it is retired."""

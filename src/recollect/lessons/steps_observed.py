@@ -27,7 +27,7 @@ MOST_ERRORS = 1_000
 MOST_CONCLUSIONS = 20
 MOST_WORKFLOWS = 50
 KNOWN_FOR = 120 * findings.DAY
-"""How long an agent's conclusion is told."""
+"""The age at which an agent's conclusion is no longer shown."""
 
 SCRIPTS = ("manifest", "scripts")
 

@@ -41,7 +41,7 @@ promise so many candidates: what says the same, the opposite or another value la
 than that, and common words would cost as much as all that was ever learned."""
 
 MOST_PROMISED = 5_000
-"""Where even the rarest words promise more candidates than this, only two are looked up."""
+"""If even the rarest words have more candidates than this, only two words are looked up."""
 
 
 class Neighbours(NamedTuple):

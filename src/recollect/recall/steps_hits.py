@@ -57,7 +57,7 @@ class LoadedHit(NamedTuple):
     spelled: bool = False
     """Whether it holds a name of the question in the same spelling."""
     writes: bool = False
-    """Whether it is a message with a call that writes: newer than what was read before."""
+    """True for a message with a call that writes a file: what was read before is older."""
 
 
 def load_hits(

@@ -295,7 +295,7 @@ class PostgresDatabase:
 
     def vacuum(self) -> bool:
         """Free the space of deleted rows, and let the planner's statistics, which hold samples of
-        texts, be made anew; return whether this role owns the tables and may."""
+        texts, be collected again; return False if this role does not own the tables."""
         connection = self._pool.take(self._wait, self._prepare)
         try:
             tables = connection.execute(

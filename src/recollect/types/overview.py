@@ -67,8 +67,8 @@ class LearnedFix(NamedTuple):
 
 
 class Lessons(NamedTuple):
-    """What conversations taught by work: commands, best first, and fixes of errors, newest first;
-    `more` were left out by the limit."""
+    """Lessons from the work in conversations: commands, best first, and fixes of errors, newest
+    first. `more` counts those beyond the limit."""
 
     commands: tuple[LearnedCommand, ...]
     fixes: tuple[LearnedFix, ...]
