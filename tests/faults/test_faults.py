@@ -310,6 +310,22 @@ def test_a_store_of_a_newer_version_is_refused_and_not_touched(project: Path, ho
     assert snapshot(folder)["memory.db"] == before
 
 
+def test_a_process_that_still_runs_after_an_upgrade_writes_nothing(
+    project: Path, home: Path
+) -> None:
+    """A newer version may seal other columns: its rows would not be used."""
+    with recollect.open(project) as memory:
+        memory.learn("something worth keeping")
+        newer = apsw.Connection(str(project / ".recollect" / "memory.db"))
+        newer.pragma("user_version", migrate.LATEST + 1)
+        with pytest.raises(recollect.StoreNewer, match="newer") as caught:
+            memory.learn("something else")
+        assert "restart" in caught.value.hint
+        newer.pragma("user_version", migrate.LATEST)
+        newer.close()
+        assert [one.text for one in memory.list()] == ["something worth keeping"]
+
+
 def test_a_damaged_page_is_reported_as_damage(project: Path, home: Path) -> None:
     with recollect.open(project) as memory:
         for number in range(300):

@@ -132,6 +132,11 @@ class SqliteDatabase:
             self._local.sealing = connection
         connection.execute(begin)
         try:
+            if begin != _READ and connection.pragma("user_version") > migrate.LATEST:
+                # A newer Recollect upgraded the store while this process ran.
+                raise sqlite_files.newer_store_error(
+                    self.path, connection.pragma("user_version")
+                )
             result = work(SqliteTx(connection, self.space))
             connection.execute("COMMIT")
             if begin != _READ:

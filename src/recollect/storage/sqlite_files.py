@@ -332,7 +332,7 @@ def newer_store_error(path: str, version: int) -> StoreNewer:
     return StoreNewer(
         f"a newer Recollect wrote this store (schema {version}, this one knows {migrate.LATEST})",
         where=path,
-        hint="upgrade this one: pip install . in its newest source",
+        hint="upgrade this one (pip install . in its newest source), and restart what still runs",
     )
 
 
