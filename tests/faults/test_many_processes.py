@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import recollect
 from tests.conftest import PATIENCE
+from tests.faults.soak import soak
 from tests.faults.tiers import choose
 
 ROOT = Path(__file__).parents[2]
@@ -149,6 +152,20 @@ print(count)
         writer.stdin.flush()
     counts = [int(writer.communicate()[0]) for writer in writers]
     assert min(counts) * 3 >= max(counts), counts
+
+
+HAMMERED = choose(40, 1000, 5000)
+
+
+def test_processes_that_write_back_and_close_at_once_lose_no_update(
+    project: Path, environment: dict[str, str], engine: str
+) -> None:
+    """Each has a second thread that opens, copies and closes the store while it writes."""
+    if engine != "sqlite":
+        pytest.skip("about files of SQLite")
+    for agent in soak(project, 4, f"{HAMMERED} writes", environment):
+        assert agent["writes"] == HAMMERED
+        assert agent["files"][0] == agent["files"][1]
 
 
 COPIED = choose(100, 400)

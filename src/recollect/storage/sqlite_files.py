@@ -313,13 +313,39 @@ def wal_is_safe(version: str) -> bool:
     return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
 
 
-def use_wal(connection: apsw.Connection) -> None:
-    """Switch to WAL if the library is safe and the file writable."""
-    if wal_is_safe(apsw.sqlite_lib_version()):
-        try:
-            connection.pragma("journal_mode", "wal")
-        except apsw.ReadOnlyError:
-            return  # a read-only store is used as it is; `doctor` reports it
+_MOUNTS = "/proc/self/mountinfo"
+_REMOTE = ("nfs", "cifs", "smb", "9p", "virtiofs", "fuse", "ceph", "afs", "lustre", "gluster")
+
+
+def remote_type(path: str) -> str:
+    """Return the type of the network file system of a store; empty for a disk of this machine.
+
+    The index of a WAL is memory that processes share, which such a file system may not give them.
+    """
+    try:
+        device = os.stat(os.path.dirname(path) or ".").st_dev
+        if not hasattr(os, "major") or os.major(device):
+            return ""  # a disk has a number; only file systems without one are looked up
+        with open(_MOUNTS, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                mount, _, type = line.partition(" - ")
+                if mount.split()[2] == f"0:{os.minor(device)}":
+                    return type.split()[0] if type.startswith(_REMOTE) else ""
+    except OSError:
+        return ""  # another system than Linux
+    return ""
+
+
+def choose_journal(connection: apsw.Connection, path: str) -> None:
+    """Use WAL if the library is safe and the file writable and local, else the rollback journal."""
+    mode = "wal"
+    if not wal_is_safe(apsw.sqlite_lib_version()) or remote_type(path):
+        mode = "delete"
+    try:
+        if connection.pragma("journal_mode") != mode:
+            connection.pragma("journal_mode", mode)
+    except (apsw.ReadOnlyError, apsw.BusyError):
+        return  # read-only, or another process uses the WAL: as it is; `doctor` reports it
 
 
 def is_empty(connection: apsw.Connection) -> bool:
@@ -327,13 +353,17 @@ def is_empty(connection: apsw.Connection) -> bool:
     return not connection.execute("SELECT count(*) FROM sqlite_schema").get
 
 
-def newer_store_error(path: str, version: int) -> StoreNewer:
-    """Return the error for a store of a later version."""
-    return StoreNewer(
-        f"a newer Recollect wrote this store (schema {version}, this one knows {migrate.LATEST})",
-        where=path,
-        hint="upgrade this one (pip install . in its newest source), and restart what still runs",
-    )
+def check_version(connection: apsw.Connection, path: str) -> None:
+    """Raise if a newer version wrote the store, maybe while this process ran."""
+    version = connection.pragma("user_version")
+    if version > migrate.LATEST:
+        raise StoreNewer(
+            f"a newer Recollect wrote this store (schema {version}, this one knows "
+            f"{migrate.LATEST})",
+            where=path,
+            hint="upgrade this one (pip install . in its newest source), and restart what still "
+            "runs",
+        )
 
 
 def no_members_error(path: str) -> Refused:

@@ -13,10 +13,13 @@ import apsw
 
 from ..fast_typing import Any
 from ..text import seals
-from . import sqlite_tx
+from . import sqlite_files, sqlite_tx
 from .database import EngineHealth, Tx
 
 _NAMED = 5
+MOST_LOG = 64 << 20
+"""Bytes of a write-ahead log that is cut off when it begins again (`journal_size_limit`)."""
+
 REPAIR = "`recollect recover` takes them from a backup"
 
 
@@ -110,8 +113,20 @@ def report_health(connection: apsw.Connection, path: str, deep: bool) -> EngineH
     """Return the state of a store; with `deep`, read all of it."""
     problems: list[str] = []
     mode = str(connection.pragma("journal_mode"))
-    if path and mode != "wal":
+    remote = sqlite_files.remote_type(path) if path else ""
+    if remote:
+        problems.append(
+            f"the store is on a network file system ({remote}): readers and writers wait for each "
+            "other, and only one machine may use it; for several, use PostgreSQL"
+        )
+    elif path and mode != "wal":
         problems.append(f"journal mode is {mode}, not wal: readers and writers wait for each other")
+    log = f"{path}-wal"
+    if path and os.path.exists(log) and (size := os.path.getsize(log)) > MOST_LOG:
+        problems.append(
+            f"the write-ahead log has {size >> 20} MB: a process has been reading for long, and "
+            "nothing can be written back until it ends"
+        )
     if deep:
         problems += find_damage(connection)
     return EngineHealth(
