@@ -27,7 +27,7 @@ from recollect.secrets.redaction import redact
 from recollect.storage import migrate, sqlite_files, sqlite_health
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import SqliteDatabase
-from recollect.storage.sqlite_files import wal_is_safe
+from recollect.storage.sqlite_health import wal_is_safe
 from recollect.types.records import Message
 from tests.faults.power_loss import Op, RecordingVFS, state_after_power_cut, write_files
 from tests.faults.tiers import choose
@@ -448,13 +448,13 @@ def test_a_process_that_reads_for_long_is_reported(tmp_path: Path) -> None:
     for number in range(17):
         write(number)
     log = tmp_path / "memory.db-wal"
-    assert log.stat().st_size > sqlite_health.MOST_LOG
+    assert log.stat().st_size > sqlite_files.MOST_LOG
     (problem,) = database.health().problems
     assert "reading for long" in problem
     reader.communicate("end\n")
     for number in range(17, 19):
         write(number)  # the first writes the log back, the second begins it again
-    assert log.stat().st_size <= sqlite_health.MOST_LOG
+    assert log.stat().st_size <= sqlite_files.MOST_LOG
     assert database.health().problems == ()
     database.close()
 
@@ -480,7 +480,7 @@ def test_a_network_file_system_gets_no_shared_memory(
         local = SqliteDatabase(str(path), "project")
         local.write(lambda tx: tx.run("INSERT INTO state VALUES (:space, 'a', 'b', 0)"))
         local.close()
-        monkeypatch.setattr(sqlite_files, "_MOUNTS", str(mounts))
+        monkeypatch.setattr(sqlite_health, "_MOUNTS", str(mounts))
         for database in (SqliteDatabase(str(path), "project"), SqliteDatabase(f"{path}2", "two")):
             database.write(lambda tx: None)
             mode = database.read(lambda tx: tx.one("PRAGMA journal_mode"))

@@ -28,7 +28,7 @@ PAGE_SIZE = 8192  # of new stores: importing takes 3 % less than with half of it
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; "
     "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; "
-    f"PRAGMA journal_size_limit = {sqlite_health.MOST_LOG}; PRAGMA cache_size = -16000"
+    f"PRAGMA journal_size_limit = {sqlite_files.MOST_LOG}; PRAGMA cache_size = -16000"
 )
 _NOTE_WAIT = 0.05
 _READ = "BEGIN"
@@ -223,8 +223,8 @@ class SqliteDatabase:
             raise migrate.OutdatedStore
         if version < migrate.LATEST:
             self._migrate(connection)
-        elif self.path:
-            sqlite_files.choose_journal(connection, self.path)
+        elif self.path and not sqlite_files.is_wal_on_disk(connection, self.path):
+            sqlite_health.choose_journal(connection, self.path)
 
     def _check(self, connection: apsw.Connection) -> None:
         """Check that the store is this user's own and has no triggers or views."""
@@ -241,7 +241,7 @@ class SqliteDatabase:
             if self.path:
                 os.chmod(self.path, 0o600)
                 connection.pragma("page_size", PAGE_SIZE)
-                sqlite_files.choose_journal(connection, self.path)
+                sqlite_health.choose_journal(connection, self.path)
         elif connection.pragma("application_id") != APPLICATION_ID:
             raise sqlite_files.foreign_store_error(self.path)
         connection.execute("BEGIN IMMEDIATE")

@@ -88,6 +88,9 @@ def _is_full(path: str) -> bool:
     return disk.f_bavail * disk.f_frsize < _ROOM or (disk.f_files > 0 and disk.f_favail == 0)
 
 
+MOST_LOG = 64 << 20
+"""Bytes to which SQLite cuts the write-ahead log when it begins again."""
+
 _SMALLEST = 512
 """Bytes of the smallest page, and so of the smallest database. SQLite makes a new database of an
 empty file, which is right, but also of a file with one byte of another text."""
@@ -302,50 +305,18 @@ def _sync_directory(path: str) -> None:
 
 # ---------------------------------------------------------------- opening and upgrading
 
-_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+
+def is_on_disk(path: str) -> bool:
+    """Check whether a file is on a disk of this machine, which has a device number of its own;
+    False for file systems of the network and of the kernel."""
+    if not hasattr(os, "major"):
+        return True  # Windows
+    return bool(os.major(os.stat(os.path.dirname(path) or ".").st_dev))
 
 
-def wal_is_safe(version: str) -> bool:
-    """Check whether WAL is safe: older libraries can lose commits when several checkpoint."""
-    numbers = tuple(int(part) for part in version.split(".")[:3])
-    if numbers >= _SAFE_WAL[-1]:
-        return True
-    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
-
-
-_MOUNTS = "/proc/self/mountinfo"
-_REMOTE = ("nfs", "cifs", "smb", "9p", "virtiofs", "fuse", "ceph", "afs", "lustre", "gluster")
-
-
-def remote_type(path: str) -> str:
-    """Return the type of the network file system of a store; empty for a disk of this machine.
-
-    The index of a WAL is memory that processes share, which such a file system may not give them.
-    """
-    try:
-        device = os.stat(os.path.dirname(path) or ".").st_dev
-        if not hasattr(os, "major") or os.major(device):
-            return ""  # a disk has a number; only file systems without one are looked up
-        with open(_MOUNTS, encoding="utf-8", errors="replace") as file:
-            for line in file:
-                mount, _, type = line.partition(" - ")
-                if mount.split()[2] == f"0:{os.minor(device)}":
-                    return type.split()[0] if type.startswith(_REMOTE) else ""
-    except OSError:
-        return ""  # another system than Linux
-    return ""
-
-
-def choose_journal(connection: apsw.Connection, path: str) -> None:
-    """Use WAL if the library is safe and the file writable and local, else the rollback journal."""
-    mode = "wal"
-    if not wal_is_safe(apsw.sqlite_lib_version()) or remote_type(path):
-        mode = "delete"
-    try:
-        if connection.pragma("journal_mode") != mode:
-            connection.pragma("journal_mode", mode)
-    except (apsw.ReadOnlyError, apsw.BusyError):
-        return  # read-only, or another process uses the WAL: as it is; `doctor` reports it
+def is_wal_on_disk(connection: apsw.Connection, path: str) -> bool:
+    """Check whether nothing has to be decided about the journal, as nearly always."""
+    return bool(connection.pragma("journal_mode") != "delete" and is_on_disk(path))
 
 
 def is_empty(connection: apsw.Connection) -> bool:
