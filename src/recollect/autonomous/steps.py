@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
+from ..briefing import budget
 from ..capture import durability
 from ..capture import sql as capture_sql
 from ..config import Settings
 from ..documents import sql as documents_sql
+from ..documents import steps as documents_steps
 from ..episodes import records
 from ..episodes import sql as episodes_sql
 from ..episodes import steps as episodes_steps
@@ -28,14 +30,14 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses, messages
-from ..types.records import FOREVER, Json, Memory, SafeText, Session, Stored
+from ..types.records import Memory, SafeText, Session, Stored
 from . import pages, prompts, sql, statements
 from .quotations import CitedMemory
 
 EXTRACT, SUMMARISE = "extract", "summarise"
 JOBS = (EXTRACT, SUMMARISE)
 TYPE, ROOT = "extraction", "root"
-MEMORY_ADDRESS, SUMMARY_ADDRESS = "memory://root/MEMORY.md", "memory://root"
+MEMORY_ADDRESS = "memory://root/MEMORY.md"
 DAY, HOUR, SECOND = 86_400_000_000, 3_600_000_000, 1_000_000
 MOST_EXTRACTIONS, MOST_MEMORIES, MOST_PROCEDURES = 2_000, 1_000, 100
 MOST_EPISODES, MOST_TYPED, MOST_SESSIONS = 20, 500, 100_000
@@ -193,7 +195,9 @@ def keep_extraction(tx: Tx, extraction: statements.Extraction, now: int) -> None
     label = "system" if extraction.by == "rules" else "tool"
     address = f"memory://{TYPE}/{extraction.session}"
     fields = statements.to_json(extraction)
-    put_document(tx, address, TYPE, ("", fields), label, now, owner=extraction.session)
+    owner = redaction.redact_name(extraction.session)
+    new = documents_steps.NewDocument(address, TYPE, extraction.session, "", fields, owner=owner)
+    documents_steps.write_revision(tx, new, "system", now, label)
     queue_summary(tx, now)
 
 
@@ -226,38 +230,6 @@ def prepare_proposals(
         except Refused:
             continue  # it does not belong in long-term memory
     return ready
-
-
-def put_document(
-    tx: Tx,
-    address: str,
-    type: str,
-    content: tuple[str, Json],
-    label: str,
-    now: int,
-    owner: str = "",
-) -> None:
-    """Write a new revision of a document of the pipeline: its text and its fields."""
-    safe = redaction.redact
-    documents_sql.get_document(tx, address, hold=True)
-    documents_sql.close_document(tx, address, now)
-    row = documents_sql.DocumentRow(
-        address=redaction.check_path(address, "address"),
-        revision=documents_sql.last_revision(tx, address) + 1,
-        type=type,
-        title=safe(address.rpartition("/")[2]),
-        text=safe(content[0]),
-        fields=redaction.redact_json(content[1]).text,
-        layer="project",
-        owner=redaction.redact_name(owner),
-        status="active",
-        origin="system",
-        label=label,
-        sources=redaction.redact_json([]).text,
-        valid_from=now,
-        valid_to=FOREVER,
-    )
-    documents_sql.insert_document(tx, row)
 
 
 # ---------------------------------------------------------------- phase 2
@@ -367,16 +339,25 @@ def save_outputs(
     names of skills that were pruned."""
     jobs_sql.hold_lease(tx, job)
     fields = pages.page_to_json(outputs.page)
-    put_document(tx, MEMORY_ADDRESS, ROOT, (outputs.page.text, fields), "agent", now)
+    own_pages = [
+        documents_steps.NewDocument(MEMORY_ADDRESS, ROOT, "MEMORY.md", outputs.page.text, fields)
+    ]
     head, tail = outputs.block
     lines = [[one.text, list(one.refs)] for one in outputs.summary]
     about = {"head": head, "tail": tail, "lines": lines}
-    put_document(tx, SUMMARY_ADDRESS, ROOT, (outputs.summary_text, about), "agent", now)
+    own_pages.append(
+        documents_steps.NewDocument(
+            budget.SUMMARY_ADDRESS, ROOT, "root", outputs.summary_text, about
+        )
+    )
+    for page in own_pages:
+        documents_steps.write_revision(tx, page, "system", now, "agent")
     for document in documents_sql.list_documents(tx, "skill", MOST_PROCEDURES):
         documents_sql.close_document(tx, document.address, now)
     for name, text in outputs.skills.items():
         address = f"memory://root/skills/{name}/SKILL.md"
-        put_document(tx, address, "skill", (text, {}), "system", now)
+        skill = documents_steps.NewDocument(address, "skill", "SKILL.md", text)
+        documents_steps.write_revision(tx, skill, "system", now)
     for row in proposed:
         if procedures_sql.get_by_name(tx, row.name) is None:
             procedures_steps.learn_procedure(tx, row)
