@@ -30,6 +30,7 @@ from ..transcripts.normalise import (
 )
 from ..transcripts.reader_io import (
     CursorMark,
+    RecordReader,
     SessionDetails,
     SkippedRecord,
     Transcript,
@@ -108,23 +109,16 @@ def _slug(root: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", lambda m: "-" if m[0] < "\U00010000" else "--", root)[:200]
 
 
-class _ClaudeCodeReader:
+class _ClaudeCodeReader(RecordReader):
     """Converts records to items. `state`: yielded details, token counts and queued prompts."""
 
     def __init__(self, path: str) -> None:
-        self.state: dict[str, Json] = {}
+        super().__init__()
         self.path = path
         self._stem = os.path.basename(path).removesuffix(".jsonl")
         self._counted: tuple[str, Json] = ("", None)
 
-    @property
-    def has_pending(self) -> bool:
-        return False
-
-    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
-        if not line.strip():
-            return ()
-        record = parse_record(line)
+    def read_record(self, record: dict[str, Json], number: int) -> Iterable[TranscriptItem]:
         kind = as_text(record.get("type"))
         if kind == "user" and as_dict(record.get("message")):
             return self._read_user(record)
@@ -138,9 +132,6 @@ class _ClaudeCodeReader:
             return self._read_title(record, kind)
         subtype = as_text(record.get("subtype"))
         return (SkippedRecord(number, "/".join(filter(None, (kind or "no type", subtype)))),)
-
-    def flush(self) -> Iterable[TranscriptItem]:
-        return ()
 
     # ------------------------------------------------------------ records
 
