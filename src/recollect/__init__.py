@@ -76,12 +76,12 @@ if TYPE_CHECKING:
     from .lessons.operations import EpisodeFields as EpisodeFields
     from .lessons.steps import Consolidated as Consolidated
     from .lessons.steps import Undone as Undone
-    from .maintenance.operations_erase import Lineage as Lineage
+    from .maintenance.operations import Recovered as Recovered
     from .maintenance.operations_erase import Receipt as Receipt
-    from .maintenance.operations_erase import Retracted as Retracted
-    from .maintenance.operations_recover import Recovered as Recovered
     from .maintenance.operations_scrub import Scrubbed as Scrubbed
     from .maintenance.operations_server import ServerSetup as ServerSetup
+    from .maintenance.operations_undo import Lineage as Lineage
+    from .maintenance.operations_undo import Retracted as Retracted
     from .maintenance.steps import Adopted as Adopted
     from .maintenance.steps import BackedUp as BackedUp
     from .maintenance.steps import Diagnosis as Diagnosis
@@ -262,10 +262,11 @@ _TYPES = {
     "jobs.operations": "JobState",
     "lessons.operations": "EpisodeFields",
     "lessons.steps": "Consolidated Undone",
-    "maintenance.operations_erase": "Lineage Receipt Retracted",
-    "maintenance.operations_recover": "Recovered",
+    "maintenance.operations": "Recovered",
+    "maintenance.operations_erase": "Receipt",
     "maintenance.operations_scrub": "Scrubbed",
     "maintenance.operations_server": "ServerSetup",
+    "maintenance.operations_undo": "Lineage Retracted",
     "maintenance.steps": "Adopted BackedUp Diagnosis RebuildResult Stats",
     "memory.operations": "MemoryFields",
     "memory.steps_lifecycle": "Cleared Judged Pruned Returned",

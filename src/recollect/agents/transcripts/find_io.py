@@ -28,6 +28,8 @@ from .reader_io import (
 _HEAD_ITEMS = 50
 _HEAD_BYTES = 256 * 1024
 _MARKDOWN_BYTES = 4096
+_SIDECAR_BYTES = 1024 * 1024
+_MOST_READ = 8_000_000
 
 
 def list_names(folder: str) -> list[str]:
@@ -91,7 +93,13 @@ def read_head(path: str) -> Iterator[dict[str, Json]]:
         return
 
 
-_MOST_READ = 8_000_000
+def read_sidecar(path: str) -> dict[str, Json]:
+    """Return the JSON object in a small file beside a transcript; empty if there is none."""
+    try:
+        with open_regular_file(path) as stream:
+            return parse_record(stream.read(_SIDECAR_BYTES))
+    except (OSError, ValueError):
+        return {}
 
 
 def find_named_files(path: str, folder: str) -> frozenset[str]:

@@ -9,9 +9,10 @@ from ...text import display
 
 if TYPE_CHECKING:
     from ...interchange.operations import Exported, Loaded, Migrated
-    from ...maintenance.operations_erase import Lineage, Receipt, Retracted
-    from ...maintenance.operations_recover import Recovered
+    from ...maintenance.operations import Recovered
+    from ...maintenance.operations_erase import Receipt
     from ...maintenance.operations_scrub import Scrubbed
+    from ...maintenance.operations_undo import Lineage, Retracted
 
 
 def _counts(numbers: Mapping[str, int]) -> str:
