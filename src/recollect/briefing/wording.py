@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..fast_typing import TYPE_CHECKING
 from ..text import display
-from ..text.display import quote_data
 from ..text.tokens import count_tokens
 from ..types.records import Document
 from .rendering import COMMANDS, HISTORY, STATE, UNCONFIRMED, Item, code, plain
@@ -302,7 +301,7 @@ def state_line(document: Document, name: str, content: str, why: str) -> Item:
         text=f"{name} {text}",
         label=document.label,
         why=why,
-        line=f"{name}{when}: {text if own else quote_data(text)}",
+        line=f"{name}{when}: {text if own else display.quote_data(text)}",
     )
 
 

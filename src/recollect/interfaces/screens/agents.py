@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
 from ...types.agents import Imported, Initialised
-from . import keyboard, style
+from . import style, terminal
 from .style import render_table
 
 if TYPE_CHECKING:
@@ -139,11 +139,11 @@ def run_import(
     `run` runs the command with some of its arguments replaced.
     """
     done = _import(run, {})
-    if values.get("path") or not done.others or not keyboard.is_attended():
+    if values.get("path") or not done.others or not terminal.is_attended():
         return done
     print("\n".join(_render_other_projects(done.others)[:-1]))
     done = done._replace(others={})
-    if not keyboard.agrees("Import them too, each into its own project's memory? [y/N] "):
+    if not terminal.agrees("Import them too, each into its own project's memory? [y/N] "):
         return done
     print(_render_import(done))
     return _import(run, {"all": True})
@@ -298,7 +298,7 @@ def run_init(
         _print_warning(_run(run, {"diff": True}))
         return _run(run, {})._replace(warning="")
     done = _run(run, {})
-    if values.get("check") or values.get("diff") or not keyboard.is_attended():
+    if values.get("check") or values.get("diff") or not terminal.is_attended():
         return done
     return _ask(done, run)._replace(warning="")
 
@@ -333,7 +333,7 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
         if chosen:
             more |= {"yes": True, "agent": chosen}
     number = display.format_count(done.past, "past conversation")
-    if done.past and keyboard.agrees(f"Import {number} of this project? [y/N] "):
+    if done.past and terminal.agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
     declined = bool(waiting) and "yes" not in more
     # The first run may have created the store.
@@ -355,7 +355,7 @@ def _choose_agents(waiting: Sequence[SettingsChange]) -> list[str]:
     print(f"y: all   d: show every line{several}")
     question = f"Write {number}? A backup of each is kept. [y/N] "
     while True:
-        answer = (keyboard.read_answer(question) or "").lower().replace(",", " ").split()
+        answer = (terminal.read_answer(question) or "").lower().replace(",", " ").split()
         if answer in (["d"], ["diff"]):
             print(style.finish("\n".join(render_diff(change) for change in waiting)))
             continue

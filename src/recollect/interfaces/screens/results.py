@@ -218,13 +218,13 @@ def run_undo(
 
     `run` runs the command with some of its arguments replaced.
     """
-    from . import keyboard
+    from . import terminal
 
-    if values.get("print") or not keyboard.is_attended():
+    if values.get("print") or not terminal.is_attended():
         return _reverted(run({}))
     planned = _reverted(run({"print": True}))
     print(style.finish(_render_reverted(planned)))
-    if not keyboard.agrees("Undo it? [Y/n] ", default=True):
+    if not terminal.agrees("Undo it? [Y/n] ", default=True):
         return Reverted("", "", 0, False)
     return _reverted(run({}))
 
