@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
@@ -210,9 +210,13 @@ def _run_with_questions(command: commands.Command, given: commands.Arguments) ->
     """Run a command, asking first where it changes much and a person is there to answer."""
     if command.words not in ("init", "import", "undo"):
         return run_command(command, given)
-    from .screens import agents, results
+    from .screens import agents, results, store
 
-    ask = {"init": agents.run_init, "import": agents.run_import, "undo": results.run_undo}
+    ask: dict[str, Callable[..., object]] = {
+        "init": agents.run_init,
+        "import": store.run_import,
+        "undo": results.run_undo,
+    }
     return ask[command.words](
         given.values,
         lambda more: run_command(command, given._replace(values={**given.values, **more})),
