@@ -41,6 +41,8 @@ WRAPPERS = (
 RUNNERS = "npx bunx pnpx uvx"
 """Programs that run the tool that they are given."""
 
+INTERPRETERS = "python python3 python2 py node ruby perl php bash sh zsh tsx ts-node Rscript lua"
+
 _CHECKING = (
     "test tests lint check build typecheck type-check compile vet clippy tsc pytest jest vitest"
     " mypy pyright ruff eslint biome golangci-lint prettier rspec phpunit mocha tox nox ctest"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
 from ..briefing import budget
-from ..capture import durability
 from ..capture import sql as capture_sql
 from ..config import Settings
 from ..documents import sql as documents_sql
@@ -30,9 +29,8 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses, messages
-from ..types.records import Memory, SafeText, Session, Stored
-from . import pages, prompts, sql, statements
-from .quotations import CitedMemory
+from ..types.records import Memory, Session, Stored
+from . import pages, prompts, quotations, sql, statements
 
 EXTRACT, SUMMARISE = "extract", "summarise"
 JOBS = (EXTRACT, SUMMARISE)
@@ -48,7 +46,7 @@ class Material(NamedTuple):
     """What phase 2 works on."""
 
     extractions: list[statements.Extraction]
-    memories: list[CitedMemory]
+    memories: list[quotations.CitedMemory]
     page: pages.MemoryPage
     skills: list[procedures_skills.Procedure]
     refused: frozenset[str]
@@ -201,11 +199,6 @@ def keep_extraction(tx: Tx, extraction: statements.Extraction, now: int) -> None
     queue_summary(tx, now)
 
 
-def save_progress(tx: Tx, job: jobs_sql.Job, progress: SafeText) -> None:
-    """Keep what a model found in the first chunks of a session, for a later try."""
-    jobs_sql.save_progress(tx, job, json.loads(progress))
-
-
 def prepare_proposals(
     extraction: statements.Extraction, now: int, new_id: Callable[[str], str]
 ) -> list[memory_steps.PreparedMemory]:
@@ -259,7 +252,7 @@ def load_page(tx: Tx) -> pages.MemoryPage:
     return pages.page_from_json(document.text, document.fields)
 
 
-def _cited(tx: Tx, memories: Sequence[Memory]) -> list[CitedMemory]:
+def _cited(tx: Tx, memories: Sequence[Memory]) -> list[quotations.CitedMemory]:
     """Return memories with the messages that they were said in; one that was typed at a terminal
     cites itself."""
     typed: dict[str, list[tuple[int, str]]] = {}
@@ -269,8 +262,8 @@ def _cited(tx: Tx, memories: Sequence[Memory]) -> list[CitedMemory]:
         for address in (*memory.sources, *memory.evidence):
             cited += _messages_of(tx, address, memory, typed)
         sources = tuple(dict.fromkeys(cited)) or (memory.address,)
-        message, after = _around(sources[-1], typed)
-        found.append(CitedMemory(memory, sources, message, after))
+        message, after = quotations.messages_around(sources[-1], typed)
+        found.append(quotations.CitedMemory(memory, sources, message, after))
     return found
 
 
@@ -296,41 +289,14 @@ def _messages_of(
     return [address]
 
 
-def _around(
-    address: str, typed: Mapping[str, Sequence[tuple[int, str]]]
-) -> tuple[str, tuple[str, ...]]:
-    """Return a typed message, and those that the person typed after it in its session."""
-    place = addresses.parse_address(address)
-    if place.kind != "messages":
-        return "", ()
-    rows = typed.get(place.name, ())
-    said = next((text for seq, text in rows if seq == place.first), "")
-    return said, tuple(text for seq, text in rows if seq > place.first)[: durability.MOST_AFTER]
-
-
 def _plain(body: str) -> str:
     return " ".join(messages.plain_text(messages.message_from_body(json.loads(body))).split())
-
-
-class Outputs(NamedTuple):
-    """The three outputs of phase 2. `block` is memory_summary.md inside its prompt."""
-
-    page: pages.MemoryPage
-    summary: tuple[pages.SummaryLine, ...]
-    block: tuple[str, str]
-    skills: Mapping[str, str]
-    problem: str = ""
-    """Why a model did not take part, if it should have."""
-
-    @property
-    def summary_text(self) -> str:
-        return "\n".join(one.text for one in self.summary) + "\n" if self.summary else ""
 
 
 def save_outputs(
     tx: Tx,
     job: jobs_sql.Job,
-    outputs: Outputs,
+    outputs: pages.Outputs,
     proposed: Iterable[procedures_sql.ProcedureRow],
     write_files: Callable[[], list[str]],
     now: int,
