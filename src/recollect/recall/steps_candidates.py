@@ -62,6 +62,9 @@ class RecallQuestion(NamedTuple):
     as_of: int = 0
     around: int = 0
     explain: bool = False
+    answered: bool = False
+    """Whether known commands answer it: calls and their output, which they were read from, add
+    nothing."""
     seen: tuple[str, ...] | None = None
     """Owners whose records may be shown unasked: see `memory.steps_visible`."""
     without: frozenset[tuple[str, int]] = frozenset()
@@ -190,7 +193,7 @@ def find_candidates(
         matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
     if len(matched) == depth:
         matched = [*matched, *_find_named(tx, asked, known, filters, matched)]
-    matched = _leave_alone(matched, max(ALONE, 2 * question.limit))
+    matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit))
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
@@ -208,12 +211,17 @@ def find_candidates(
     return _mark_typed(found) if recall_ranking.seeks_statement(asked.ranking) else found
 
 
-def _leave_alone(matched: Sequence[IndexMatch], most: int) -> list[IndexMatch]:
-    """Drop all but the first records that are no messages: no other candidate supports them."""
+def _leave_alone(
+    matched: Sequence[IndexMatch], asked: PreparedQuestion, most: int
+) -> list[IndexMatch]:
+    """Drop all but the first records that are no messages and hold no name of the question: no
+    other candidate supports them."""
+    wholes = [f" {asked.stems[place]} " for place in asked.ranking.wholes]
     kept = []
     for item in matched:
-        most -= item.source != "message"
-        if item.source == "message" or most >= 0:
+        alone = item.source != "message" and not (wholes and _holds(item.stems, wholes))
+        most -= alone
+        if not alone or most >= 0:
             kept.append(item)
     return kept
 
@@ -283,13 +291,14 @@ def _make_candidates(
             digest=stems,
             restates=bool(whole) and is_message and whole.issuperset(stems.split()),
             standing=source == "memory" and kind in _STANDING_KINDS,
-            phrase=bool(phrases) and _holds_phrase(stems, phrases),
+            phrase=bool(phrases) and _holds(stems, phrases),
         )
         found.append(FoundCandidate(tx, item, candidate))
     return found
 
 
-def _holds_phrase(stems: str, phrases: Sequence[str]) -> bool:
+def _holds(stems: str, phrases: Sequence[str]) -> bool:
+    """Check whether a text holds one of the phrases, each between spaces."""
     padded = f" {stems} "
     return any(phrase in padded for phrase in phrases)
 

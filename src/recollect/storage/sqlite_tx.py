@@ -14,13 +14,10 @@ from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Row, Ste
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
 # again. Texts are read only for the remaining rows.
-_BEST = (
-    "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :match "
-    "ORDER BY score LIMIT :limit"
-)
-_BEST_OF = (
-    "SELECT e.id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
-    "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
+_SCORED = "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :{match}"
+_SCORED_OF = (
+    "SELECT e.id AS id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
+    "WHERE words MATCH :{match} AND {where}"
 )
 _SOME_OF = (
     "SELECT e.id, 0.0 AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
@@ -202,17 +199,22 @@ class SqliteTx:
         vector: bytes = b"",
         needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
-        question = _any_of(stems)
+        asked = {"match": _any_of(stems)}
+        others = [stem for stem in stems if stem not in needed]
         if needed:
-            # The others still count for the score of what has one of these.
-            question = f"({_any_of(needed)}) AND ({question})"
-        bound = {**params, "match": question, "limit": limit}
-        held = _VECTOR if vector else "NULL"
-        if where and exact:
-            sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=held)
-        else:
-            sql = _MATCH.format(best=_BEST, vector=held) + (f" WHERE {where}" if where else "")
-        return list(map(IndexMatch._make, self.run(sql, bound)))
+            asked = {"match": _any_of(needed)}
+        if needed and others:
+            # The others count for the score of what has one of these. They are asked for in two
+            # parts, because FTS5 scores a word twice that stands in the query twice.
+            one, other = _any_of(needed), _any_of(others)
+            asked = {"match": f"({one}) AND ({other})", "alone": f"({one}) NOT ({other})"}
+        scored = _SCORED_OF if where and exact else _SCORED
+        best = " UNION ALL ".join(scored.format(match=name, where=where) for name in asked)
+        sql = _MATCH.format(
+            best=f"{best} ORDER BY score LIMIT :limit", vector=_VECTOR if vector else "NULL"
+        )
+        sql += f" WHERE {where}" if where and not exact else ""
+        return list(map(IndexMatch._make, self.run(sql, {**params, **asked, "limit": limit})))
 
     def match_some(
         self, stems: Sequence[str], limit: int, where: str, params: Params
