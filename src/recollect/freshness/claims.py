@@ -174,11 +174,9 @@ _PARSED = (".json", ".toml")
 LONGEST_CITATION = 500
 
 
-_CUES = tuple(
-    f"{kind} "
-    for kind in """
-    class function method struct interface trait enum constant component hook module
-    """.split()
+_CUES = (
+    *("class ", "function ", "method ", "struct ", "interface ", "trait ", "enum ", "constant "),
+    *("component ", "hook ", "module "),
 )
 """What stands before the name of a symbol."""
 
