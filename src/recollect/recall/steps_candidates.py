@@ -25,6 +25,10 @@ ENOUGH = 4_000
 """From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
 candidates. Common terms are the most expensive to look up; they only rank what was found."""
 
+PLENTY = 600
+"""If the others promise so many, the last term is not looked up where it alone holds more than
+`ENOUGH`: in a store of a million it may hold a hundred thousand, and each is scored."""
+
 NAMED, NAMED_ALONE = 100, 600
 """Candidates that hold a name of the question, which may be that name alone, beside those by words:
 its spelling is compared later."""
@@ -172,7 +176,10 @@ def choose_stems(
     """Return the stems to look up: all in a small store, the rarest in a large one."""
     if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
         return list(stems)
-    return terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
+    chosen = terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
+    if holding[chosen[-1]] > ENOUGH and sum(map(holding.__getitem__, chosen[:-1])) >= PLENTY:
+        chosen.pop()
+    return chosen
 
 
 def find_candidates(
@@ -188,7 +195,8 @@ def find_candidates(
     depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
     filters = build_filters(tx, question)
     matched = index_sql.find_candidates(tx, asked.searched, depth, filters, asked.vector)
-    if len(matched) < depth and len(asked.searched) < len(asked.stems) and is_filtered(question):
+    few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
+    if few and is_filtered(question):
         # A filter may leave only entries with the common words.
         matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
     if len(matched) == depth:

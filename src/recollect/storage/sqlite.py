@@ -53,6 +53,7 @@ class SqliteDatabase:
         self._registry = registry
         self._local = _local()
         self._memory: apsw.Connection | None = None
+        self._empty: SqliteDatabase | None = None
         self._turn = RLock()
         self._pid = os.getpid()
         self.on_upgrade: Callable[[int], object] = bool
@@ -68,8 +69,9 @@ class SqliteDatabase:
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         if not getattr(self._local, "connection", None) and not self.present():
-            # Reading creates nothing: a missing store is an empty one.
-            return SqliteDatabase("", self.space).read(work)
+            # Reading creates nothing: a missing store is an empty one, made once in memory.
+            self._empty = self._empty or SqliteDatabase("", self.space)
+            return self._empty.read(work)
         return self._attempt(_READ, work)
 
     read_ahead = read  # no statement is a round trip

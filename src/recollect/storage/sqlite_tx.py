@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _operator import itemgetter
 from collections.abc import Iterable, Sequence
 
 import apsw
@@ -129,9 +130,9 @@ class SqliteTx:
         if table in seals.COLUMNS:
             # Sealing a row after its insertion takes a third of the insertion.
             names = columns.split(", ")
-            sealed = [names.index(name) for name in seals.COLUMNS[table]]
+            sealed = itemgetter(*[names.index(name) for name in seals.COLUMNS[table]])
             seal = seals.make_seal
-            kept = [(space, *row, seal(*[row[at] for at in sealed])) for row in rows]
+            kept = [(space, *row, seal(*sealed(row))) for row in rows]
             columns = f"{columns}, seal"
         else:
             kept = [(space, *row) for row in rows]
@@ -153,19 +154,17 @@ class SqliteTx:
         finally:
             self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
         names = ["space", *columns.split(", ")]
-        at = {name: place for place, name in enumerate(names)}
+        place = itemgetter(*map(names.index, ("space", "kind", "layer", "status")))
+        size = itemgetter(*map(names.index, ("first_seen", "valid_to", "text", "recalls")))
         counts: dict[Row, list[int]] = {}
         for row in rows:
-            if row[at["valid_to"]] == FOREVER:
-                key = (
-                    row[0],
-                    row[at["first_seen"]] // _DAY,
-                    *[row[at[name]] for name in ("kind", "layer", "status")],
-                )
-                count = counts.setdefault(key, [0, 0, 0])
+            first_seen, valid_to, text, recalls = size(row)
+            if valid_to == FOREVER:
+                space, *rest = place(row)
+                count = counts.setdefault((space, first_seen // _DAY, *rest), [0, 0, 0])
                 count[0] += 1
-                count[1] += len(row[at["text"]])
-                count[2] += row[at["recalls"]] == 0
+                count[1] += len(text)
+                count[2] += recalls == 0
         self._connection.executemany(_COUNT, [(*key, *count) for key, count in counts.items()])
 
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
