@@ -148,7 +148,10 @@ def answer_question(context: Context, question: steps.RecallQuestion, now: int) 
     """Answer a question, count the recalls, and check the freshness of the hits."""
     embedder = context.embedder()
     indexed = 0
-    found = context.read_both(lambda txs: steps.recall_if_indexed(txs, question, now, embedder))
+    found = context.read_both(
+        lambda txs: steps.recall_if_indexed(txs, question, now, embedder),
+        ahead=bool(question.file),  # the scopes of each space are looked up first
+    )
     if found is None:
         indexed = reindex_outdated(context)
         if embedder and embedder.local:
