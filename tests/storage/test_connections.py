@@ -63,13 +63,17 @@ def fill(memory: recollect.Recollect) -> None:
 
 
 def test_a_recall_takes_at_most_six_statements(
-    memory: recollect.Recollect, sent: list[str]
+    memory: recollect.Recollect, sent: list[str], project: Path
 ) -> None:
+    (project / "tax.py").write_text("def total(): return 0\n")
+    memory.learn("Amounts of `total()` in tax.py are cents")
+    memory.procedures.learn("check-amounts", "Check the amounts of an invoice", steps=["do it"])
     fill(memory)
     for question in (
         "which port does service 12 listen on",
         "deploy the service",
         "prefer ports above",
+        "amounts of total in tax and the service with the port",
     ):
         sent.clear()
         assert memory.recall(question)

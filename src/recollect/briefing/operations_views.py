@@ -61,7 +61,7 @@ def recall(
     found = recall_operations.recall(context, query, limit, budget, **filters)
     purpose = recall_questions.asked_purpose(query)
     if purpose and not filters and context.project_space.present():
-        found.commands = context.project_space.read(
+        found.commands = context.project_space.read_ahead(
             lambda tx: _describe_commands(tx, purpose, context.clock())
         )
     return found

@@ -164,8 +164,8 @@ def answer_question(context: Context, question: steps.RecallQuestion, now: int) 
     unchecked = {hit.id: hit.freshness for hit in found if hit.freshness}
     if not unchecked:
         return found
-    looks = freshness_steps.unpack_looks(unchecked)
-    fresh = freshness_steps.check_freshness(context, list(unchecked), looks)
+    claims = freshness_steps.unpack_claims(unchecked.values())
+    fresh = freshness_steps.check_freshness(context, list(unchecked), claims)
     return steps_hits.mark_freshness(found, fresh)
 
 
