@@ -46,7 +46,6 @@ ALLOWED = {
     "index.sql.list_scopes": FEW,
     "index.sql.remove_orphans": REBUILD,
     "index.sql_vectors.count_vectors": "a row for a thousand vectors, and the queue",
-    "index.sql_vectors.has_unembedded": "reads one row",
     "index.sql_vectors.dissolve_block": REBUILD,
     "index.sql_vectors.list_blocks": REBUILD,
     "index.sql_vectors.list_blocks_with_dead": RESULT,

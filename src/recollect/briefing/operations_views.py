@@ -61,7 +61,7 @@ def recall(
     purpose = recall_questions.asked_purpose(query)
     commands: tuple[str, ...] = ()
     if purpose and not filters and context.project_space.present():
-        commands = context.project_space.read(
+        commands = context.project_space.read_ahead(
             lambda tx: _describe_commands(tx, purpose, context.clock())
         )
     found = recall_operations.recall(

@@ -233,6 +233,19 @@ def find_open_for_text(tx: Tx, memory: str, digest: str) -> Memory | None:
     return load_memory(row) if row else None
 
 
+def close_for_text(tx: Tx, memory: str, digest: str, now: int) -> Memory | None:
+    """Close an open memory whose place a text with this digest takes, and return it; None if it is
+    closed already, or if that text was forgotten on request."""
+    row = tx.one(
+        "UPDATE memories SET valid_to = :now, status = 'superseded' WHERE space = :space "
+        f"AND id = :id AND valid_to = {FOREVER} AND NOT EXISTS "
+        "(SELECT 1 FROM tombstones t WHERE t.space = :space AND t.digest = :digest) "
+        f"RETURNING {list_columns(_COLUMNS)}",
+        {"id": memory, "digest": digest, "now": now},
+    )
+    return load_memory(row) if row else None
+
+
 def get_revision(tx: Tx, memory: str, revision: int) -> Memory | None:
     """Return an earlier revision of a memory."""
     row = tx.one(

@@ -180,10 +180,17 @@ def _load_best(
     chosen = [found[place].matched for place in best]
     everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})
     ranked: list[_RankedHit] = []
-    for tx in {id(found[place].tx): found[place].tx for place in best}.values():
+    txs = [*{id(found[place].tx): found[place].tx for place in best}.values()]
+
+    def load() -> list[dict[int, steps_hits.LoadedHit]]:
+        mine = [[one.matched for one in map(found.__getitem__, best) if one.tx is tx] for tx in txs]
+        return [
+            steps_hits.load_hits(tx, matches, question, asked.stems, now, everywhere)
+            for tx, matches in zip(txs, mine, strict=True)
+        ]
+
+    for tx, read in zip(txs, txs[0].gather(load) if txs else (), strict=True):
         places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
-        mine = [found[place].matched for place in places.values()]
-        read = steps_hits.load_hits(tx, mine, question, asked.stems, now, everywhere)
         near = []
         for entry, one in read.items():
             place = places[entry]

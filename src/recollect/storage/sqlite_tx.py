@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _operator import itemgetter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import apsw
 
@@ -11,7 +11,15 @@ from ..errors import StoreCorrupt
 from ..fast_typing import Any
 from ..text import seals
 from ..types.records import FOREVER
-from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Row, StemFrequencies
+from .database import (
+    MATCH_COLUMNS,
+    IndexedRecord,
+    IndexMatch,
+    Params,
+    Result,
+    Row,
+    StemFrequencies,
+)
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
 # again. Texts are read only for the remaining rows.
@@ -89,6 +97,9 @@ class SqliteTx:
 
     def settle(self) -> None:
         """Do nothing: every query is answered at once."""
+
+    def gather(self, work: Callable[[], Result]) -> Result:
+        return work()
 
     def altered(self, table: str) -> str:
         define_seal(self._connection)
