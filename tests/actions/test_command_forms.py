@@ -9,10 +9,9 @@ from recollect.actions.command_forms import (
     CommandForm,
     folder_after,
     forms_of,
-    outline,
     runs_of,
 )
-from recollect.actions.shell import simple_commands
+from recollect.actions.shell import outline, simple_commands
 
 
 def keys(line: str, cwd: str = "") -> list[str]:

@@ -31,8 +31,7 @@ _PRAGMAS = (
     f"PRAGMA journal_size_limit = {sqlite_files.MOST_LOG}; PRAGMA cache_size = -16000"
 )
 _NOTE_WAIT = 0.05
-_READ = "BEGIN"
-_WRITE = "BEGIN IMMEDIATE"
+_READ, _WRITE = "BEGIN", "BEGIN IMMEDIATE"
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
 
