@@ -177,7 +177,8 @@ def choose_stems(
     if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
         return list(stems)
     chosen = terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
-    if holding[chosen[-1]] > ENOUGH and sum(map(holding.__getitem__, chosen[:-1])) >= PLENTY:
+    others = sum(map(holding.__getitem__, chosen[:-1]))
+    if others >= PLENTY and holding[chosen[-1]] > ENOUGH:
         chosen.pop()
     return chosen
 
