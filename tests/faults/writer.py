@@ -84,7 +84,7 @@ def by_hook(project: str, name: str, count: int) -> Iterator[str]:
             "prompt": f"From now on, always run check {number} before {name} is pushed.",
         }  # fmt: skip
         done = subprocess.run(
-            [*COMMAND, "hook", "claude-code"], cwd=project, input=json.dumps(event), text=True,
+            [*COMMAND, "hook"], cwd=project, input=json.dumps(event), text=True,
             capture_output=True,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
