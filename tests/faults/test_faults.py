@@ -72,16 +72,22 @@ def test_killed_writers_of_every_way_lose_nothing_they_acknowledged(
     the processes it started, at a random moment after some acknowledgements."""
     chance = random.Random(8)
     acknowledged: list[tuple[int, str]] = []
+    heard: list[str] = []
     for round_number in range(KILLS // len(AT_ONCE)):
-        writers = [start_writer(project, f"{way}{round_number}", 1000, way) for way in AT_ONCE]
-        for writer in chance.sample(writers, len(writers)):
+        names = [f"{way}{round_number}" for way in AT_ONCE]
+        writers = [
+            (name, start_writer(project, name, 1000, way))
+            for name, way in zip(names, AT_ONCE, strict=True)
+        ]
+        for name, writer in chance.sample(writers, len(writers)):
             assert writer.stdout is not None
-            for _ in range(chance.randrange(3)):
-                acknowledged += _acknowledgement(writer.stdout.readline())
+            said = [writer.stdout.readline() for _ in range(chance.randrange(3))]
             os.killpg(writer.pid, signal.SIGKILL)
             # What it managed to say before it died was acknowledged as well.
-            for line in writer.stdout.read().splitlines():
+            for line in (*said, *writer.stdout.read().splitlines()):
                 acknowledged += _acknowledgement(line)
+                if line.startswith("ack 0 - "):
+                    heard.append(f"check {line.split()[3]} before {name} is pushed")
             writer.wait()
             writer.stdout.close()
     with recollect.open(project) as memory:
@@ -93,9 +99,15 @@ def test_killed_writers_of_every_way_lose_nothing_they_acknowledged(
         assert max(seqs) <= proof.messages
         for _, id in acknowledged:
             assert memory.show(id).memory is not None
+        held = memory.context.project_space.read(
+            lambda tx: tx.run("SELECT text FROM memories WHERE space = :space")
+        )
+        said_by_user = " ".join(row[0] for row in held)
+        assert heard
+        assert [one for one in heard if one not in said_by_user] == []
         assert memory.store.doctor().ok
     assert integrity(project / ".recollect" / "memory.db") == "ok"
-    print(f"{KILLS} kills, {len(acknowledged)} acknowledged, 0 lost")
+    print(f"{KILLS} kills, {len(acknowledged)} + {len(heard)} (hooks) acknowledged, 0 lost")
 
 
 def _acknowledgement(line: str) -> list[tuple[int, str]]:

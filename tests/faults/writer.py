@@ -3,7 +3,7 @@
 python -m tests.faults.writer PROJECT NAME COUNT [WAY]
 
 WAY is `api` (a message and a memory each), `same` (also a memory that all of them learn), `cli` (a process for each memory), `mcp` (a server on
-stdio) or `hook` (events, which acknowledge nothing). Each line ends with the number of the write.
+stdio) or `hook` (prompts with a rule, which is heard). Each line ends with the number of the write.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def by_hook(project: str, name: str, count: int) -> Iterator[str]:
             "prompt": f"From now on, always run check {number} before {name} is pushed.",
         }  # fmt: skip
         done = subprocess.run(
-            [*COMMAND, "hook", "claude-code"], cwd=project, input=json.dumps(event), text=True,
+            [*COMMAND, "hook"], cwd=project, input=json.dumps(event), text=True,
             capture_output=True,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -31,12 +31,6 @@ MEMBER_GROUP = "recollect_member"
 
 _MIGRATION_LOCK = 0x5245434F
 
-UNSEALED = (
-    "this store was upgraded by a newer Recollect, and an older one may not write to it: upgrade "
-    "this one, and restart the sessions and servers that still run"
-)
-"""The message to a program that changes records without their seal."""
-
 SIGNED = ("memories", "memory_revisions", "messages")
 
 # With pgvector on the server, and the right to create it, HNSW searches the vectors.
@@ -113,19 +107,6 @@ BEGIN
     EXECUTE format('CREATE VIEW {READ_SCHEMA}.%I WITH (security_invoker = true) AS '
       'SELECT %s FROM recollect.%I', name, columns, name);
   END LOOP;
-  -- A row whose seal does not fit would not be used. What writes without one is an older Recollect
-  -- that still runs, or another program: it is told, instead of losing what it wrote.
-  CREATE OR REPLACE FUNCTION recollect.keep_seal() RETURNS trigger LANGUAGE plpgsql AS $keep$
-  BEGIN
-    IF current_setting('transaction_deferrable') = 'on' THEN
-      IF TG_OP = 'INSERT' OR OLD.seal = recollect.seal_of(OLD) THEN
-        NEW.seal := recollect.seal_of(NEW);
-      END IF;
-    ELSIF NEW.seal <> recollect.seal_of(NEW) THEN
-      RAISE check_violation USING MESSAGE = '{UNSEALED}';
-    END IF;
-    RETURN NEW;
-  END $keep$;
   IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{MEMBER_GROUP}') THEN
     GRANT USAGE ON SCHEMA recollect, {READ_SCHEMA} TO {MEMBER_GROUP};
     FOR name IN
