@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.actions.command_forms import (
-    ELSEWHERE,
-    CommandForm,
-    folder_after,
-    forms_of,
-    runs_of,
-)
+from recollect.actions.command_forms import ELSEWHERE, CommandForm, folder_after, forms_of, runs_of
 from recollect.actions.shell import outline, simple_commands
 
 
