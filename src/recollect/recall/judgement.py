@@ -23,7 +23,7 @@ WEAK = 0.3
 """A hit that is less likely than this is probably wrong."""
 
 _FALL = 1.5
-_FAR, _FAR_RAW, _UNLIKELY_RAW, _CUT_NAME = 0.5, 0.7, 0.6, 0.1
+_FAR, _FAR_ASKED, _FAR_RAW, _UNLIKELY_RAW, _CUT_NAME = 0.3, 0.5, 0.7, 0.6, 0.1
 _EXACT_ONES = 12
 _SAME_THING = 0.5
 _DONE = 0.6
@@ -163,16 +163,20 @@ def is_tail(
     scores: Sequence[float],
     raw: Sequence[bool],
 ) -> list[bool]:
-    """Return for each candidate whether it is dropped: far behind the best, or less far and
-    unlikely if it is a call or raw output without the names asked for; or unlikely where a name
+    """Return for each candidate whether it is dropped: far behind the best, for a question less far
+    and unlikely if it is a call or raw output without the names asked for; or unlikely where a name
     alone was asked for, and found."""
     best, most = max(scores, default=0.0), max(likely, default=0.0)
+    far = _FAR_ASKED if question.asks else _FAR
     exact = ranking.exact_shares(question, candidates)
-    done = [one and share <= ranking.ALMOST for one, share in zip(raw, exact, strict=True)]
+    done = [
+        question.asks and one and share <= ranking.ALMOST
+        for one, share in zip(raw, exact, strict=True)
+    ]
     one_name = question.naming > ranking.NAME_ALONE and len(question.wholes) == 1
     named = one_name and most >= 0.5
     return [
-        score < (_FAR_RAW if one else _FAR) * best
+        score < (_FAR_RAW if one else far) * best
         or (one and value < _UNLIKELY_RAW * most)
         or (named and value < _CUT_NAME)
         for value, score, one in zip(likely, scores, done, strict=True)
@@ -223,11 +227,13 @@ FROM_ONE_SOURCE = 2
 
 
 def drop_copies(hits: Sequence[Hit]) -> list[Hit]:
-    """Drop what agents said and did if the same text was shown: a reader learns nothing from it."""
+    """Drop a result, or what an agent said or did in the same session, if the same text is shown: a
+    reader learns nothing from it."""
     kept: dict[str, Hit] = {}
     for hit in hits:
-        done = hit.role in ("assistant", "tool")
-        kept.setdefault(" ".join(hit.text.split()) if done else hit.address, hit)
+        text = " ".join(hit.text.split())
+        same = {"tool": text, "assistant": f"{hit.session} {text}"}
+        kept.setdefault(same.get(hit.role, hit.address), hit)
     return list(kept.values())
 
 

@@ -205,12 +205,12 @@ def _load_best(
 def _weigh_form(
     loaded: steps_hits.LoadedHit, asked: PreparedQuestion, candidate: ranking.RankingCandidate
 ) -> float:
-    """Return the factor of a message for what it is; 1 if it holds what was asked for exactly, and
-    for a request unless a question is asked."""
-    if loaded.form == "request" and not asked.ranking.asks:
-        return 1.0
-    exact = ranking.exact_share(asked.ranking, candidate) > ranking.ALMOST
-    return 1.0 if exact else questions.FORMS[loaded.form]
+    """Return the factor of a message for what it is; 1 if it holds what was asked for exactly. A
+    subject is no question: what was done on it says almost as much as an answer."""
+    factor = questions.FORMS[loaded.form]
+    if not asked.ranking.asks:
+        factor = 1.0 if loaded.hit.role == "user" else (1.0 + factor) / 2
+    return 1.0 if ranking.exact_share(asked.ranking, candidate) > ranking.ALMOST else factor
 
 
 def _find_spelled(
