@@ -181,7 +181,10 @@ def works_of(member: Member, texts: Sentences) -> Mapping[str, Callable[[int], o
             member, "UserPromptSubmit", number % 3, f"{texts.question()}? {number}"
         ),
         "hook: prompt that saves a rule": lambda number: hook(
-            member, "UserPromptSubmit", number % 3, f"always run `make check{number}` for {number}"
+            member,
+            "UserPromptSubmit",
+            number % 3,
+            f"always run `make check-{number}` before you commit",
         ),
     }
 
