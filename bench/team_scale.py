@@ -56,21 +56,30 @@ def fill(memory: recollect.Recollect, count: int) -> None:
     for start in range(0, count, 2000):
         some = min(2000, count - start)
         memory.learn_many([{"text": texts.next()} for _ in range(some)])
+        if start % 20_000 == 0:
+            say(f"{start + some:,} learned")
     memory.store.rebuild(missing=True)
 
 
-def copy_teams(server: Server, given: argparse.Namespace) -> None:
-    """Give other teams copies of the first rows of the member's space."""
+def drop_vector_index(server: Server) -> list[str]:
+    """Drop the index of vectors, which is built faster over all rows than row by row; return the
+    statements that make it again."""
     with psycopg.connect(server.admin, autocommit=True) as connection:
-        # Copies need no triggers, and an index is built faster over all rows than row by row.
-        for setting in ("session_replication_role TO replica", "maintenance_work_mem TO '1GB'"):
-            connection.execute(f"SET {setting}")
-        indexes = connection.execute(
+        found = connection.execute(
             "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index "
             "WHERE indrelid = 'recollect.vectors'::regclass AND NOT indisprimary"
         ).fetchall()
-        for name, _ in indexes:
+        for name, _ in found:
             connection.execute(f"DROP INDEX {name}")
+    return [definition for _, definition in found]
+
+
+def copy_teams(server: Server, given: argparse.Namespace, indexes: list[str]) -> None:
+    """Give other teams copies of the first rows of the member's space, then make the indexes."""
+    with psycopg.connect(server.admin, autocommit=True) as connection:
+        # Copies need no triggers.
+        for setting in ("session_replication_role TO replica", "maintenance_work_mem TO '1GB'"):
+            connection.execute(f"SET {setting}")
         bounds = connection.execute(
             "SELECT (SELECT id FROM recollect.entries WHERE space = %(space)s ORDER BY id "
             "OFFSET %(others)s LIMIT 1), (SELECT id FROM recollect.entries WHERE space = %(space)s "
@@ -87,9 +96,10 @@ def copy_teams(server: Server, given: argparse.Namespace) -> None:
                 (f"other{number}", f"other{number}"),
             )
             say(f"team {number + 1} of {given.teams}")
-        for _, definition in indexes:
+        for definition in indexes:
             connection.execute(definition)
-        connection.execute("ANALYZE")
+            say("the index of vectors is built")
+        connection.execute("VACUUM ANALYZE")
 
 
 def _copy_rows(
@@ -171,7 +181,10 @@ def works_of(member: Member, texts: Sentences) -> Mapping[str, Callable[[int], o
             member, "UserPromptSubmit", number % 3, f"{texts.question()}? {number}"
         ),
         "hook: prompt that saves a rule": lambda number: hook(
-            member, "UserPromptSubmit", number % 3, f"always run `make check{number}` for {number}"
+            member,
+            "UserPromptSubmit",
+            number % 3,
+            f"always run `make check-{number}` before you commit",
         ),
     }
 
@@ -251,10 +264,10 @@ def main() -> int:
     given = parser.parse_args()
     with started() as server, TemporaryDirectory() as folder:
         (member,) = set_up(server, Path(folder), 1, 0, 0)
-        say("the member's space is filled")
+        indexes = drop_vector_index(server)
         fill(member.memory, given.entries)
-        say("the other teams' are copied")
-        copy_teams(server, given)
+        say("the member's space is filled")
+        copy_teams(server, given, indexes)
         with psycopg.connect(server.admin, autocommit=True) as connection:
             held = connection.execute(
                 "SELECT (SELECT count(*) FROM recollect.entries), (SELECT count(*) FROM "

@@ -249,13 +249,9 @@ class PostgresTx:
         self.space = space
         self.finds_nearest = snapshot.finds_nearest
         self.known: dict[str, int] = {}
-        """The number of entries with each stem that was asked for."""
         self.totals: tuple[Any, ...] = ()
-        """The size and state of the index, once it was asked for."""
         self.whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]] = {}
-        """Limit and matches of the searches that saw all matches."""
         self.near: dict[tuple[str, bytes], list[IndexMatch]] = {}
-        """The nearest entries by filter and vector."""
 
     def settle(self) -> None:
         self.snapshot.settle()

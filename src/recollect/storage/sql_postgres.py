@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
-from typing import TYPE_CHECKING, Any
 
-from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, StemFrequencies
-
-if TYPE_CHECKING:
-    from .postgres_tx import PostgresTx
+from ..fast_typing import Any, Protocol
+from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, StemFrequencies, Tx
 
 SCORED = """
 SELECT p.entry,
@@ -89,15 +86,11 @@ NEAREST_INDEX = """
 CREATE INDEX IF NOT EXISTS vectors_near_{dims} ON recollect.vectors
 USING hnsw ((direction::vector({dims})) vector_cosine_ops) WHERE vector_dims(direction) = {dims}
 """
-INDEX_STATE = """
-SELECT to_regclass(:name), pg_has_role(relowner, 'USAGE') FROM pg_class
-WHERE oid = 'recollect.vectors'::regclass
-"""
+INDEX_STATE = """SELECT to_regclass(:name), pg_has_role(relowner, 'USAGE') FROM pg_class
+WHERE oid = 'recollect.vectors'::regclass"""
 SET_DIRECTIONS = """
-UPDATE vectors SET direction = g.direction::vector
-FROM unnest(:entries::bigint[], :directions::text[]) AS g (entry, direction)
-WHERE vectors.space = :space AND vectors.entry = g.entry
-"""
+UPDATE vectors SET direction = g.direction::vector FROM unnest(:entries::bigint[],
+:directions::text[]) AS g (entry, direction) WHERE space = :space AND vectors.entry = g.entry"""
 COLUMNS = IndexedRecord._fields[:-1]
 NAMES = ", ".join(COLUMNS)
 TYPES = ", ".join(
@@ -152,8 +145,7 @@ ON CONFLICT (space, shard) DO UPDATE SET entries = word_totals.entries + exclude
 """
 ADD_WORDS = """
 WITH given AS MATERIALIZED (
-  SELECT g.entry, g.stems, coalesce(array_length(string_to_array(nullif(g.stems, ''), ' '), 1), 0)
-    AS length
+  SELECT g.*, coalesce(array_length(string_to_array(nullif(g.stems, ''), ' '), 1), 0) AS length
   FROM unnest(:entries::bigint[], :stems::text[]) AS g (entry, stems)),
 posted AS (
   INSERT INTO postings (space, stem, entry, times, length)
@@ -186,8 +178,22 @@ def bind_entries(entries: Sequence[tuple[str, IndexedRecord]]) -> dict[str, Any]
     }
 
 
+class SearchTx(Tx, Protocol):
+    """A transaction, and what it found in the index so far."""
+
+    snapshot: Any
+    known: dict[str, int]
+    """The number of entries with each stem that was asked for."""
+    totals: tuple[Any, ...]
+    """The size and state of the index, once it was asked for."""
+    whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]]
+    """Limit and matches of the searches that saw all matches."""
+    near: dict[tuple[str, bytes], list[IndexMatch]]
+    """The nearest entries by filter and vector."""
+
+
 def match(
-    tx: PostgresTx,
+    tx: SearchTx,
     stems: Sequence[str],
     limit: int,
     where: str,
@@ -202,8 +208,6 @@ def match(
     if exact and limit <= most_asked:
         return whole[:limit]
     known = count_stems(tx, stems)
-    if not vector and not any(known.holding.values()):
-        return []
     others = tx.snapshot.siblings(tx) if not params.get("scopes") else []
     parts = [known, *(count_stems(other, stems) for other in others)]
     entries = sum(part.entries for part in parts)
@@ -236,7 +240,7 @@ def match(
         # One round trip for words and meaning.
         sql = f"({sql}) UNION ALL ({NEAREST.format(dims=len(vector), where=filtered)})"
         bound |= {"vector": _direction(vector), "near": NEAR_AHEAD}
-    rows = tx.run_batched(sql, bound) if others else tx.run(sql, bound)
+    rows = (tx.run_batched if others else tx.run)(sql, bound)
     found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
     if asks_near:
         tx.near[where, vector] = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is None]
@@ -246,7 +250,7 @@ def match(
 
 
 def filter_entries(
-    tx: PostgresTx, entries: Sequence[int], where: str, params: Params, vector: bytes
+    tx: SearchTx, entries: Sequence[int], where: str, params: Params, vector: bytes
 ) -> list[IndexMatch]:
     """Return those of the entries that fulfil `where`; with their vectors if one is given."""
     held = VECTOR if vector else "NULL"
@@ -258,7 +262,7 @@ def filter_entries(
     return list(map(IndexMatch._make, rows))
 
 
-def count_stems(tx: PostgresTx, stems: Sequence[str]) -> StemFrequencies:
+def count_stems(tx: SearchTx, stems: Sequence[str]) -> StemFrequencies:
     """Return the number of entries with each stem, and the state of the index."""
     missing = {stem for stem in stems if stem not in tx.known}
     if missing or not tx.totals:
@@ -283,21 +287,18 @@ def count_stems(tx: PostgresTx, stems: Sequence[str]) -> StemFrequencies:
     )
 
 
-def add_vectors(tx: PostgresTx, vectors: Sequence[tuple[int, bytes]]) -> None:
+def add_vectors(tx: SearchTx, vectors: Sequence[tuple[int, bytes]]) -> None:
     """Add the stored vectors of these entries to pgvector's index, which their owner creates."""
     dims = len(vectors[0][1]) if vectors else 0
     state = tx.one(INDEX_STATE, {"name": f"recollect.vectors_near_{dims}"}) if dims else None
     if state and state[0] is None and state[1]:
         tx.run(NEAREST_INDEX.format(dims=dims))
-    bound = {
-        "entries": [entry for entry, _ in vectors],
-        "directions": [_direction(vector) for _, vector in vectors],
-    }
-    tx.run(SET_DIRECTIONS, bound)
+    entries, directions = [one for one, _ in vectors], [_direction(one) for _, one in vectors]
+    tx.run(SET_DIRECTIONS, {"entries": entries, "directions": directions})
 
 
 def nearest(
-    tx: PostgresTx, vector: bytes, count: int, where: str, params: Params, exact: bool
+    tx: SearchTx, vector: bytes, count: int, where: str, params: Params, exact: bool
 ) -> list[IndexMatch]:
     """Return entries by pgvector's index: of the nearest those that fulfil `where`, or with `exact`
     the nearest among all that fulfil it."""
