@@ -9,6 +9,8 @@ from itertools import pairwise
 from ..context import Context, new_id
 from ..errors import NotFound
 from ..memory import steps as memory_steps
+from ..secrets import redaction
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Learned, Memory
 from . import sql, steps
@@ -52,7 +54,8 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
 
 def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
     """Return what a session teaches beyond what was read of it, and the last message read."""
-    rows = sql.typed(tx, session, sql.last_read(tx, session) + 1, MOST_MESSAGES)
+    last = int(storage_sql.get_value(tx, _last_read(session)) or 0)
+    rows = sql.typed(tx, session, last + 1, MOST_MESSAGES)
     found = [(row.at, draft) for row in rows for draft in steps.repeated(tx, session, row)]
     for before, row in pairwise(rows):
         if meant := steps.meant_before(session, before, row):
@@ -64,8 +67,13 @@ def _write_found(
     session: str, last: int, now: int, ready: list[memory_steps.PreparedMemory], tx: Tx
 ) -> list[Learned]:
     done = [memory_steps.learn(tx, item, item.row.first_seen) for item in ready]
-    sql.note_read(tx, session, last, now)
+    storage_sql.set_value(tx, _last_read(session), redaction.redact(str(last)), now)
     return [learned for learned in done if learned.action != "unchanged"]
+
+
+def _last_read(session: str) -> str:
+    """Return the key of the number up to which a session was searched for repetitions."""
+    return f"repetition {session}"
 
 
 def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:

@@ -14,12 +14,12 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from . import forms_corrections, forms_decisions, forms_rules
-from .forms import FORMS_ABROAD, Form
+from . import forms_decisions, forms_rules
+from .forms import CORRECTIONS, FORMS_ABROAD, Form
 
 FORMS = (
     *forms_rules.FORMS,
-    *forms_corrections.FORMS,
+    *CORRECTIONS,
     *forms_decisions.FORMS,
     *FORMS_ABROAD,
 )

@@ -20,8 +20,8 @@ from ..secrets import redaction
 from ..storage import database
 from ..storage.database import Tx
 from ..text import addresses, globs, messages
+from ..types.overview import OpposedMemory, ReviewEvidence, ReviewItem
 from ..types.records import FOREVER, ORIGINS, STALE_STATES, Memory
-from ..types.review import OpposedMemory, ReviewEvidence, ReviewItem
 from . import queue, sql
 
 NO_LIMIT = 2**31
