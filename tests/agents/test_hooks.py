@@ -127,10 +127,8 @@ def test_event_fields_are_read_in_every_spelling() -> None:
         "one\n",
     )
     assert (tool.call_id, tool.tool_failed) == ("call_A", False)
-    assert event(CLAUDE[7]).last_message == "Done: the build uses make."
     assert event(CLAUDE[12]).source == "compact"
     assert event(GEMINI[2]).tool_output == "ok"
-    assert event(GEMINI[5]).last_message == "done"
     assert event(CURSOR[1]).turn == "t-1"
 
 
@@ -188,7 +186,6 @@ def test_the_payload_takes_precedence_over_the_environment() -> None:
     assert registry.detect_agent(CLAUDE[1], inherited) == "claude-code"
     bare = {"session_id": "s", "hook_event_name": "SessionStart", "cwd": "/w"}
     assert registry.detect_agent(bare, {"GEMINI_PROJECT_DIR": "/w"}) == "gemini"
-    assert registry.detect_agent(bare, {}, hint="codex") == "codex"
     codex_without_path = {**CODEX[0], "transcript_path": None}
     assert registry.detect_agent(codex_without_path, {}) == "codex"
 

@@ -38,7 +38,6 @@ class Event(NamedTuple):
     turn: the agent's id of the prompt that is being worked on, for telling repeats apart
     subagent: the subagent it happened in, "" for the conversation with the person
     typed: whether a prompt comes from a person rather than from the agent's own clockwork
-    continuing: whether a stop follows a stop that a hook had already prevented
     plain: whether the agent takes plain text for an answer, not JSON
     context: `fresh` when nothing that the model was shown before is left, or will be; `kept` when
         a session goes on with what it was shown; empty when a session starts, or nothing changes
@@ -61,8 +60,6 @@ class Event(NamedTuple):
     mode: str = ""
     turn: str = ""
     subagent: str = ""
-    last_message: str = ""
-    continuing: bool = False
     plain: bool = False
     context: str = ""
 
@@ -99,8 +96,6 @@ def event_from(
         mode=text("permission_mode"),
         turn=text("prompt_id", "turn_id", "generation_id"),
         subagent=text("agent_id"),
-        last_message=text("last_assistant_message", "prompt_response"),
-        continuing=payload.get("stop_hook_active") is True,
         context=_context(name, source),
     )
 
