@@ -141,8 +141,24 @@ def test_a_hook_takes_at_most_twelve_statements(agent: Agent) -> None:
     assert agent.hear("PreToolUse", **bash("ls"))[1] <= 3
 
 
-def test_a_prompt_that_saves_a_rule_takes_a_learn_more(agent: Agent) -> None:
+def test_a_prompt_that_saves_rules_takes_no_more(agent: Agent) -> None:
     agent.hear("SessionStart", source="startup")
-    _, count = agent.hear("UserPromptSubmit", prompt="always run `make lint` before you commit")
-    assert count <= MOST + 8, agent.sent
-    assert agent.memory.recall("make lint before commit")
+    agent.hear("SessionStart", "s-3", source="startup")
+    agent.hear("UserPromptSubmit", "s-3", prompt="never edit src/tax.py by hand")
+    for prompt in (
+        "always run `make lint` before you commit",
+        "never edit src/tax.py by hand",  # strengthens what is there
+        "from now on use tabs in src/",
+        "from now on use port 6380 for the kraken database",
+        "from now on use port 6390 for the kraken database",  # takes the place of the other
+        "I prefer short answers without emoji",  # goes to the user's space
+        "always squash commits. never push to main on a friday",
+    ):
+        _, count = agent.hear("UserPromptSubmit", prompt=prompt)
+        assert count <= MOST, (prompt, agent.sent)
+    kept = {memory.text: memory for memory in agent.memory.list(limit=100)}
+    assert kept["never edit src/tax.py by hand"].reinforcement == 2
+    assert kept["I prefer short answers without emoji"].layer == "user"
+    assert {"always squash commits.", "never push to main on a friday"} < kept.keys()
+    ports = [text for text in kept if "kraken database" in text]
+    assert ports == ["from now on use port 6390 for the kraken database"]

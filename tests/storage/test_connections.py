@@ -6,14 +6,18 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import recollect
+from recollect.agents.operations_events import answer_event
+from recollect.agents.registry import load_hooks
 from recollect.errors import StoreError
+from recollect.secrets.redaction import redact
+from recollect.storage import sql as storage_sql
 from recollect.storage.postgres import PostgresDatabase
 from tests.conftest import PATIENCE
 
@@ -58,27 +62,99 @@ def fill(memory: recollect.Recollect) -> None:
     memory.store.rebuild(missing=True)
 
 
-def test_a_recall_takes_at_most_six_statements_and_a_learn_eight(
-    memory: recollect.Recollect, sent: list[str]
+def test_a_recall_takes_at_most_six_statements(
+    memory: recollect.Recollect, sent: list[str], project: Path
 ) -> None:
+    (project / "tax.py").write_text("def total(): return 0\n")
+    memory.learn("Amounts of `total()` in tax.py are cents")
+    memory.procedures.learn("check-amounts", "Check the amounts of an invoice", steps=["do it"])
     fill(memory)
     for question in (
         "which port does service 12 listen on",
         "deploy the service",
         "prefer ports above",
+        "amounts of total in tax and the service with the port",
     ):
         sent.clear()
         assert memory.recall(question)
         assert len(sent) <= 6, sent
-    for text, most in (
-        ("Integration tests need Redis on port 6380", 8),
-        ("Integration tests need Redis on port 6380", 8),
-        ("Service 12 listens on port 7012", 12),  # takes the place of another statement
+    for filters in (
+        {"kind": ["fact"]},
+        {"tags": ["net"]},
+        {"file": "src/net.py"},
+        {"since": "3d"},
+        {"layer": ["user"]},
+        {"session": "s-1"},
+        {"as_of": "1d"},
     ):
         sent.clear()
-        memory.learn(text)
-        assert len(sent) <= most, sent
+        memory.recall("which port does service 12 listen on", **filters)
+        assert len(sent) <= 6, (filters, sent)
+
+
+LEARNED: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("Integration tests need Redis on port 6380", {}, "created"),
+    ("Integration tests need Redis on port 6380", {}, "reinforced"),
+    ("Integration tests do need Redis on port 6380", {"near": "skip"}, "skipped"),
+    ("Service 12 listens on port 7012", {}, "revised"),
+    ("Amounts of `total()` in tax.py are cents", {}, "created"),
+    ("Amounts of `total()` in tax.py are cents", {}, "reinforced"),  # with another claim
+    ("Service 13 of `tax.py` listens on port 7013", {"scope": ["*.py"]}, "created"),
+    ("Service 13 of `tax.py` listens on port 7014", {"scope": ["*.py"]}, "revised"),
+    ("Amounts are cents", {"scope": ["src/**"]}, "created"),
+    ("Amounts are cents", {"scope": ["lib/**"]}, "created"),
+    ("Always use tabs", {}, "created"),
+    (
+        "Never use tabs",
+        {"tags": ["style"], "evidence": ["memory://session/s-1"]},
+        "created",
+    ),
+    ("I like short names", {"kind": "preference", "layer": "user"}, "created"),
+)
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_learn_takes_at_most_eight_statements(
+    memory: recollect.Recollect, sent: list[str], project: Path, keyed: bool
+) -> None:
+    fill(memory)
+    code = project / "tax.py"
+    for number, (text, fields, action) in enumerate(LEARNED):
+        code.write_text(f"def total(): return {number}\n")
+        sent.clear()
+        learned = memory.learn(text, **{**fields, "key": f"k-{number}" if keyed else ""})
+        assert learned.action == action, learned.notes
+        assert len(sent) <= 8, (text, sent)
         assert not [one for one in sent if ";" in one]
+
+
+def test_what_is_queued_is_seen_by_what_follows(postgres_ready: str) -> None:
+    """Writes wait until a statement names one of their tables, and are done with the commit."""
+    database = PostgresDatabase(postgres_ready, "project", "project", wait=PATIENCE)
+
+    def work(tx: Any) -> list[object]:
+        seen: list[object] = []
+        storage_sql.set_value(tx, "a", redact("1"), 1)
+        seen.append(storage_sql.get_value(tx, "a"))
+        storage_sql.set_value(tx, "a", redact("2"), 2)
+        storage_sql.delete_value(tx, "a")
+        storage_sql.set_value(tx, "a", redact("3"), 3)
+        storage_sql.record_write(tx, "key", "learn", "m-1", 1)
+        storage_sql.record_write(tx, "key", "learn", "m-2", 2)
+        seen.append(storage_sql.find_write(tx, "key"))
+        return seen
+
+    assert database.write(work) == ["1", "m-1"]
+    assert database.read(lambda tx: storage_sql.get_value(tx, "a")) == "3"
+
+    def fail(tx: Any) -> None:
+        storage_sql.set_value(tx, "a", redact("4"), 4)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        database.write(fail)
+    assert database.read(lambda tx: storage_sql.get_value(tx, "a")) == "3"
+    database.close()
 
 
 def test_a_space_is_not_read_with_a_scan_of_the_postings(
@@ -121,14 +197,75 @@ def test_the_first_call_after_a_lost_connection_succeeds(
     assert len(memory.list()) == 6
 
 
-@pytest.mark.parametrize("done", [True, False])
-def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
-    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, done: bool
+def hear(memory: recollect.Recollect, event: str, **fields: Any) -> str:
+    """Return what a hook answers, without trouble."""
+    payload = {"hook_event_name": event, "session_id": "s-9", "cwd": memory.context.top, **fields}
+    answer = answer_event(memory.context, load_hooks("claude-code").parse(payload, {}))
+    assert answer.trouble is None
+    return answer.context
+
+
+def test_no_everyday_operation_fails_after_a_lost_connection(
+    memory: recollect.Recollect, postgres_url: str, project: Path
 ) -> None:
-    """The connection breaks after the server has done the COMMIT, or before it got it."""
-    memory.learn("The first statement")
+    fill(memory)
+    (project / "net.py").write_text("PORT = 6380\n")
+    kept = memory.learn("The `PORT` of net.py is Redis' own", kind="policy", scope=["*.py"])
+    shell = {"tool_name": "Bash", "tool_input": {"command": "npm install"}}
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": str(project / "net.py")}}
+    works: tuple[Callable[[], object], ...] = (
+        lambda: memory.learn("Deploys wait for the migration").action == "created",
+        lambda: len(memory.learn_many([{"text": "One more"}, {"text": "And two"}])) == 2,
+        lambda: memory.recall("which port does service 12 listen on"),
+        lambda: memory.recall("deploys", file="net.py") is not None,
+        lambda: memory.briefing().stable,
+        lambda: memory.record("s-1", "said after a restart"),
+        lambda: memory.prepare("s-1", context_window=8_000),
+        lambda: memory.show(f"memory://{kept.id}"),
+        lambda: memory.list(limit=5),
+        lambda: memory.verify(),
+        lambda: memory.store.stats().memories,
+        lambda: memory.memories.confirm(kept.id),
+        lambda: memory.memories.correct(kept.id, "The `PORT` of net.py is 6380"),
+        lambda: memory.memories.hide(kept.id),
+        lambda: memory.memories.restore(kept.id),
+        lambda: memory.notes.set(objective="Ship it"),
+        lambda: memory.sessions.recent("s-1"),
+        lambda: "Ship it" in hear(memory, "SessionStart", source="startup"),
+        lambda: hear(memory, "UserPromptSubmit", prompt="always run `make lint`") == "",
+        lambda: "6380" in hear(memory, "PreToolUse", tool_use_id="t-1", **edit),
+        lambda: hear(memory, "PreToolUse", tool_use_id="t-2", **shell) == "",
+        lambda: hear(memory, "PreCompact", trigger="manual"),
+        lambda: "Ship it" in hear(memory, "SessionStart", source="compact"),
+    )
+    for number, work in enumerate(works):
+        assert end_all(postgres_url), number
+        assert work(), number
+    assert memory.recall("make lint")
+
+
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("prompt", ["", "keep the ports of the services", "always run `make lint`"])
+def test_a_hook_answers_although_the_connection_is_lost_while_it_keeps_that(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, done: bool, prompt: str
+) -> None:
+    """What was shown is kept as well as possible; the answer does not depend on it."""
+    memory.learn("Use ports above 6000 for the services", kind="policy")
+    lost = break_commit_once(monkeypatch, done)
+    event = {"prompt": prompt, "prompt_id": "p-1"} if prompt else {"source": "startup"}
+    said = hear(memory, "UserPromptSubmit" if prompt else "SessionStart", **event)
+    assert lost and "ports above 6000" in said
+    monkeypatch.undo()
+    assert hear(memory, "UserPromptSubmit", prompt="thanks", prompt_id="p-2") == ""
+    noted = [one for one in memory.list() if "make lint" in one.text]
+    assert len(noted) == ("lint" in prompt)
+
+
+def break_commit_once(monkeypatch: pytest.MonkeyPatch, done: bool) -> list[object]:
+    """Break the connection at the next COMMIT of a change: after the server has done it, or before
+    it gets it. Return a list that is empty until then."""
     whole = psycopg.Cursor.execute
-    lost: list[BaseException] = []
+    lost: list[object] = []
 
     def break_once(self: Any, query: Any, *values: Any, **more: Any) -> Any:
         if query == "COMMIT" and not lost and self.connection.info.transaction_status == 2:
@@ -142,6 +279,15 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
         return whole(self, query, *values, **more)
 
     monkeypatch.setattr(psycopg.Cursor, "execute", break_once)
+    return lost
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, done: bool
+) -> None:
+    memory.learn("The first statement")
+    lost = break_commit_once(monkeypatch, done)
     memory.record("s-1", "said exactly once")
     assert lost
     monkeypatch.undo()
@@ -161,7 +307,8 @@ def test_an_error_gives_its_true_reason(postgres_url: str) -> None:
     database.close()
     for wrong, told in (
         (postgres_url.replace("tester:tester@", "tester:wrong@", 1), ""),
-        (postgres_url.replace("/t", "/no_such_database_t", 1), "no such database"),
+        (postgres_url.replace("@/t", "@/no_such_database_t", 1), "no such database"),
+        (postgres_url.replace("tester:", "nobody:", 1), "refused the login"),
         ("postgresql://tester@127.0.0.1:1/x", "cannot be reached"),
     ):
         nowhere = PostgresDatabase(wrong, "project", "project", wait=0.1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import log
 from typing import Any
 
@@ -215,6 +215,29 @@ def test_both_engines_score_words_with_the_same_formula(new_database: Open) -> N
     }
 
 
+def test_a_word_that_is_needed_counts_once_for_the_score(new_database: Open) -> None:
+    database = new_database()
+
+    def fill(tx: Tx) -> None:
+        put(tx, "both", "alpha beta")
+        put(tx, "alone", "alpha gamma delta")
+        put(tx, "other", "beta beta")
+        for number in range(8):
+            put(tx, f"x{number}", "omega psi chi")
+
+    database.write(fill)
+
+    def scores(needed: Sequence[str]) -> dict[str, float]:
+        stems = ["alpha", "beta"]
+        found = database.read(
+            lambda tx: index_sql.find_candidates(tx, stems, 10, {}, needed=needed)
+        )
+        return {item.ref: round(item.score, 9) for item in found if item.ref != "other"}
+
+    assert scores(["alpha"]) == scores([]) and len(scores(["alpha"])) == 2
+    assert scores(["alpha", "beta"]) == scores([])
+
+
 def test_filters_reach_matches_that_are_not_among_the_best(new_database: Open) -> None:
     database = new_database()
 
@@ -265,8 +288,8 @@ def test_state_is_set_replaced_and_removed(new_database: Open) -> None:
 
 def test_an_idempotency_key_remembers_what_the_first_write_made(new_database: Open) -> None:
     database = new_database()
-    assert database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-1", 1))
-    assert not database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-2", 2))
+    database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-1", 1))
+    database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-2", 2))
     assert database.read(lambda tx: storage_sql.find_write(tx, "key")) == "m-1"
     assert "key" not in [
         row[0] for row in database.read(lambda tx: tx.run("SELECT key FROM writes"))
@@ -275,7 +298,7 @@ def test_an_idempotency_key_remembers_what_the_first_write_made(new_database: Op
 
 def test_an_idempotency_key_belongs_to_one_content(new_database: Open) -> None:
     database = new_database()
-    assert database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-1", 1, "one"))
+    database.write(lambda tx: storage_sql.record_write(tx, "key", "learn", "m-1", 1, "one"))
     assert database.read(lambda tx: storage_sql.find_write(tx, "key", "one")) == "m-1"
     with pytest.raises(Conflict):
         database.read(lambda tx: storage_sql.find_write(tx, "key", "other"))

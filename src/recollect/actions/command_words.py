@@ -197,7 +197,7 @@ def _dangerous_text() -> re.Pattern[str]:
         |\b(?:kubectl|helm)\s+(?:apply|delete|upgrade|install)\b|\bterraform\s+(?:apply|destroy)\b
         |\b(?:vercel|netlify|fly|flyctl|heroku|wrangler|gcloud|aws|az|ansible-playbook)\s+\w
         |\bdeploy\b|\b(?:gh|glab)\s+(?:pr\s+merge|release|secret)\b
-        |\bssh(?:-\w+)?\s|\bscp\s|\brsync\s|\bid_(?:rsa|ed25519)\b|(?<!\w)\.env\b
+        |\[REDACTED:|\bssh(?:-\w+)?\s|\bscp\s|\brsync\s|\bid_(?:rsa|ed25519)\b|(?<!\w)\.env\b
         |`[^`\n]*\b(?:password|passwd|secret|credential|api[_ -]?key|access[_ -]?token)s?\b[^`\n]*`
         |\b(?:docker|npm|gh|glab|doctl|auth)\s+(?:auth\s+)?log(?:in|out)\b|\brm\s+-\w*[rf]""",
         re.IGNORECASE | re.VERBOSE,

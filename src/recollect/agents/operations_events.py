@@ -20,7 +20,7 @@ from ..capture import sentences
 from ..capture import steps as capture_steps
 from ..context import Context
 from ..errors import StoreError
-from ..fast_typing import TYPE_CHECKING
+from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..project import worktree_root
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -29,6 +29,7 @@ from . import events, hook_files_io, steps_hooks
 from .registry import make_session_id
 
 if TYPE_CHECKING:
+    from ..memory.steps import PreparedMemory
     from ..types.records import Learned
     from .events import Event
 
@@ -40,6 +41,24 @@ _LONGEST_PROMPT = 200_000
 
 _LONGEST_OUTPUT = 20_000
 _SILENT = steps_hooks.Answer()
+
+
+class _LoadedPrompt(NamedTuple):
+    """What is loaded for a prompt; `looked` is what its statements change or repeat."""
+
+    turn: briefing_steps_turn.LoadedTurn
+    start: briefing_steps.LoadedStart
+    looked: capture_operations.LookedUp
+
+
+class _Prompted(NamedTuple):
+    """What a prompt states, when, and what it is answered with."""
+
+    ready: list[PreparedMemory]
+    now: int
+    looked: capture_operations.LookedUp = ({}, {})
+    words: str = ""
+    shown: Sequence[briefing_operations.ShownMoment] = ()
 
 
 def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
@@ -66,16 +85,7 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     if event.name == "session_start":
         is_first, answer = _started(context, event, now)
         return _catch_up_later(context, _sweep(event), answer) if is_first else answer
-    # What the user says now need not be told to the model again: the briefing comes first.
-    is_first, answer = _prompted(context, event)
-    if not is_first:
-        return answer
-    try:
-        captured = _capture(context, event, now)
-        return answer._replace(notice=capture_steps.notice(captured)) if captured else answer
-    except StoreError as trouble:
-        # It is captured from the transcript, later.
-        return answer._replace(trouble=trouble)
+    return _prompted(context, event, now)
 
 
 # ---------------------------------------------------------------- start and turn
@@ -109,30 +119,58 @@ def _started(context: Context, event: Event, now: int) -> tuple[bool, steps_hook
     return True, steps_hooks.Answer("\n".join(filter(None, words)), notice, trouble=trouble)
 
 
-def _prompted(context: Context, event: Event) -> tuple[bool, steps_hooks.Answer]:
-    """Say what fits a prompt; the start block too, where no start of the context was heard.
-    Return whether the event was not answered before."""
+def _prompted(context: Context, event: Event, now: int) -> steps_hooks.Answer:
+    """Say what fits a prompt; the start block too, where no start of the context was heard. Save
+    what it states, and tell the person."""
     ask = _ask(event)._replace(query=_ends(event.prompt))
+    ready = _find_statements(context, event, now)
     if briefing_steps.why_silent(context.settings.mode, ask.query):
-        return briefing_operations.keep(context, ask, [])[0], steps_hooks.Answer()
+        return _keep_prompt(context, event, ask, _Prompted(ready, now))
     has_store = context.project_space.present()
     start = briefing_operations.start_loader(context, ask)
     turn = briefing_operations.turn_loader(context, ask)
 
-    def load(
-        txs: Sequence[Tx],
-    ) -> tuple[briefing_steps_turn.LoadedTurn, briefing_steps.LoadedStart]:
+    def load(txs: Sequence[Tx]) -> _LoadedPrompt:
         first = not (has_store and steps_hooks.was_heard(txs[0], event))
-        return turn(txs, first), start(txs)
+        looked = capture_operations.look_up(txs, ready) if ready and has_store else ({}, {})
+        # What the user says now need not be told to the model again.
+        return _LoadedPrompt(turn(txs, first), start(txs), looked)
 
-    heard, loaded = context.read_both(load, ahead=True)
-    briefing, block = briefing_operations.make_start(context, ask, loaded)
-    spoken, said = briefing_operations.make_turn(context, heard)
-    is_first, trouble = briefing_operations.keep(context, ask, [block, said])
-    if not is_first:
-        return False, steps_hooks.Answer()
+    loaded = context.read_both(load, ahead=True)
+    briefing, block = briefing_operations.make_start(context, ask, loaded.start)
+    spoken, said = briefing_operations.make_turn(context, loaded.turn)
     words = [str(briefing.stable) if briefing.begins else "", spoken.text]
-    return True, steps_hooks.Answer("\n".join(filter(None, words)), trouble=trouble)
+    prompted = _Prompted(ready, now, loaded.looked, "\n".join(filter(None, words)), [block, said])
+    return _keep_prompt(context, event, ask, prompted)
+
+
+def _keep_prompt(
+    context: Context, event: Event, ask: briefing_steps.Ask, prompted: _Prompted
+) -> steps_hooks.Answer:
+    """Keep what a prompt was answered with and what it states, in one transaction; return nothing
+    to say if the event was answered before."""
+    ready, now = prompted.ready, prompted.now
+    captured: list[Learned] = []
+
+    def learn(tx: Tx) -> None:
+        captured[:] = capture_operations.keep_in(context, tx, ready, now, prompted.looked)
+
+    is_new = not context.project_space.present()
+    is_first, trouble = briefing_operations.keep(
+        context, ask, prompted.shown, learn if ready and not is_new else None
+    )
+    if not is_first:
+        return _SILENT
+    if ready and is_new:
+        try:
+            captured = capture_operations.keep(context, ready, now)
+            # Before there was a store the event could not be marked as answered.
+            mark = steps_hooks.mark_of(event)
+            context.project_space.try_write(lambda tx: storage_sql.put_values(tx, {}, now, mark))
+        except StoreError as error:
+            trouble = error  # it is captured from the transcript, later
+    notice = capture_steps.notice(captured) if captured else ""
+    return steps_hooks.Answer(prompted.words, notice, trouble=trouble)
 
 
 def _ask(event: Event) -> briefing_steps.Ask:
@@ -229,7 +267,8 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
     return None
 
 
-def _capture(context: Context, event: Event, now: int) -> list[Learned]:
+def _find_statements(context: Context, event: Event, now: int) -> list[PreparedMemory]:
+    """Return what a prompt states for later, ready to be saved."""
     if not (context.settings.capture and event.typed and event.session):
         return []
     if context.settings.mode == "incognito":
@@ -238,15 +277,7 @@ def _capture(context: Context, event: Event, now: int) -> list[Learned]:
         return []  # it is captured from the transcript, later
     if not sentences.capture(event.prompt):
         return []
-    space = context.project_space
-    new = not space.present()
-    said = capture_steps.Said(event.prompt, event.session, now)
-    captured = capture_operations.capture_message(context, said)
-    if new:
-        # Before there was a store the event could not be marked as answered.
-        mark = steps_hooks.mark_of(event)
-        space.try_write(lambda tx: storage_sql.put_values(tx, {}, now, mark))
-    return captured
+    return capture_operations.prepare_message(capture_steps.Said(event.prompt, event.session, now))
 
 
 def _catch_up_later(

@@ -100,11 +100,15 @@ class ShownMoment(NamedTuple):
 
 
 def keep(
-    context: Context, ask: steps.Ask, shown: Sequence[ShownMoment]
+    context: Context,
+    ask: steps.Ask,
+    shown: Sequence[ShownMoment],
+    learn: Callable[[Tx], object] | None = None,
 ) -> tuple[bool, StoreError | None]:
     """Keep what was shown, in one transaction, unless the event was answered before; return
     whether it was not, and why nothing could be kept, if so. A busy store is waited for only to
-    keep a start block: an answer given twice is better than none."""
+    keep a start block, and to `learn` what a prompt states, in the same transaction: an answer
+    given twice is better than none."""
     spaces = context.present_spaces()
     if not spaces:
         return True, None
@@ -118,7 +122,7 @@ def keep(
         for item in (one.items if ask.session else ())
         for ref in steps_follow_up.refs_of(item)
     ]
-    if not (mark or values or checks or rows):
+    if not (mark or values or checks or rows or learn):
         return True, None
     answers = []
 
@@ -128,12 +132,17 @@ def keep(
             steps_follow_up.log(tx, ask.session, rows, now)
         if answers[-1] and checks:
             freshness_sql.save_checks(tx, checks, now)
+        if answers[-1] and learn:
+            learn(tx)
 
     try:
-        is_kept = space.try_write(work) or (bool(values) and space.write(work) is None)
+        is_kept = not learn and space.try_write(work)
+        is_kept = is_kept or (bool(values or learn) and space.write(work) is None)
     except StoreError as trouble:
         return True, trouble
-    return not is_kept or answers[-1], None
+    # The first run may have been kept although its commit was not answered: the second then finds
+    # the mark of the first.
+    return not is_kept or any(answers), None
 
 
 def _check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -18,20 +18,58 @@ from . import sql, steps
 MOST_MESSAGES = 500
 """Typed messages that are read of one session at a time."""
 
+LookedUp = tuple[dict[str, steps.FoundBefore | None], dict[str, steps.FoundBefore | None]]
+"""What is there of statements by id, in the project's space and in the user's."""
+
 
 def capture_message(context: Context, said: steps.Said) -> list[Learned]:
     """Learn the statements of a typed message; preferences about the person in the user layer."""
-    return keep(context, steps.prepare(said, new_id, personal=True), said.at)
+    return keep(context, prepare_message(said), said.at)
+
+
+def prepare_message(said: steps.Said) -> list[memory_steps.PreparedMemory]:
+    """Return the statements of a typed message, ready to be written."""
+    return steps.prepare(said, new_id, personal=True)
 
 
 def keep(context: Context, ready: list[memory_steps.PreparedMemory], now: int) -> list[Learned]:
     """Write prepared statements, each into the space of its layer."""
-    own = [item for item in ready if steps.is_personal(item)]
-    rest = [item for item in ready if not steps.is_personal(item)]
+    own, rest = _part(ready)
     learned = context.project_space.write(lambda tx: steps.keep(tx, rest, now)) if rest else []
     if own:
         learned += context.user_space.write(lambda tx: steps.keep(tx, own, now))
     return learned
+
+
+def look_up(txs: Sequence[Tx], ready: list[memory_steps.PreparedMemory]) -> LookedUp:
+    """Look for what statements change or repeat, in the project's space and in the user's, if there
+    is one."""
+    own, rest = _part(ready)
+    return steps.look_up(txs[0], rest), steps.look_up(txs[-1], own) if len(txs) > 1 else {}
+
+
+def keep_in(
+    context: Context,
+    tx: Tx,
+    ready: list[memory_steps.PreparedMemory],
+    now: int,
+    looked: LookedUp,
+) -> list[Learned]:
+    """Write prepared statements in a transaction of the project, and in one of the user's space,
+    which PostgreSQL joins with it; `looked` is what `look_up` found."""
+    own, rest = _part(ready)
+    learned = steps.keep(tx, rest, now, looked[0])
+    if own:
+        learned += context.user_space.write(lambda other: steps.keep(other, own, now, looked[1]))
+    return learned
+
+
+def _part(
+    ready: list[memory_steps.PreparedMemory],
+) -> tuple[list[memory_steps.PreparedMemory], list[memory_steps.PreparedMemory]]:
+    """Return the statements about the person, and the others."""
+    own = [item for item in ready if steps.is_personal(item)]
+    return own, [item for item in ready if not steps.is_personal(item)]
 
 
 def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learned]:

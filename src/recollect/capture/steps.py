@@ -9,7 +9,7 @@ once, whether the hook saw it first or the transcript.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
@@ -21,6 +21,7 @@ from ..memory import steps as memory_steps
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import display, messages
 from ..types.records import Json, Learned, Memory, Message
@@ -100,18 +101,48 @@ def is_personal(ready: memory_steps.PreparedMemory) -> bool:
     return ready.row.layer == "user"
 
 
-def keep(tx: Tx, ready: list[memory_steps.PreparedMemory], now: int) -> list[Learned]:
+class FoundBefore(NamedTuple):
+    """What was there of a statement before the transaction that saves it."""
+
+    around: memory_steps_neighbours.Neighbours
+    is_new: bool
+    """Whether no memory in use has its text, for whatever files, and it was not forgotten."""
+
+
+def look_up(tx: Tx, ready: Iterable[memory_steps.PreparedMemory]) -> dict[str, FoundBefore | None]:
+    """Look for what statements change, contradict or repeat, by their ids; None for those of an
+    earlier look at the same message."""
+    return {item.row.id: _look_up(tx, item) for item in ready}
+
+
+def _look_up(tx: Tx, item: memory_steps.PreparedMemory) -> FoundBefore | None:
+    earlier = storage_sql.find_write(tx, f"learn {item.key}", item.row.text)
+    kept = memory_sql.find_kept_texts(tx, [item.row])
+    around = memory_steps_neighbours.NONE
+    if item.row.status == "active":
+        around = memory_steps_neighbours.find_neighbours(tx, item.row)
+    if earlier and memory_sql.get(tx, earlier):
+        return None
+    return FoundBefore(around, not kept)
+
+
+def keep(
+    tx: Tx,
+    ready: Iterable[memory_steps.PreparedMemory],
+    now: int,
+    looked: Mapping[str, FoundBefore | None] = {},
+) -> list[Learned]:
     """Learn them; those of an earlier look at the same message are not learned again.
 
-    A changed value revises what was said before, the opposite is linked to it.
+    A changed value revises what was said before, the opposite is linked to it. `looked` is what
+    `look_up` found a moment ago.
     """
     done = []
     for item in ready:
-        around = memory_steps_neighbours.NONE
-        if item.row.status == "active":
-            around = memory_steps_neighbours.find_neighbours(tx, item.row)
-        done.append(memory_steps.learn(tx, item, now, around))
-    return [learned for learned in done if learned.action != "unchanged"]
+        found = looked[item.row.id] if looked else _look_up(tx, item)
+        if found:
+            done.append(memory_steps.learn(tx, item, now, found.around, is_new=found.is_new))
+    return done
 
 
 def repeated(tx: Tx, session: str, row: sql.TypedRow) -> list[memory_steps.Draft]:

@@ -268,7 +268,8 @@ def _code_names() -> re.Pattern[str]:
 
 @cache
 def _comments() -> re.Pattern[str]:
-    return re.compile(r"(?m)(?://|#|--) .*$|/\*.*?\*/|<!--.*?-->")
+    """Match comments, and addresses: their host and path are no names of code."""
+    return re.compile(r"(?m)\w+://[^\s\"'`<>)]*|(?://|#|--) .*$|/\*.*?\*/|<!--.*?-->")
 
 
 @cache

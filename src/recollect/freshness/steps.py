@@ -48,19 +48,21 @@ def check_memories(
     tree: Callable[[], ClaimTree],
     ids: Sequence[str],
     now: int,
-    loaded: Sequence[tuple[str, str, str, str, str]] | None = None,
+    loaded: Sequence[sql.ClaimRow] | None = None,
 ) -> dict[str, Freshness]:
     """Return the freshness of several memories; those without claims are left out.
 
-    The tree is read again only for what `changed` since the last check. `loaded` are the rows of
-    `sql.load_checks`, if the caller has them.
+    The tree is read again only for what `changed` since the last check. `loaded` are their claims,
+    if the caller has them.
     """
-    looks = loaded
-    if looks is None:
+    if loaded is None:
         looks = space.read(lambda tx: sql.load_checks(tx, ids)) if ids else []
+    else:
+        looks = [(row.path, row.stamp, row.memory, row.state, row.moved_to) for row in loaded]
     fresh, again = _judge(looks, changed)
     if again:
-        rows = space.read(lambda tx: _load_rows(tx, again))
+        rows = [row for row in loaded or () if row.memory in again]
+        rows = rows or space.read(lambda tx: _load_rows(tx, again))
         found, news = check_loaded(LoadedChecks(fresh, rows), tree)
         if news:
             space.try_write(lambda tx: sql.save_checks(tx, news, now))
@@ -144,19 +146,17 @@ def open_working_tree(context: Context, quick: bool = False) -> ClaimTree:
     return WorkTree(context.top, quick)
 
 
-def unpack_looks(packed: Mapping[str, str]) -> list[tuple[str, str, str, str, str]]:
-    """Return the rows of `sql.load_checks` from the packed claims of memories, by id."""
-    return [
-        (path, stamp, memory, state, moved_to)
-        for memory, text in packed.items()
-        for path, stamp, state, moved_to in (one.split("\x1f") for one in text.split("\x1e"))
-    ]
+def unpack_claims(packed: Iterable[str]) -> list[sql.ClaimRow]:
+    """Return the claims that `memory.sql_sketches` packed, for each memory in a text, in order."""
+    found = [sql.ClaimRow._make(one.split("\x1f")) for text in packed for one in text.split("\x1e")]
+    rows = [row._replace(position=int(row.position), line=int(row.line)) for row in found]
+    return sorted(rows, key=lambda row: (row.memory, row.position))
 
 
 def check_freshness(
     context: Context,
     ids: Sequence[str],
-    loaded: Sequence[tuple[str, str, str, str, str]] | None = None,
+    loaded: Sequence[sql.ClaimRow] | None = None,
 ) -> dict[str, Freshness]:
     """Return the freshness of these memories, as far as they make claims about the code."""
     return check_memories(

@@ -94,11 +94,6 @@ def count_vectors(tx: Tx) -> tuple[int, int]:
     return made, waiting
 
 
-def has_unembedded(tx: Tx) -> bool:
-    """Check whether an entry has no vector."""
-    return tx.one("SELECT entry FROM unembedded WHERE space = :space LIMIT 1") is not None
-
-
 def get_embedder(tx: Tx) -> str:
     """Return the id of the embedder of this space; empty without vectors."""
     row = tx.one("SELECT value FROM state WHERE space = :space AND key = :key", {"key": _EMBEDDER})

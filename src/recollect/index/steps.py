@@ -104,11 +104,7 @@ def embed_recent(
 ) -> None:
     """Make the vectors of recent entries, if they are few. The recall that calls this neither waits
     for more or for locks, nor fails on a read-only store."""
-    batch = space.read(
-        lambda tx: (
-            _load_batch(tx, RECENT_LIMIT, load_texts) if sql_vectors.has_unembedded(tx) else []
-        )
-    )
+    batch = space.read_ahead(lambda tx: _load_batch(tx, RECENT_LIMIT, load_texts))
     if not batch:
         return
     try:

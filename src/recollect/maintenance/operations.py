@@ -323,7 +323,8 @@ def server_setup(
 ) -> ServerSetup:
     """Set up a PostgreSQL server for a team. Shows the SQL first.
 
-    owner: the role that owns the tables, for the SQL that is shown (recollect_owner)
+    owner: the role that owns the tables, for the SQL that is shown (by default the one that the
+        address names)
     member: the role of a person (repeat for several)
     apply: make the tables and the members' rights; run it as the role that owns the tables
 

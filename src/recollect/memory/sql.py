@@ -26,8 +26,8 @@ _COLUMNS = Memory._fields
 SELECT = f"SELECT {list_columns(_COLUMNS)}, seal FROM memories WHERE space = :space"
 SELECT_EARLIER = f"SELECT {list_columns(_COLUMNS)}, seal FROM memory_revisions WHERE space = :space"
 _INSERT = (
-    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
-    f"SELECT :space, {list_parameters(_COLUMNS)} WHERE NOT EXISTS "
+    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}, seal) "
+    f"SELECT :space, {list_parameters(_COLUMNS)}, :seal WHERE NOT EXISTS "
     "(SELECT 1 FROM tombstones WHERE space = :space AND digest = :digest) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
@@ -132,7 +132,9 @@ def load_owners(
 def insert(tx: Tx, row: MemoryRow) -> bool:
     """Write a new memory; false when an open one with the same text and scope is there, or when
     the text was forgotten on request."""
-    return tx.one(_INSERT, row._asdict()) is not None
+    # Sealed here, the row is written once; PostgreSQL makes its own.
+    seal = seals.make_seal(*[row[place] for place in _SEALED])
+    return tx.one(_INSERT, {**row._asdict(), "seal": seal}) is not None
 
 
 def insert_many(tx: Tx, rows: Sequence[MemoryRow]) -> set[str]:
@@ -227,6 +229,19 @@ def find_open_for_text(tx: Tx, memory: str, digest: str) -> Memory | None:
         "(SELECT 1 FROM tombstones t WHERE t.space = :space AND t.digest = :digest) "
         f"{tx.for_update}",
         {"id": memory, "digest": digest},
+    )
+    return load_memory(row) if row else None
+
+
+def close_for_text(tx: Tx, memory: str, digest: str, now: int) -> Memory | None:
+    """Close an open memory whose place a text with this digest takes, and return it; None if it is
+    closed already, or if that text was forgotten on request."""
+    row = tx.one(
+        "UPDATE memories SET valid_to = :now, status = 'superseded' WHERE space = :space "
+        f"AND id = :id AND valid_to = {FOREVER} AND NOT EXISTS "
+        "(SELECT 1 FROM tombstones t WHERE t.space = :space AND t.digest = :digest) "
+        f"RETURNING {list_columns(_COLUMNS)}",
+        {"id": memory, "digest": digest, "now": now},
     )
     return load_memory(row) if row else None
 

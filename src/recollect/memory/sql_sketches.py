@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ..fast_typing import NamedTuple
+from ..freshness import sql as freshness_sql
 from ..storage.database import Tx, batches, list_columns
 from ..types.records import FOREVER
 
@@ -24,7 +25,7 @@ class MemorySketch(NamedTuple):
     last_reinforced: int
     valid_from: int
     claims: str
-    """Path, stamp, state and new path of each claim: see `freshness.steps.unpack_looks`."""
+    """The columns of each claim: see `freshness.steps.unpack_claims`."""
     against: str
     """The ids of records in use that contradict it."""
 
@@ -34,11 +35,11 @@ _OPPOSED = (
     "SELECT l.{end} FROM links l WHERE l.space = memories.space AND l.{start} = memories.id "
     f"AND l.relation = 'contradicts' AND l.valid_to = {FOREVER}"
 )
+_CLAIM = " || :part || ".join(f"CAST(c.{name} AS TEXT)" for name in freshness_sql.ClaimRow._fields)
 # One statement for all that a hit shows: each is a round trip on a server.
 _SKETCH = (
-    f"SELECT {_FIELDS}, (SELECT string_agg(c.path || :part || c.stamp || :part || c.state || :part "
-    "|| c.moved_to, :next) FROM claims c WHERE c.space = memories.space "
-    "AND c.memory = memories.id), "
+    f"SELECT {_FIELDS}, (SELECT string_agg({_CLAIM}, :next) FROM claims c "
+    "WHERE c.space = memories.space AND c.memory = memories.id), "
     "(SELECT string_agg(o.id, ' ') FROM memories o WHERE o.space = memories.space "
     "AND o.status IN ('active', 'proposed') AND o.id IN ("
     f"{_OPPOSED.format(start='source', end='target')} UNION ALL "

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..archive import sql as archive_sql
 from ..errors import InvalidInput, Refused
 from ..fast_typing import NamedTuple
+from ..freshness import sql as freshness_sql
 from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
 from ..index import steps as index_steps
@@ -60,7 +61,8 @@ class Draft(NamedTuple):
 
 def check_draft(draft: Draft) -> Draft:
     """Return the draft, or raise the error that names the wrong field."""
-    draft = draft._replace(kind=KIND_NAMES.get(draft.kind, draft.kind))
+    if draft.kind in KIND_NAMES:
+        draft = draft._replace(kind=KIND_NAMES[draft.kind])
     if not draft.text.strip():
         raise InvalidInput("there is nothing to learn: the text is empty", where="text")
     if len(draft.text) > LONGEST_TEXT:
@@ -135,24 +137,28 @@ def learn(
     now: int,
     around: steps_neighbours.Neighbours = steps_neighbours.NONE,
     known: Sequence[PinnedClaim] = (),
+    is_new: bool | None = None,
 ) -> Learned:
     """Save a statement. The same text again reinforces what is there, another value takes its
-    place, both only for the same files. `known` are its claims, pinned to the code of now."""
+    place, both only for the same files. `known` are its claims, pinned to the code of now. With
+    `is_new`, its key was looked up a moment ago, and whether no memory in use has its text."""
     row = prepared.row
     key = f"learn {prepared.key}" if prepared.key else ""
-    if key and (earlier := storage_sql.find_write(tx, key, row.text)):
-        there = sql.get(tx, earlier)
-        if there:
-            return Learned(there.id, there.address, "unchanged", there)
-    same_text = steps_revisions.find_same_text(tx, row)
+    earlier = storage_sql.find_write(tx, key, row.text) if key and is_new is None else None
+    if earlier and (there := sql.get(tx, earlier)):
+        return Learned(there.id, there.address, "unchanged", there)
+    same_text = [] if is_new else steps_revisions.find_same_text(tx, row)
     held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
+    stored = freshness_sql.load_claims(tx, [held.id] if known and held else [])
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)
     if learned is None:
         return _refused(row)
-    if known and _speaks_for(row, learned.memory):
-        steps_neighbours.anchor(tx, learned.id, known, now)
+    if known and learned.memory.id == row.id:
+        steps_neighbours.add_claims(tx, {row.id: known}, now)
+    elif known and _speaks_for(row, learned.memory):
+        steps_neighbours.anchor(tx, learned.id, known, now, stored.get(learned.id))
     if key:
         storage_sql.record_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=prepared.redacted, similar=around.near)
@@ -207,9 +213,9 @@ def _kept(
     """Write the statement; `held` is the memory that says the same for the same files. None if its
     text was forgotten on request."""
     row, near = prepared.row, prepared.near
-    like = (
-        _still_open(tx, around.near[0], row) if around.near and near in ("skip", "merge") else None
-    )
+    like = None
+    if around.near and near in ("skip", "merge"):
+        like = sql.find_open_for_text(tx, around.near[0], row.digest)
     if held is None and like is not None:
         if near == "skip":
             note = (
@@ -221,7 +227,10 @@ def _kept(
         held = steps_revisions.find_same(tx, row._replace(scope=wide))
         held = held or steps_revisions.find_same(tx, theirs)
         held = held or like
-    old = _still_open(tx, around.revised, row) if held is None and around.revised else None
+    old = None
+    if held is None and around.revised:
+        # None if the new text was forgotten: then the insertion is refused too.
+        old = sql.close_for_text(tx, around.revised, row.digest, now)
     if old is not None:
         row = steps_neighbours.supersede(tx, old, row, now)
     if held is None and (memory := steps_revisions.put(tx, row, prepared.words)):
@@ -237,12 +246,6 @@ def _refused(row: sql.MemoryRow) -> Learned:
         "outside (`recollect doctor` names those); in other words it is a new memory"
     )
     return Learned(row.id, f"memory://{row.id}", "skipped", sql.load_memory(row), (note,))
-
-
-def _still_open(tx: Tx, id: str, row: sql.MemoryRow) -> Memory | None:
-    """Return the memory, locked; None if it is closed, or if the new text was forgotten: then the
-    insertion is refused, and nothing else may change."""
-    return sql.find_open_for_text(tx, id, row.digest)
 
 
 def _row(

@@ -40,7 +40,7 @@ LARGE, RAREST, PROMISED = 2_000, 4, 250
 promise so many candidates: what says the same, the opposite or another value lacks fewer of them
 than that, and common words would cost as much as all that was ever learned."""
 
-MOST_PROMISED = 5_000
+MOST_PROMISED = 2_000
 """If even the rarest words have more candidates than this, only two words are looked up."""
 
 
@@ -132,9 +132,8 @@ def _may_replace(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
 
 
 def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRow:
-    """Close a memory; return the row of the other statement that takes its place. The numbers of
-    its revisions follow on."""
-    sql.update(tx, old.id, {"valid_to": now, "status": "superseded"})
+    """Return the row of the statement that takes the place of a memory that was just closed. The
+    numbers of its revisions follow on."""
     index_sql.set_status(tx, "memory", old.id, "superseded")
     return row._replace(
         root=old.root,
@@ -150,12 +149,22 @@ def end_contradictions(tx: Tx, memory: str, now: int) -> None:
         links_sql.end(tx, one.source, one.relation, one.target, now)
 
 
-def anchor(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
-    """Pin a memory to what was seen of its claims just now; what was not seen stays as it was."""
-    stored = map(freshness_sql.claim_of, freshness_sql.load_claims(tx, [memory]).get(memory, ()))
-    held = {item.target: item for item in stored}
+def anchor(
+    tx: Tx,
+    memory: str,
+    known: Sequence[PinnedClaim],
+    now: int,
+    stored: Sequence[freshness_sql.ClaimRow] | None = None,
+) -> None:
+    """Pin a memory to what was seen of its claims just now; what was not seen stays as it was.
+    `stored` are its claims, if the caller has them."""
+    if stored is None:
+        stored = freshness_sql.load_claims(tx, [memory]).get(memory, [])
+    held = {item.target: item for item in map(freshness_sql.claim_of, stored)}
+    before = list(held.values())
     held |= {item.target: item for item in known if item.blob or item.target not in held}
-    replace_claims(tx, memory, list(held.values()), now)
+    if list(held.values()) != before:
+        replace_claims(tx, memory, list(held.values()), now)
 
 
 def replace_claims(tx: Tx, memory: str, known: Sequence[PinnedClaim], now: int) -> None:
@@ -195,10 +204,10 @@ def reinforce(tx: Tx, held: Memory, row: sql.MemoryRow, now: int) -> Learned:
         changes |= {"last_reinforced": now, "last_confirmed": now}
         changes |= _find_additions(held, row)
     memory = sql.update_and_get(tx, held, changes)
-    if len(changes) > 3:
-        index_steps.reindex_text(
-            tx, steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)
-        )
+    entry, text = steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)
+    before = steps_revisions.make_entry(held), steps_revisions.make_searchable_text(held)
+    if (entry, text) != before:
+        index_steps.reindex_text(tx, entry, text)
     return Learned(
         memory.id, memory.address, "reinforced", memory, _describe_reach(held, memory, row)
     )

@@ -92,12 +92,18 @@ def search_sessions(
 
 
 def recall(
-    context: Context, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
+    context: Context,
+    query: str,
+    limit: int = 0,
+    budget: int = 0,
+    answered: bool = False,
+    **filters: Unpack[RecallFilters],
 ) -> Recalled:
-    """Answer a question; `briefing.operations_views.recall`, the operation, adds known commands."""
+    """Answer a question; `briefing.operations_views.recall`, the operation, adds known commands
+    that answer it."""
     now = context.clock()
     question = _build_question(context, query, limit, budget, filters, now)
-    return answer_question(context, question, now)
+    return answer_question(context, question._replace(answered=answered), now)
 
 
 def _build_question(
@@ -148,7 +154,10 @@ def answer_question(context: Context, question: steps.RecallQuestion, now: int) 
     """Answer a question, count the recalls, and check the freshness of the hits."""
     embedder = context.embedder()
     indexed = 0
-    found = context.read_both(lambda txs: steps.recall_if_indexed(txs, question, now, embedder))
+    found = context.read_both(
+        lambda txs: steps.recall_if_indexed(txs, question, now, embedder),
+        ahead=bool(question.file),  # the scopes of each space are looked up first
+    )
     if found is None:
         indexed = reindex_outdated(context)
         if embedder and embedder.local:
@@ -161,8 +170,8 @@ def answer_question(context: Context, question: steps.RecallQuestion, now: int) 
     unchecked = {hit.id: hit.freshness for hit in found if hit.freshness}
     if not unchecked:
         return found
-    looks = freshness_steps.unpack_looks(unchecked)
-    fresh = freshness_steps.check_freshness(context, list(unchecked), looks)
+    claims = freshness_steps.unpack_claims(unchecked.values())
+    fresh = freshness_steps.check_freshness(context, list(unchecked), claims)
     return steps_hits.mark_freshness(found, fresh)
 
 

@@ -141,6 +141,10 @@ class Tx(Protocol):
         """Let the last query be answered first: what follows depends on it. Only work that reads
         ahead needs it, to ask for no more than it uses."""
 
+    def gather(self, work: Callable[[], Result]) -> Result:
+        """Run work that loads records: an engine may repeat it, and answer all its queries at once;
+        in all but the last run those that are not answered yet return no rows."""
+
     def add_entries(self, records: Sequence[IndexedRecord]) -> None:
         """Add entries to the search index, with words and facets, and queue the first part of each
         record for a vector."""

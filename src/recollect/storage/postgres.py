@@ -15,7 +15,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import Refused, StoreBusy, StoreError, StoreNewer
-from . import migrate, postgres_schema
+from . import migrate, postgres_roles, postgres_schema
 from .database import EngineHealth, Result, Row, Server, Tx
 from .postgres_pool import hide_password, load_driver, pool_of, translate_error
 from .postgres_tx import PostgresTx, Snapshot
@@ -90,24 +90,35 @@ class PostgresDatabase:
     def read_and_write(
         self, look: Callable[[Tx], Any], work: Callable[[Tx, Any], Result]
     ) -> Result:
-        return self.write(lambda tx: work(tx, look(tx)))
+        def both(tx: Tx) -> Result:
+            return work(tx, look(tx))
+
+        def in_rounds(tx: Tx) -> Result:
+            snapshot = cast(PostgresTx, tx).snapshot
+            return snapshot.read_in_rounds(lambda: both(snapshot.tx(self.space)))
+
+        return self.write(in_rounds)
 
     def try_write(self, work: Callable[[Tx], Any]) -> bool:
         def quickly(tx: Tx) -> None:
-            cast(PostgresTx, tx).allow_loss()
+            snapshot = cast(PostgresTx, tx).snapshot
+            snapshot.may_be_lost = True
             tx.run(
                 "SELECT set_config('synchronous_commit', 'off', true), "
                 "set_config('lock_timeout', '50ms', true)"
             )
-            work(tx)
+            snapshot.read_in_rounds(lambda: work(snapshot.tx(self.space)))
 
-        try:
-            self._transact(quickly, read_only=False, wait=0.5)
-        except (load_driver().Error, _LostConnection, StoreBusy):
-            return False
-        except _UnknownCommit:
-            return False
-        return True
+        for _ in range(2):
+            try:
+                self._transact(quickly, read_only=False, wait=0.5)
+            except _LostConnection:
+                self._pool.close_idle()  # nothing was written: an idle connection was dead
+            except (load_driver().Error, _UnknownCommit, StoreBusy):
+                return False
+            else:
+                return True
+        return False
 
     def _attempt(self, work: Callable[[Tx], Result], *, read_only: bool) -> Result:
         driver = load_driver()
@@ -169,16 +180,17 @@ class PostgresDatabase:
 
     def _commit(self, snapshot: Snapshot, result: object) -> None:
         driver = load_driver()
+        snapshot.flush()
         if not snapshot.begun:
             return
-        if snapshot.read_only or snapshot.may_be_lost:
+        if snapshot.read_only:
             snapshot.cursor.execute("COMMIT")
             return
-        transaction = snapshot.transaction_id()
+        transaction = "" if snapshot.may_be_lost else snapshot.transaction_id()
         try:
             snapshot.cursor.execute("COMMIT")
         except driver.Error as error:
-            if snapshot.cursor.connection.closed and transaction:
+            if snapshot.cursor.connection.closed and (transaction or snapshot.may_be_lost):
                 raise _UnknownCommit(transaction, result) from error
             raise
         if snapshot.cursor.statusmessage != "COMMIT":
@@ -215,7 +227,7 @@ class PostgresDatabase:
         if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
             raise migrate.OutdatedStore
         if version < migrate.LATEST:
-            version = self._migrate(connection, version)
+            postgres_schema.upgrade(connection, version, self._place(), self.on_upgrade)
         if version > migrate.LATEST:
             raise StoreNewer(
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
@@ -224,63 +236,14 @@ class PostgresDatabase:
                 hint="upgrade this one: pip install . in its newest source",
             )
 
-    def _migrate(self, connection: psycopg.Connection[Row], version: int) -> int:
-        upgrades = version > 0
-        if upgrades:
-            self.on_upgrade(0)
-        try:
-            found = postgres_schema.run_migrations(connection)
-        except load_driver().errors.InsufficientPrivilege as error:
-            raise StoreError(
-                f"the tables are of an earlier version (schema {version}), which this role may "
-                "not change"
-                if upgrades
-                else "there are no tables yet, and this role may not make them",
-                where=self._place(),
-                hint="run `recollect server setup --apply` once as the role that owns them",
-            ) from error
-        if upgrades:
-            self.on_upgrade(1)
-        return found
-
     def _register(self, connection: psycopg.Connection[Row]) -> None:
         """Find this space, or make it; once for each opened space."""
         if self._registered:
             return
-        driver = load_driver()
-        facts = connection.execute(
-            "SELECT EXISTS (SELECT 1 FROM recollect.memberships WHERE space = %s), "
-            "current_setting('transaction_read_only'), current_setting('synchronous_commit')",
-            (self.space,),
-        ).fetchone()
-        known, read_only, commits = facts or (True, "on", "on")
+        commits = postgres_roles.find_space(connection, self.space, self._kind, self._place())
         self._asynchronous = commits not in ("on", "remote_apply", "remote_write")
         self._finds_nearest = postgres_schema.uses_pgvector(connection)
-        if not known and read_only == "off":
-            try:
-                connection.execute(
-                    "INSERT INTO recollect.spaces (id, kind, name, place, created) "
-                    "VALUES (%s, %s, '', '', %s)",
-                    (self.space, self._kind, time.time_ns() // 1000),
-                )
-            except driver.errors.InsufficientPrivilege as error:
-                raise self._not_a_member(connection) from error
-            except driver.errors.UniqueViolation:
-                pass  # another process of this role made it just now, or it is another role's
-            found = connection.execute(
-                "SELECT 1 FROM recollect.memberships WHERE space = %s", (self.space,)
-            ).fetchone()
-            if found is None:
-                raise self._not_a_member(connection)
         self._registered = True
-
-    def _not_a_member(self, connection: psycopg.Connection[Row]) -> Refused:
-        role = connection.info.user
-        return Refused(
-            f"the role {role} is not a member of the space {self.space!r}",
-            where=self._place(),
-            hint=f"the owner of the tables runs: recollect server grant {role} {self.space}",
-        )
 
     def use_new_features(self) -> None:
         def look(tx: Tx) -> None:
@@ -294,19 +257,10 @@ class PostgresDatabase:
         self._as_owner(lambda: self._transact(look, read_only=False, wait=self._wait))
 
     def vacuum(self) -> bool:
-        """Free the space of deleted rows, and let the planner's statistics, which hold samples of
-        texts, be collected again; return False if this role does not own the tables."""
+        """Free the space of deleted rows; return False if this role does not own the tables."""
         connection = self._pool.take(self._wait, self._prepare)
         try:
-            tables = connection.execute(
-                "SELECT string_agg(oid::regclass::text, ', ') FROM pg_class "
-                "WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') "
-                "AND NOT relispartition AND pg_has_role(relowner, 'USAGE')"
-            ).fetchone()
-            if not tables or not tables[0]:
-                return False
-            connection.execute(f"VACUUM (ANALYZE) {tables[0]}")
-            return True
+            return postgres_schema.vacuum(connection)
         except load_driver().Error as error:
             raise self._translated(error) from error
         finally:
@@ -331,9 +285,7 @@ class PostgresDatabase:
         raise Refused("a space on a server has no file that could be adopted", where=self._place())
 
     def server(self) -> Server:
-        from .postgres_roles import PostgresServer
-
-        return PostgresServer(self.url, self._wait)
+        return postgres_roles.PostgresServer(self.url, self._wait)
 
     def health(self, deep: bool = False) -> EngineHealth:
         return self.read(lambda tx: postgres_schema.read_health(tx, self._place(), deep))

@@ -178,6 +178,7 @@ _REASONS = (
 )  # fmt: skip
 _SAID = (
     ("password authentication failed", "InvalidPassword"),
+    ('FATAL:  role "', "InvalidPassword"),
     ("no password supplied", "InvalidPassword"),
     ("does not exist", "InvalidCatalogName"),
     ("too many clients", "TooManyConnections"),
@@ -199,10 +200,10 @@ def translate_error(error: BaseException, url: str) -> StoreError:
         return StoreFull("the database server has no space left", where=place)
     if isinstance(error, driver.errors.ReadOnlySqlTransaction):
         return StoreReadOnly("the database is read-only", where=place)
-    spoken = {name for words, name in _SAID if words in str(error)}
+    spoken = next((name for words, name in _SAID if words in str(error)), "")
     for name, message, hint in _REASONS:
         kind = getattr(driver.errors, name)
-        if isinstance(error, kind) or (name in spoken and type(error) is driver.OperationalError):
+        if isinstance(error, kind) or (name == spoken and type(error) is driver.OperationalError):
             return StoreError(message.format(said=said), where=place, hint=hint)
     if isinstance(error, driver.OperationalError):
         return StoreError(

@@ -175,12 +175,18 @@ class PostgresServer:
         self._wait = wait
 
     def setup(self, owner: str, members: Sequence[str], apply: bool) -> tuple[ServerStatement, ...]:
-        with self._connect() as connection:
-            if apply:
+        if apply:
+            with self._connect() as connection:
                 apply_setup(connection, members)
-            database = connection.info.dbname
-        planned = [] if apply else plan_setup(database, owner or OWNER, members)
-        return tuple(planned + plan_grants(members))
+            return tuple(plan_grants(members))
+        # Without a connection: the owner's role may be one of those that are to be made.
+        try:
+            address = load_driver().conninfo.conninfo_to_dict(self._url)
+        except load_driver().Error as error:
+            raise translate_error(error, self._url) from error
+        user = str(address.get("user", OWNER))
+        database = str(address.get("dbname", user))
+        return tuple(plan_setup(database, owner or user, members) + plan_grants(members))
 
     def grant(self, role: str, space: str, writes: bool) -> None:
         with self._connect() as connection:
@@ -203,3 +209,42 @@ class PostgresServer:
                 yield connection
         except driver.Error as error:
             raise translate_error(error, self._url) from error
+
+
+def find_space(connection: psycopg.Connection[Row], space: str, kind: str, place: str) -> str:
+    """Check that this role is a member of a space, or make the space; raise Refused for another's.
+    Return how the server commits by default."""
+    errors = load_driver().errors
+    facts = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM recollect.memberships WHERE space = %s), "
+        "current_setting('transaction_read_only'), current_setting('synchronous_commit')",
+        (space,),
+    ).fetchone()
+    known, read_only, commits = facts or (True, "on", "on")
+    if known or read_only != "off":
+        return str(commits)
+    try:
+        connection.execute(
+            "INSERT INTO recollect.spaces (id, kind, name, place, created) "
+            "VALUES (%s, %s, '', '', %s)",
+            (space, kind, time.time_ns() // 1000),
+        )
+    except errors.InsufficientPrivilege as error:
+        raise _not_a_member(connection, space, place) from error
+    except errors.UniqueViolation:
+        pass  # another process of this role made it just now, or it is another role's
+    found = connection.execute(
+        "SELECT 1 FROM recollect.memberships WHERE space = %s", (space,)
+    ).fetchone()
+    if found is None:
+        raise _not_a_member(connection, space, place)
+    return str(commits)
+
+
+def _not_a_member(connection: psycopg.Connection[Row], space: str, place: str) -> Refused:
+    role = connection.info.user
+    return Refused(
+        f"the role {role} is not a member of the space {space!r}",
+        where=place,
+        hint=f"the owner of the tables runs: recollect server grant {role} {space}",
+    )

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..errors import StoreError
 from ..text import seals
-from . import migrate
+from . import migrate, sql_postgres
 from .database import EngineHealth, Row, Tx
+from .postgres_pool import load_driver
 
 if TYPE_CHECKING:
     import psycopg
@@ -127,6 +130,9 @@ _SIGNED_COPY = re.compile(rf"INSERT INTO (?:{'|'.join(SIGNED)})\b")
 _NAMED_QUERY = re.compile(r"\b([a-z_]+)(?: \([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
 _TABLE = re.compile(r"(?<!DISTINCT )\b((?:DELETE )?FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b(?![.(])")
 
+_CHANGED = re.compile(rf"\b(?:INTO|UPDATE|DELETE FROM) {SCHEMA}\.([a-z_]+)")
+_NAMED = re.compile(rf"\b(?:{SCHEMA}|{READ_SCHEMA})\.([a-z_]+)\b(?!\()")
+
 
 @lru_cache(maxsize=1024)
 def to_driver(sql: str) -> str:
@@ -147,6 +153,27 @@ def to_driver(sql: str) -> str:
         return f"{verb} {READ_SCHEMA if reads else SCHEMA}.{name}"
 
     return _TABLE.sub(qualify, sql)
+
+
+class StatementTables(NamedTuple):
+    """The tables that a statement changes, and all that it names."""
+
+    changed: frozenset[str]
+    named: frozenset[str]
+    is_plain: bool = False
+    """Whether it is a write that is no part of a longer statement."""
+    returns: bool = False
+
+
+@lru_cache(maxsize=1024)
+def find_tables(text: str) -> StatementTables:
+    """Return the tables of a statement in the form that `to_driver` returns."""
+    changed = {*_CHANGED.findall(text)}
+    if "memories" in changed:
+        changed.add("memory_counts")  # by a trigger
+    named = changed.union(_NAMED.findall(text))
+    is_plain = text.lstrip().startswith(("INSERT", "UPDATE", "DELETE"))
+    return StatementTables(frozenset(changed), frozenset(named), is_plain, "RETURNING" in text)
 
 
 def read_version(connection: psycopg.Connection[Row]) -> int:
@@ -182,8 +209,46 @@ def run_migrations(connection: psycopg.Connection[Row]) -> int:
                 (number, migrate.MIGRATIONS[number - 1], time.time_ns() // 1000),
             )
         connection.execute(USE_PGVECTOR)
+        if uses_pgvector(connection):
+            connection.execute(sql_postgres.NEAREST_INDEX.format(dims=sql_postgres.DIMS))
         connection.execute(_SECURE)
         return max(version, migrate.LATEST)
+
+
+def upgrade(
+    connection: psycopg.Connection[Row], version: int, place: str, report: Callable[[int], object]
+) -> None:
+    """Make the tables, or upgrade those of an earlier version, which is reported; raise StoreError
+    for a role that may not."""
+    if version:
+        report(0)
+    try:
+        run_migrations(connection)
+    except load_driver().errors.InsufficientPrivilege as error:
+        raise StoreError(
+            f"the tables are of an earlier version (schema {version}), which this role may not "
+            "change"
+            if version
+            else "there are no tables yet, and this role may not make them",
+            where=place,
+            hint="run `recollect server setup --apply` once as the role that owns them",
+        ) from error
+    if version:
+        report(1)
+
+
+def vacuum(connection: psycopg.Connection[Row]) -> bool:
+    """Free the space of deleted rows, and let the planner's statistics, which hold samples of
+    texts, be collected again; return False if this role does not own the tables."""
+    tables = connection.execute(
+        "SELECT string_agg(oid::regclass::text, ', ') FROM pg_class "
+        "WHERE relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') "
+        "AND NOT relispartition AND pg_has_role(relowner, 'USAGE')"
+    ).fetchone()
+    if not tables or not tables[0]:
+        return False
+    connection.execute(f"VACUUM (ANALYZE) {tables[0]}")
+    return True
 
 
 def uses_pgvector(connection: psycopg.Connection[Row]) -> bool:

@@ -1,21 +1,21 @@
-"""One PostgreSQL transaction: plain statements, word search with the same BM25 as SQLite, and
-nearest vectors with pgvector.
+"""One PostgreSQL transaction, with as few round trips as possible.
 
-Every statement is a round trip. Spaces that are read together share a `Snapshot`: what one of them
+Every statement is a round trip. Spaces that are used together share a `Snapshot`: what one of them
 asks is asked for all of them in one statement, and the answer is kept. Work that reads ahead is run
-in rounds: its queries are collected, and one statement answers all of them.
+in rounds: its queries are collected, and one statement answers all of them. Writes that return
+nothing are queued, and one statement runs all of them: at the latest at the commit, and before a
+statement that names one of their tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import sql_postgres
-from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
-from .postgres_schema import SCHEMA, SIGNED, to_driver
+from .database import IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
+from .postgres_schema import SCHEMA, SIGNED, StatementTables, find_tables, to_driver
 
 if TYPE_CHECKING:
     import psycopg
@@ -24,9 +24,25 @@ _ROWS_AT_ONCE = 500
 _MOST_ROUNDS = 9
 """Rounds after which work that still has new queries is run statement by statement."""
 
+_MOST_QUEUED = 20_000
+"""Parameters of queued writes; the server takes 65,535 in a statement."""
+
+_INDEX = StatementTables(sql_postgres.ENTRY_TABLES, sql_postgres.ENTRY_TABLES)
+
 
 class _Unanswered(Exception):
     """The rest of the work depends on queries that are not answered yet."""
+
+
+class QueuedWrite(NamedTuple):
+    """A statement that waits until its effect can be seen."""
+
+    sql: str
+    params: Params
+    tables: StatementTables
+
+
+_NO_WRITE = QueuedWrite("SELECT ", {}, StatementTables(frozenset(), frozenset()))
 
 
 class Snapshot:
@@ -53,6 +69,9 @@ class Snapshot:
         self._answered: dict[str, list[Row]] = {}
         self._is_open = False
         """Whether the last query has no answer yet."""
+        self._queue: list[QueuedWrite] = []
+        self._entries: list[tuple[str, IndexedRecord]] = []
+        """Space and record of each entry that is to be added to the index, after the queue."""
 
     def tx(self, space: str) -> PostgresTx:
         """Return the transaction as one space uses it."""
@@ -61,6 +80,11 @@ class Snapshot:
     def siblings(self, tx: PostgresTx) -> list[PostgresTx]:
         """Return the other spaces of a read."""
         return [one for one in self._spaces.values() if one is not tx] if self.read_only else []
+
+    @property
+    def is_in_rounds(self) -> bool:
+        """Return whether queries are collected now."""
+        return self._asked is not None
 
     @property
     def cursor(self) -> psycopg.Cursor[Row]:
@@ -73,31 +97,39 @@ class Snapshot:
 
     def transaction_id(self) -> str:
         """Return the id of this transaction, which survives a lost connection; empty if it changed
-        nothing."""
+        nothing. `flush` asks for it too."""
         if not self.transaction:
             self.cursor.execute("SELECT pg_current_xact_id_if_assigned()::text")
             row = self.cursor.fetchone()
             self.transaction = row[0] or "" if row else ""
         return self.transaction
 
-    def read_in_rounds(self, work: Callable[[], Result]) -> Result:
-        """Run work that only reads until all its queries are answered. A query without an answer
-        returns no rows and is collected; after the round, one statement answers all of them."""
+    def read_in_rounds(self, work: Callable[[], Result], renew: bool = True) -> Result:
+        """Run work until all its queries are answered. A query without an answer returns no rows
+        and is collected; after the round, one statement answers all of them. The first write ends
+        the rounds: what it depends on is answered, and what follows runs as it comes. `renew`
+        forgets what a round found in the index, which is false without all answers."""
+        if self._asked is not None:
+            return work()
+        self.flush()
         for _ in range(_MOST_ROUNDS):
-            self._asked = {}
-            self._spaces.clear()
+            asked = self._asked = {}
+            if renew:
+                self._spaces.clear()
             try:
                 result = work()
-                if not self._asked:
+                if not asked:
                     return result
             except _Unanswered:
                 pass
             except Exception:
-                if not self._asked:
+                if not asked:
                     raise  # it saw nothing but real answers
-            self._answer(self._asked)
-        self._asked = None
-        self._spaces.clear()
+            finally:
+                self._asked = None
+            self._answer(asked)
+        if renew:
+            self._spaces.clear()
         return work()
 
     def settle(self) -> None:
@@ -107,7 +139,7 @@ class Snapshot:
 
     def _answer(self, asked: dict[str, tuple[str, Params]]) -> None:
         """Answer queries of different shapes in one statement: an array of rows for each."""
-        self._asked, self._is_open = None, False
+        self._is_open = False
         parts: list[str] = []
         bound: dict[str, Any] = {}
         for place, (sql, params) in enumerate(asked.values()):
@@ -121,15 +153,67 @@ class Snapshot:
 
     def run(self, sql: str, params: Params) -> list[Row]:
         """Run one statement and return its rows; in a round, those of an earlier one."""
-        if self._asked is not None:
+        text = to_driver(sql)
+        tables = find_tables(text)
+        if self._asked is not None and not tables.changed:
             key = f"{sql} {sorted(params.items())}"
             self._is_open = key not in self._answered
             if self._is_open:
                 self._asked[key] = (sql, params)
             return self._answered.get(key, [])
-        cursor = self.cursor
-        cursor.execute(to_driver(sql), params)
+        if tables.is_plain and not tables.returns:
+            self.enqueue(QueuedWrite(text, params, tables))
+            return []
+        cursor = self.make_way(tables)
+        if tables.is_plain:
+            return self.flush(QueuedWrite(f"{text}, ", params, tables))
+        cursor.execute(text, params)
         return cursor.fetchall() if cursor.description else []
+
+    def enqueue(self, write: QueuedWrite) -> None:
+        """Run a write later, together with others that do not touch the same tables."""
+        self.make_way(write.tables)
+        if sum(len(one.params) for one in self._queue) + len(write.params) > _MOST_QUEUED:
+            self.flush()
+        self._queue.append(write)
+
+    def enqueue_entries(self, space: str, records: Sequence[IndexedRecord]) -> None:
+        """Add entries to the index later, together with those that are queued already."""
+        if not self._entries:
+            self.make_way(_INDEX)
+        self._entries += [(space, record) for record in records]
+
+    def make_way(self, tables: StatementTables) -> psycopg.Cursor[Row]:
+        """Return the cursor for a statement, after the queued writes that it may depend on."""
+        if tables.changed and self._asked is not None:
+            if self._asked:
+                raise _Unanswered
+            self._asked = None
+        queued = [*(one.tables for one in self._queue), *([_INDEX] if self._entries else ())]
+        if any(one.changed & tables.named or one.named & tables.changed for one in queued):
+            self.flush()
+        return self.cursor
+
+    def flush(self, last: QueuedWrite = _NO_WRITE) -> list[Row]:
+        """Run the queued writes in one statement, with the last one, and return its rows."""
+        queue, entries, self._queue, self._entries = self._queue, self._entries, [], []
+        if not (queue or entries or last.tables.is_plain):
+            return []
+        parts = [f"w{place} AS ({write.sql})" for place, write in enumerate(queue)]
+        given = [write.params for write in queue]
+        if entries:
+            parts.append(to_driver(sql_postgres.ADD_ENTRIES))
+            given.append(sql_postgres.bind_entries(entries))
+        bound: dict[str, Any] = {**last.params}
+        for place, params in enumerate(given):
+            parts[place] = parts[place].replace("%(", f"%(w{place}_")
+            bound |= {f"w{place}_{name}": value for name, value in params.items()}
+        first = f"WITH {', '.join(parts)} " if parts else ""
+        cursor = self.cursor
+        cursor.execute(f"{first}{last.sql}pg_current_xact_id()::text", bound)
+        rows = cursor.fetchall()
+        self.transaction = rows[-1][-1] if rows else self.transaction
+        return [row[:-1] for row in rows]
 
     def run_shared(self, space: str, sql: str, params: Params) -> list[Row]:
         """Run a query for all spaces of a read at once; the others find their rows here."""
@@ -164,17 +248,16 @@ class PostgresTx:
         self.snapshot = snapshot
         self.space = space
         self.finds_nearest = snapshot.finds_nearest
-        self._known: dict[str, int] = {}
-        self._totals: tuple[Any, ...] = ()
-        self._whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]] = {}
-        self._near: dict[tuple[str, bytes], list[IndexMatch]] = {}
-
-    def allow_loss(self) -> None:
-        """Skip the check whether the commit was done if its answer is lost."""
-        self.snapshot.may_be_lost = True
+        self.known: dict[str, int] = {}
+        self.totals: tuple[Any, ...] = ()
+        self.whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]] = {}
+        self.near: dict[tuple[str, bytes], list[IndexMatch]] = {}
 
     def settle(self) -> None:
         self.snapshot.settle()
+
+    def gather(self, work: Callable[[], Result]) -> Result:
+        return self.snapshot.read_in_rounds(work, renew=False)
 
     def altered(self, table: str) -> str:
         # The views of memories check the seal: they show other labels than those that are sealed.
@@ -191,35 +274,26 @@ class PostgresTx:
         return rows[0] if rows else None
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
-        self.snapshot.cursor.executemany(
-            to_driver(sql), [{"space": self.space, **row} for row in rows]
+        text = to_driver(sql)
+        self.snapshot.make_way(find_tables(text)).executemany(
+            text, [{"space": self.space, **row} for row in rows]
         )
 
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
-        row_form = f"({', '.join(['%s'] * (columns.count(',') + 2))})"
-        left = iter(rows)
-        while batch := [(self.space, *row) for row in islice(left, _ROWS_AT_ONCE)]:
-            self.snapshot.cursor.execute(
-                f"INSERT INTO {SCHEMA}.{table} (space, {columns}) "
-                f"VALUES {', '.join([row_form] * len(batch))}"
-                + (" ON CONFLICT DO NOTHING" if skip else ""),
-                [value for row in batch for value in row],
-            )
+        left, tables = iter(rows), StatementTables(frozenset((table,)), frozenset((table,)))
+        while batch := list(islice(left, _ROWS_AT_ONCE)):
+            params: dict[str, Any] = {"space": self.space}
+            forms = []
+            for place, row in enumerate(batch):
+                names = [f"v{place}_{column}" for column in range(len(row))]
+                params.update(zip(names, row, strict=True))
+                forms.append(f"(%(space)s, {', '.join([f'%({name})s' for name in names])})")
+            text = f"INSERT INTO {SCHEMA}.{table} (space, {columns}) VALUES {', '.join(forms)}"
+            text += " ON CONFLICT DO NOTHING" if skip else ""
+            self.snapshot.enqueue(QueuedWrite(text, params, tables))
 
     def add_entries(self, records: Sequence[IndexedRecord]) -> None:
-        bound: dict[str, Any] = {
-            name: [getattr(record, name) for record in records]
-            for name in (*sql_postgres.COLUMNS, "stems")
-        }
-        facets = [
-            (place, name, value)
-            for place, record in enumerate(records, start=1)
-            for name, value in record.facets
-        ]
-        for at, name in enumerate(("facet_places", "facet_names", "facet_values")):
-            bound[name] = [facet[at] for facet in facets]
-        row = self.one(sql_postgres.ADD_ENTRIES, bound)
-        self.snapshot.transaction = row[0] if row else ""
+        self.snapshot.enqueue_entries(self.space, records)
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         entries, texts = [entry for entry, _ in stems], [text for _, text in stems]
@@ -239,127 +313,25 @@ class PostgresTx:
         vector: bytes = b"",
         needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
-        key = (tuple(stems), where, str(sorted(params.items())))
-        most_asked, whole = self._whole.get(key, (0, []))
-        if exact and limit <= most_asked:
-            return whole[:limit]
-        known = self.frequencies(stems)
-        if not vector and not any(known.holding.values()):
-            return []
-        others = self.snapshot.siblings(self) if not params.get("scopes") else []
-        parts = [known, *(other.frequencies(stems) for other in others)]
-        entries = sum(part.entries for part in parts)
-        sums = {stem: sum(part.holding[stem] for part in parts) for stem in stems}
-        held = {stem: number for stem, number in sums.items() if number}
-        length = sum(part.entries * part.average for part in parts)
-        rarities = [
-            max(log((entries - number + 0.5) / (number + 0.5)), 1e-6) if entries > number else 1e-6
-            for number in held.values()
-        ]
-        if not held:
-            return []
-        pool = max(8 * limit, sql_postgres.POOL)
-        bound = {
-            **params,
-            "stems": list(held),
-            "rarities": rarities,
-            "average": max(length / max(entries, 1), 1.0),
-            "pool": pool,
-            "limit": limit,
-        }
-        filtered = f"WHERE {where}" if where else ""
-        sql = sql_postgres.MATCH.format(
-            best=sql_postgres.SCORED if where and exact else sql_postgres.BEST,
-            where=filtered,
-            vector=sql_postgres.VECTOR if vector else "NULL::bytea",
-        )
-        asks_near = vector and self.finds_nearest and (where, vector) not in self._near
-        if asks_near:
-            # One round trip for words and meaning.
-            near = sql_postgres.NEAREST.format(dims=len(vector), where=filtered)
-            sql = f"({sql}) UNION ALL ({near})"
-            bound |= {"vector": _direction(vector), "near": sql_postgres.NEAR_AHEAD}
-        rows = self.run_batched(sql, bound) if others else self.run(sql, bound)
-        found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
-        if asks_near:
-            self._near[where, vector] = [
-                IndexMatch._make(row[:-1]) for row in rows if row[-1] is None
-            ]
-        if ((found and rows[0][-1]) or sum(known.holding.values())) < pool:
-            self._whole[key] = limit, found  # the filter saw all matches
-        return found
+        return sql_postgres.match(self, stems, limit, where, params, exact, vector)
 
     def match_some(
         self, stems: Sequence[str], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
-        return self.match(stems, limit, where, params)
+        return sql_postgres.match(self, stems, limit, where, params)
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
-        held = sql_postgres.VECTOR if vector else "NULL"
-        rows = self.run(
-            f"SELECT {MATCH_COLUMNS}, e.stems, 0.0, {held} FROM entries e WHERE e.space = :space "
-            "AND e.id = ANY(:entries)" + (f" AND {where}" if where else ""),
-            {**params, "entries": list(entries)},
-        )
-        return list(map(IndexMatch._make, rows))
+        return sql_postgres.filter_entries(self, entries, where, params, vector)
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
-        missing = sorted({stem for stem in stems if stem not in self._known})
-        if missing or not self._totals:
-            rows = self.run_batched(sql_postgres.FREQUENCIES, {"stems": missing})
-            for entries, length, stem, held, embedder, outdated, waits, blocks, _, _ in rows:
-                self._totals = (entries, length, embedder or "", outdated, waits, blocks)
-                if stem is not None:
-                    self._known[stem] = held
-        if not self._totals:  # not answered in this round
-            return StemFrequencies(0, 0.0, dict.fromkeys(stems, 0))
-        entries, length, embedder, outdated, waits, blocks = self._totals
-        return StemFrequencies(
-            entries=entries,
-            average=length / max(entries, 1),
-            holding={stem: self._known[stem] for stem in stems},
-            embedder=embedder,
-            outdated=outdated,
-            unembedded=waits,
-            blocks=blocks,
-        )
+        return sql_postgres.count_stems(self, stems)
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
-        dims = len(vectors[0][1]) if vectors else 0
-        index = f"vectors_near_{dims}"
-        if dims and self.one("SELECT to_regclass(:name)", {"name": f"{SCHEMA}.{index}"}) == (None,):
-            owner = self.one(
-                "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class "
-                "WHERE oid = 'recollect.vectors'::regclass"
-            )
-            if owner and owner[0]:
-                self.run(sql_postgres.NEAREST_INDEX.format(dims=dims))
-        self.run(
-            "UPDATE vectors SET direction = g.direction::vector "
-            "FROM unnest(:entries::bigint[], :directions::text[]) AS g (entry, direction) "
-            "WHERE vectors.space = :space AND vectors.entry = g.entry",
-            {
-                "entries": [entry for entry, _ in vectors],
-                "directions": [_direction(vector) for _, vector in vectors],
-            },
-        )
+        sql_postgres.add_vectors(self, vectors)
 
     def nearest(
         self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
     ) -> list[IndexMatch]:
-        if not exact and (where, vector) in self._near:
-            return self._near[where, vector]
-        bound = {**params, "vector": _direction(vector), "count": count, "near": count}
-        form = sql_postgres.NEAREST_OF if exact and where else sql_postgres.NEAREST
-        clause = where if form is sql_postgres.NEAREST_OF else f"WHERE {where}" if where else ""
-        if not self._totals:
-            self.frequencies(())  # sets how far the vector index is searched
-        rows = self.run(form.format(dims=len(vector), where=clause), bound)
-        return [IndexMatch._make(row[:-1]) for row in rows]
-
-
-def _direction(vector: bytes) -> str:
-    """Convert our bytes (128 is zero) to pgvector's numbers."""
-    return "[" + ",".join([str(component - 128) for component in vector]) + "]"
+        return sql_postgres.nearest(self, vector, count, where, params, exact)

@@ -117,20 +117,10 @@ def find_write(tx: Tx, key: str, content: str = "") -> str | None:
     return str(row[0])
 
 
-def record_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: str = "") -> bool:
-    """Record the result of a write and the hash of its content; return false for a used key."""
-    row = tx.one(
-        "INSERT INTO writes (space, key, operation, ref, at) "
-        "VALUES (:space, :key, :operation, :ref, :now) "
-        "ON CONFLICT (space, key) DO NOTHING RETURNING key",
-        {
-            "key": _hash(key),
-            "operation": f"{operation} {_hash(content)}" if content else operation,
-            "ref": ref,
-            "now": now,
-        },
-    )
-    return row is not None
+def record_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: str = "") -> None:
+    """Record the result of a write and the hash of its content, unless the key is used."""
+    done = f"{operation} {_hash(content)}" if content else operation
+    tx.insert("writes", "key, operation, ref, at", [(_hash(key), done, ref, now)], skip=True)
 
 
 def record_writes(tx: Tx, operation: str, made: Mapping[str, str], now: int) -> str | None:

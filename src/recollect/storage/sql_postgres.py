@@ -6,7 +6,11 @@ up by equality, which row-level security lets an index do.
 
 from __future__ import annotations
 
-from .database import MATCH_COLUMNS
+from collections.abc import Sequence
+from math import log
+
+from ..fast_typing import Any, Protocol
+from .database import MATCH_COLUMNS, IndexedRecord, IndexMatch, Params, StemFrequencies, Tx
 
 SCORED = """
 SELECT p.entry,
@@ -75,46 +79,56 @@ SELECT id, source, ref, seq, kind, owner, label, at, stems, 0.0::float8, vector,
 FROM found
 ORDER BY direction::vector({{dims}}) <=> :vector::vector({{dims}}) LIMIT :count
 """
+DIMS = 256
+"""Dimensions of the built-in model: members, who own nothing, find its vector index made."""
+
 NEAREST_INDEX = """
 CREATE INDEX IF NOT EXISTS vectors_near_{dims} ON recollect.vectors
 USING hnsw ((direction::vector({dims})) vector_cosine_ops) WHERE vector_dims(direction) = {dims}
 """
-COLUMNS = ("source", "ref", "kind", "layer", "owner", "status", "label", "seq", "at", "part")
-NUMBERS = {"seq", "at", "part"}
+INDEX_STATE = """SELECT to_regclass(:name), pg_has_role(relowner, 'USAGE') FROM pg_class
+WHERE oid = 'recollect.vectors'::regclass"""
+SET_DIRECTIONS = """
+UPDATE vectors SET direction = g.direction::vector FROM unnest(:entries::bigint[],
+:directions::text[]) AS g (entry, direction) WHERE space = :space AND vectors.entry = g.entry"""
+COLUMNS = IndexedRecord._fields[:-1]
+NAMES = ", ".join(COLUMNS)
 TYPES = ", ".join(
-    f":{name}::{'bigint' if name in NUMBERS else 'text'}[]" for name in (*COLUMNS, "stems")
+    f":{name}::{'bigint' if name in ('seq', 'at', 'part') else 'text'}[]" for name in COLUMNS
 )
-ADD_ENTRIES = f"""
-WITH given AS MATERIALIZED (
+ENTRY_TABLES = frozenset(("entries", "postings", "word_totals", "facets", "unembedded"))
+# Parts of a WITH clause, whose other parts are writes that go to the server with it.
+ADD_ENTRIES = f"""given AS MATERIALIZED (
   SELECT nextval('recollect.entries_id_seq') AS id, g.*
-  FROM unnest({TYPES}) WITH ORDINALITY AS g ({", ".join(COLUMNS)}, stems, place)),
+  FROM unnest(:spaces::text[], {TYPES}) WITH ORDINALITY
+    AS g (space, {NAMES}, place)),
 counted AS MATERIALIZED (
   SELECT given.id, coalesce(array_length(string_to_array(nullif(stems, ''), ' '), 1), 0) AS length
   FROM given),
 added AS (
-  INSERT INTO entries (space, id, {", ".join(COLUMNS)}, stems, length)
-  SELECT :space, given.id, {", ".join(COLUMNS)}, stems, counted.length
+  INSERT INTO entries (space, id, {NAMES}, length)
+  SELECT given.space, given.id, {NAMES}, counted.length
   FROM given JOIN counted ON counted.id = given.id),
 posted AS (
   INSERT INTO postings (space, stem, entry, times, length)
-  SELECT :space, w.stem, given.id, count(*), min(counted.length)
+  SELECT given.space, w.stem, given.id, count(*), min(counted.length)
   FROM given JOIN counted ON counted.id = given.id
   CROSS JOIN LATERAL unnest(string_to_array(given.stems, ' ')) AS w (stem)
-  WHERE w.stem <> '' GROUP BY w.stem, given.id),
+  WHERE w.stem <> '' GROUP BY given.space, w.stem, given.id),
 summed AS (
   INSERT INTO word_totals (space, shard, entries, length)
-  SELECT :space, pg_backend_pid() % 16, count(*), sum(counted.length) FROM counted
+  SELECT given.space, pg_backend_pid() % 16, count(*), sum(counted.length)
+  FROM given JOIN counted ON counted.id = given.id GROUP BY given.space
   ON CONFLICT (space, shard) DO UPDATE SET entries = word_totals.entries + excluded.entries,
     length = word_totals.length + excluded.length),
 faceted AS (
   INSERT INTO facets (space, entry, name, value)
-  SELECT DISTINCT :space, given.id, f.name, f.value
+  SELECT DISTINCT given.space, given.id, f.name, f.value
   FROM unnest(:facet_places::bigint[], :facet_names::text[], :facet_values::text[])
     AS f (place, name, value) JOIN given ON given.place = f.place),
 queued AS (
-  INSERT INTO unembedded (space, entry) SELECT :space, given.id FROM given WHERE given.part = 0)
-SELECT pg_current_xact_id()::text
-"""
+  INSERT INTO unembedded (space, entry)
+  SELECT given.space, given.id FROM given WHERE given.part = 0)"""
 REMOVE_WORDS = """
 WITH gone AS (
   DELETE FROM postings p
@@ -131,8 +145,7 @@ ON CONFLICT (space, shard) DO UPDATE SET entries = word_totals.entries + exclude
 """
 ADD_WORDS = """
 WITH given AS MATERIALIZED (
-  SELECT g.entry, g.stems, coalesce(array_length(string_to_array(nullif(g.stems, ''), ' '), 1), 0)
-    AS length
+  SELECT g.*, coalesce(array_length(string_to_array(nullif(g.stems, ''), ' '), 1), 0) AS length
   FROM unnest(:entries::bigint[], :stems::text[]) AS g (entry, stems)),
 posted AS (
   INSERT INTO postings (space, stem, entry, times, length)
@@ -147,3 +160,161 @@ summed AS (
 UPDATE entries SET stems = given.stems, length = given.length
 FROM given WHERE entries.space = :space AND entries.id = given.entry
 """
+
+
+def bind_entries(entries: Sequence[tuple[str, IndexedRecord]]) -> dict[str, Any]:
+    """Return the parameters of `ADD_ENTRIES` for records, each with its space."""
+    facets = [
+        (place, *facet)
+        for place, (_, record) in enumerate(entries, start=1)
+        for facet in record.facets
+    ]
+    return {
+        **{name: [getattr(record, name) for _, record in entries] for name in COLUMNS},
+        "spaces": [space for space, _ in entries],
+        "facet_places": [facet[0] for facet in facets],
+        "facet_names": [facet[1] for facet in facets],
+        "facet_values": [facet[2] for facet in facets],
+    }
+
+
+class SearchTx(Tx, Protocol):
+    """A transaction, and what it found in the index so far."""
+
+    snapshot: Any
+    known: dict[str, int]
+    """The number of entries with each stem that was asked for."""
+    totals: tuple[Any, ...]
+    """The size and state of the index, once it was asked for."""
+    whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]]
+    """Limit and matches of the searches that saw all matches."""
+    near: dict[tuple[str, bytes], list[IndexMatch]]
+    """The nearest entries by filter and vector."""
+
+
+def match(
+    tx: SearchTx,
+    stems: Sequence[str],
+    limit: int,
+    where: str,
+    params: Params,
+    exact: bool = True,
+    vector: bytes = b"",
+) -> list[IndexMatch]:
+    """Return the best entries with any of the stems that fulfil `where`; keep those nearest to the
+    vector, which the same statement returns, for `nearest`."""
+    key = (tuple(stems), where, str(sorted(params.items())))
+    most_asked, whole = tx.whole.get(key, (0, []))
+    if exact and limit <= most_asked:
+        return whole[:limit]
+    known = count_stems(tx, stems)
+    others = tx.snapshot.siblings(tx) if not params.get("scopes") else []
+    parts = [known, *(count_stems(other, stems) for other in others)]
+    entries = sum(part.entries for part in parts)
+    sums = {stem: sum(part.holding[stem] for part in parts) for stem in stems}
+    held = {stem: number for stem, number in sums.items() if number}
+    if not held:
+        return []
+    length = sum(part.entries * part.average for part in parts)
+    rarities = [
+        max(log((entries - number + 0.5) / (number + 0.5)), 1e-6) if entries > number else 1e-6
+        for number in held.values()
+    ]
+    pool = max(8 * limit, POOL)
+    bound = {
+        **params,
+        "stems": list(held),
+        "rarities": rarities,
+        "average": max(length / max(entries, 1), 1.0),
+        "pool": pool,
+        "limit": limit,
+    }
+    filtered = f"WHERE {where}" if where else ""
+    sql = MATCH.format(
+        best=SCORED if where and exact else BEST,
+        where=filtered,
+        vector=VECTOR if vector else "NULL::bytea",
+    )
+    asks_near = vector and tx.finds_nearest and (where, vector) not in tx.near
+    if asks_near:
+        # One round trip for words and meaning.
+        sql = f"({sql}) UNION ALL ({NEAREST.format(dims=len(vector), where=filtered)})"
+        bound |= {"vector": _direction(vector), "near": NEAR_AHEAD}
+    rows = (tx.run_batched if others else tx.run)(sql, bound)
+    found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
+    if asks_near:
+        tx.near[where, vector] = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is None]
+    if ((found and rows[0][-1]) or sum(known.holding.values())) < pool:
+        tx.whole[key] = limit, found  # the filter saw all matches
+    return found
+
+
+def filter_entries(
+    tx: SearchTx, entries: Sequence[int], where: str, params: Params, vector: bytes
+) -> list[IndexMatch]:
+    """Return those of the entries that fulfil `where`; with their vectors if one is given."""
+    held = VECTOR if vector else "NULL"
+    rows = tx.run(
+        f"SELECT {MATCH_COLUMNS}, e.stems, 0.0, {held} FROM entries e WHERE e.space = :space "
+        "AND e.id = ANY(:entries)" + (f" AND {where}" if where else ""),
+        {**params, "entries": list(entries)},
+    )
+    return list(map(IndexMatch._make, rows))
+
+
+def count_stems(tx: SearchTx, stems: Sequence[str]) -> StemFrequencies:
+    """Return the number of entries with each stem, and the state of the index."""
+    missing = {stem for stem in stems if stem not in tx.known}
+    if missing or not tx.totals:
+        # In a round the question must be that of the round before, whatever is known by now.
+        asked = sorted({*stems} if tx.snapshot.is_in_rounds else missing)
+        rows = tx.run_batched(FREQUENCIES, {"stems": asked})
+        for entries, length, stem, held, embedder, outdated, waits, blocks, _, _ in rows:
+            tx.totals = (entries, length, embedder or "", outdated, waits, blocks)
+            if stem is not None:
+                tx.known[stem] = held
+    if not tx.totals:  # not answered in this round
+        return StemFrequencies(0, 0.0, dict.fromkeys(stems, 0))
+    entries, length, embedder, outdated, waits, blocks = tx.totals
+    return StemFrequencies(
+        entries=entries,
+        average=length / max(entries, 1),
+        holding={stem: tx.known[stem] for stem in stems},
+        embedder=embedder,
+        outdated=outdated,
+        unembedded=waits,
+        blocks=blocks,
+    )
+
+
+def add_vectors(tx: SearchTx, vectors: Sequence[tuple[int, bytes]]) -> None:
+    """Add the stored vectors of these entries to pgvector's index, which their owner creates."""
+    dims = len(vectors[0][1]) if vectors else 0
+    state = tx.one(INDEX_STATE, {"name": f"recollect.vectors_near_{dims}"}) if dims else None
+    if state and state[0] is None and state[1]:
+        tx.run(NEAREST_INDEX.format(dims=dims))
+    entries, directions = [one for one, _ in vectors], [_direction(one) for _, one in vectors]
+    tx.run(SET_DIRECTIONS, {"entries": entries, "directions": directions})
+
+
+def nearest(
+    tx: SearchTx, vector: bytes, count: int, where: str, params: Params, exact: bool
+) -> list[IndexMatch]:
+    """Return entries by pgvector's index: of the nearest those that fulfil `where`, or with `exact`
+    the nearest among all that fulfil it."""
+    if not exact and (where, vector) in tx.near:
+        return tx.near[where, vector]
+    bound = {**params, "vector": _direction(vector), "count": count, "near": count}
+    form = NEAREST_OF if exact and where else NEAREST
+    clause = where if form is NEAREST_OF else f"WHERE {where}" if where else ""
+    if not tx.totals:
+        count_stems(tx, ())  # sets how far the vector index is searched
+    # The scopes of a file are those of one space.
+    run = tx.run if params.get("scopes") else tx.run_batched
+    rows = run(form.format(dims=len(vector), where=clause), bound)
+    return [IndexMatch._make(row[:-1]) for row in rows]
+
+
+def _direction(vector: bytes) -> str:
+    """Convert our bytes (128 is zero) to pgvector's numbers."""
+    return "[" + ",".join([str(component - 128) for component in vector]) + "]"

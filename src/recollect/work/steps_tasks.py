@@ -236,7 +236,7 @@ MOST_LOGGED = 10_000
 
 def write_deliverable(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) -> ShownTask:
     """Write a design, diagram or other result as a page of a task."""
-    page = f"deliverables/{addresses.slugify(redaction.redact(name))}.md"
+    page = f"deliverables/{addresses.slugify(redaction.redact(name.removesuffix('.md')))}.md"
     load_task(tx, slug, hold=True)
     _write_page(tx, slug, page, text, origin, now)
     return show_task(tx, slug)

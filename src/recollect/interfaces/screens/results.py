@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from types import ModuleType
 
 from ...fast_typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from .overview import format_size
 if TYPE_CHECKING:
     from ...maintenance.operations import ServerSetup
     from ...maintenance.steps import Adopted, Diagnosis, Stats
-    from ...storage.database import ServerMember
+    from ...storage.database import ServerMember, ServerStatement
     from ...types.overview import ConfigPaths, SettingChanged, SettingValue
 
 _MODULES = {
@@ -141,14 +142,28 @@ def _render_diagnosis(diagnosis: Diagnosis) -> str:
 
 
 def _render_server_setup(done: ServerSetup) -> str:
+    first = [one for one in done.statements if "recollect_member" not in one.sql]
+    rest = [one for one in done.statements if one not in first]
     if done.applied:
-        head = "The tables and the members' rights are in place. These statements were run:"
+        lines = ["The tables and the members' rights are in place. These statements were run:"]
     else:
-        head = "-- Nothing was run. An administrator runs the first part; --apply runs the rest."
-    width = max(len(one.sql) for one in done.statements)
-    lines = [f"{one.sql:<{width}}  -- {one.purpose}" for one in done.statements]
-    tail = "next: recollect server grant ROLE SPACE"
-    return "\n".join([head, *lines, tail])
+        lines = [
+            "-- Nothing was run. An administrator runs this part, connected to the database:",
+            *_list_statements(first),
+            "-- `recollect server setup --apply` runs the rest, as the owner of the tables:",
+        ]
+    return "\n".join(
+        [*lines, *_list_statements(rest), "-- next: recollect server grant ROLE SPACE"]
+    )
+
+
+def _list_statements(statements: Sequence[ServerStatement]) -> list[str]:
+    """Return the lines of statements that can be pasted: their purpose stands above them, because a
+    long line is wrapped."""
+    lines: list[str] = []
+    for purpose, some in groupby(statements, key=lambda one: one.purpose):
+        lines += [f"-- {purpose}", *(one.sql for one in some)]
+    return lines
 
 
 def _render_members(found: Sequence[ServerMember]) -> str:

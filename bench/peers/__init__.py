@@ -1,0 +1,1 @@
+"""Other memory systems that are installed, beside Recollect, on the same texts."""
