@@ -109,7 +109,7 @@ def find_backup_folder(environment: Mapping[str, str]) -> str:
 
 
 def get_next_step(agent: str) -> str:
-    """Return what the user has to do before a change takes effect in an agent."""
+    """Return the step that makes a change take effect in an agent."""
     return plan_io.NEXT_STEPS[agent]
 
 

@@ -1,4 +1,4 @@
-"""What an agent tells us while it works, in one form, and how an answer is kept small.
+"""The events of all agents in one form, and the size limits of an answer.
 
 The agents' hook payloads are near relatives: Claude Code's field names with small differences.
 `event_from` reads them all, given the names of an agent's events; each agent's `hooks` module

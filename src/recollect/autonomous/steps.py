@@ -253,7 +253,7 @@ def load_page(tx: Tx) -> pages.MemoryPage:
 
 
 def _cited(tx: Tx, memories: Sequence[Memory]) -> list[quotations.CitedMemory]:
-    """Return memories with the messages that they were said in; one that was typed at a terminal
+    """Return memories with the messages that they come from; one that was typed at a terminal
     cites itself."""
     typed: dict[str, list[tuple[int, str]]] = {}
     found = []

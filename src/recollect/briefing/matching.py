@@ -46,7 +46,7 @@ class Passage(NamedTuple):
 
 
 def words_of(prompt: str) -> PromptWords:
-    """Return what a prompt names. “ok” and “go on” name nothing."""
+    """Return the names in a prompt; “ok” and “go on” have none."""
     names = tuple(dict.fromkeys(_names(prompt)))[:MOST_WORDS]
     stems = tuple(
         dict.fromkeys(

@@ -242,7 +242,7 @@ def _was_typed(tx: Tx, row: episodes_sql.EpisodeRow) -> bool:
 def _judged(
     txs: Sequence[Tx], memories: Iterable[Memory], now: int
 ) -> tuple[selection.Candidate, ...]:
-    """Return the memories with their strength and with what feedback says of them."""
+    """Return the memories with their strength and their rating by feedback."""
     unique = {memory.id: memory for memory in memories}
     rated = [one.id for one in unique.values() if one.successes or one.failures]
     verdicts: dict[str, dict[str, int]] = {}

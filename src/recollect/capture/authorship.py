@@ -90,7 +90,7 @@ def _lines(text: str, masked: str) -> Iterator[TypedLine]:
 
 
 def _of_content(sentence: str) -> str:
-    """Return what the sentence itself has that only the user's confirmation makes a rule."""
+    """Return the reason why a sentence needs confirmation by its content alone."""
     if sign("url").search(sentence):
         return "it has a URL"
     if sign("run").search(sentence):
@@ -241,7 +241,7 @@ def _announces(line: TypedLine, below: TypedLine) -> bool:
 
 
 def _of_voice(lines: Sequence[TypedLine], span: Span) -> str:
-    """Return whether the sentence stands among statements that are not said to the agent."""
+    """Check whether the sentence stands among statements that are not addressed to the agent."""
     typed = [line for line in lines if line.words]
     at = next(number for number, line in enumerate(typed) if span[1] <= line.end)
     beside = list(_sentences(typed[at], span))

@@ -1,4 +1,4 @@
-"""Whether a user's message asks to work without memory, for that turn only.
+"""Check whether a user's message asks to work without memory, for that turn only.
 
 A request stands at the start of a clause, as an order does ("ignore memory and tell me …", "…,
 without memory"), and nothing but a time or a politeness follows it. A text *about* it

@@ -91,7 +91,7 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
 
 
 def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
-    """Return what a session teaches beyond what was read of it, and the last message read."""
+    """Return the statements in the unread messages of a session, and the number of the last one."""
     last = int(storage_sql.get_value(tx, _last_read(session)) or 0)
     rows = sql.typed(tx, session, last + 1, MOST_MESSAGES)
     found = [(row.at, draft) for row in rows for draft in steps.repeated(tx, session, row)]

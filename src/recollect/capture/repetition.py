@@ -1,4 +1,4 @@
-"""Decides whether two things a user asked for, in two sessions, are the same instruction.
+"""Decide whether two requests of a user, in two sessions, are the same instruction.
 
 A person who asks for the same thing again has a habit, whether or not they ever called it a rule.
 What is compared are content words; words of everyday requests ("commit", "fix the tests") make no
@@ -49,7 +49,7 @@ class SaidUnit(NamedTuple):
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the stems of a text that say what it is about."""
+    """Return the stems of the content words of a text."""
     stems = terms.query_stems(text)
     return frozenset(stem for stem in stems if stem not in _set_of(_FILLERS) and not stem.isdigit())
 
@@ -85,7 +85,7 @@ def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
 
 
 def fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
-    """Return the wording that says most of what is asked for again and again.
+    """Return the most complete wording of a repeated request.
 
     Numbers belong to one occasion: "the comment on pr 175". So does a wording with much else in it.
     """
@@ -102,7 +102,7 @@ def fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
 
 
 def standing(unit: SaidUnit) -> str:
-    """Return the instruction without the words that join it to the one before."""
+    """Return an instruction without its leading connectives."""
     return unit.text[standalone.lead_length(unit.text) :]
 
 

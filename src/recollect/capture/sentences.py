@@ -1,4 +1,4 @@
-"""Decides which sentences of a user's message are worth keeping, without a model.
+"""Decide which sentences of a user's message are worth keeping, without a model.
 
 Two questions, both answered from the text alone:
 

@@ -1,4 +1,4 @@
-"""What the user typed, session by session."""
+"""Read the messages that the user typed in a session."""
 
 from __future__ import annotations
 

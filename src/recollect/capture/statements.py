@@ -1,4 +1,4 @@
-"""Decides whether a sentence states a rule, a preference, a decision, a correction or a fact.
+"""Decide whether a sentence states a rule, a preference, a decision, a correction or a fact.
 
 The answer comes from its form alone (`forms_rules`, `forms_decisions` and their siblings). A prompt
 without cues costs a few substring searches; only the forms it may have are compiled, and what

@@ -225,7 +225,7 @@ def _said_before(
 def _habit(
     session: str, unit: repetition.SaidUnit, earlier: list[tuple[str, repetition.SaidUnit]]
 ) -> memory_steps.Draft | None:
-    """Return what to learn of an instruction that was given before; None when it was not."""
+    """Return the draft of a repeated instruction; None for a new one."""
     if not earlier:
         return None
     best = repetition.fullest(unit, (one for _, one in earlier))
@@ -279,7 +279,7 @@ def meant_before(
 
 
 def listing(tx: Tx, limit: int) -> list[Memory]:
-    """Return what was captured and is in force or waits to be confirmed, newest first."""
+    """Return the captured memories that are in force or wait for confirmation, newest first."""
     found = [
         memory
         for origin, status in (("user", "active"), ("tool", "proposed"))

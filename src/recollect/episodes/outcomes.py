@@ -1,4 +1,4 @@
-"""How a task ended, told from evidence: checks that passed, commits, and what the user said.
+"""Decide how a task ended, by evidence: checks that passed, commits, and the words of the user.
 
 Later evidence outweighs earlier one, the user outweighs the checks, and without evidence the
 outcome is unknown: an agent's own "done" counts for nothing. It also says how much an episode is

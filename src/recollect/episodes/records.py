@@ -234,7 +234,8 @@ def _bare_command() -> re.Pattern[str]:
 
 
 def _goal(words: str) -> str:
-    """Return what the user asked for: the first paragraph, or the heading that it announces."""
+    """Return the goal in the words of the user: the first paragraph, or the heading that it
+    announces."""
     own = typed(words)
     paragraphs = [part for part in words.strip().split("\n\n") if part.strip()]
     if not paragraphs:

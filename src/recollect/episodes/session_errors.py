@@ -1,5 +1,5 @@
-"""What one session says about errors: the line that an error is recognised by, and the difference
-that made the same call pass.
+"""Observe the errors of one session: the line that identifies an error, and the difference that
+made the same call pass.
 
 Only shell results have signatures. Of each, the last occurrence in the session counts: whatever was
 done before did not keep the error away. A re-run, reading, polling and failed commands are no
@@ -162,7 +162,7 @@ def _goal(script: str) -> str:
 
 
 def _name(command: SimpleCommand) -> str:
-    """Return by what a command is recognised as the same one."""
+    """Return the key that identifies a command."""
     form = form_of(command.words)
     return form.key if form else _program(command)
 

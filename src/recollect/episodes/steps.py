@@ -338,7 +338,7 @@ def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> EpisodeReplay:
 
 
 def _since(stamp: str, end: int) -> str:
-    """Return what became of a file since a time."""
+    """Return the later changes of a file."""
     if not stamp:
         return "gone"
     written = stamp.rpartition("-")[2]

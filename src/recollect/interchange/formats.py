@@ -239,7 +239,7 @@ def _entry(one: Json, kind: str) -> ForeignStatement:
 
 
 def _told(one: Mapping[str, Json]) -> str:
-    """Return what an entry says: one text, or its parts joined."""
+    """Return the text of an entry: one text, or its parts joined."""
     if isinstance(one.get("sequence"), list):
         return " → ".join(map(str, one["sequence"]))
     for first, second in _PAIRS:

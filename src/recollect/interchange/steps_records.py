@@ -30,7 +30,7 @@ _MOST = 100_000
 
 
 def gather(tx: Tx, with_sessions: bool) -> Holdings:
-    """Return what a space holds; conversations only if the layout has a place for them."""
+    """Return the records of a space; conversations only if the layout has a place for them."""
     notes = documents_sql.get_document(tx, work_steps.NOTES)
     tasks = documents_sql.list_documents(tx, steps_visible.TASK, _MOST)
     sessions = archive_sql.latest_sessions(tx, _MOST) if with_sessions else []

@@ -100,7 +100,7 @@ def _items(value: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _told(body: Json) -> str:
-    """Return what a script runs, in whatever shape its manifest says it."""
+    """Return the command of a script, in any form that manifests use."""
     if isinstance(body, dict):
         body = next((body[key] for key in ("run", "cmd", "shell", "command") if key in body), "")
     if isinstance(body, list):

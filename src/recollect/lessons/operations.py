@@ -235,7 +235,7 @@ def link_records(
 
 
 def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]:
-    """Return the space that has all these records, and what they are called in links."""
+    """Return the space that has all these records, and their ids in links."""
     for space in (context.project_space, context.user_space):
         if space.present():
             refs = space.read(

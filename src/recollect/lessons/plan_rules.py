@@ -121,7 +121,7 @@ MOST_DEPTH = 2
 
 
 def depth_of(episode: Episode) -> int:
-    """Return how many derivations lie behind an episode: none, if it tells what happened."""
+    """Return the number of derivations behind an episode; 0 if it is read out of a session."""
     depth = episode.extra.get("depth", 0)
     return depth if isinstance(depth, int) else 0
 
@@ -151,7 +151,7 @@ def _refusal(number: int, step: Step, problem: str) -> InvalidInput:
 
 
 def _changed(step: Step) -> tuple[str, ...]:
-    """Return what a step changes: two steps must not change the same."""
+    """Return the records that a step changes: two steps must not change the same one."""
     match step:
         case Learn():
             return (f"{step.kind} “{step.text}”",)
@@ -295,7 +295,7 @@ def _there(
     known: Mapping[str, Memory],
     statuses: Collection[str] = STATUSES_IN_USE,
 ) -> Iterator[str]:
-    """Return what is wrong with the memories that a step names."""
+    """Return the problem with the memories that a step names; empty without one."""
     listed = list(names)
     if len(set(listed)) < len(listed):
         yield "a memory is named twice"

@@ -148,8 +148,7 @@ def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
 def _vectors(
     told: Sequence[Episode], embedder: records.Embedder | None
 ) -> tuple[dict[str, bytes], list[NotPlanned]]:
-    """Return the vectors of the words that goals are told in; without an embedder there are none,
-    and why is said."""
+    """Return the vectors of the words in goals; without an embedder none, and the reason."""
     if embedder is None:
         return {}, []
     words = lessons_plan.vocabulary(told)
@@ -258,7 +257,7 @@ def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
 
 
 def preview(space: Database, means: Means) -> Consolidated:
-    """Return what consolidation would do; changes nothing."""
+    """Plan a consolidation without applying it."""
     now = means.clock()
     loaded = space.read(lambda tx: steps_unseen.load(tx, now, means.embedder))
     ready = prepare(loaded, now, means)

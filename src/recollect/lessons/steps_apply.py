@@ -87,7 +87,7 @@ class Changes:
 
 
 def digest(values: Mapping[str, Json]) -> str:
-    """Return what a row held, so that it can be recognised without keeping it twice."""
+    """Return the digest of a row, to compare it later without keeping a copy."""
     told = json.dumps([values[name] for name in sorted(values)], ensure_ascii=False)
     return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -64,7 +64,7 @@ def settle(
 
 
 def told(settled: Settled) -> tuple[str, ...]:
-    """Return what was learned, in lines; that episodes grow old is no lesson."""
+    """Return the lessons of a run as lines; aged episodes are not among them."""
     return tuple(
         f"{one.sign} {one.text}" for one in settled.lessons if not one.what.startswith("e-")
     )

@@ -111,7 +111,7 @@ def reached(job: jobs_sql.Job | None) -> Mapping[str, Json]:
 
 
 def up_to(episode: int) -> dict[str, Json]:
-    """Return how far an earlier version had come that told it by the time of an episode."""
+    """Return the position up to which an earlier version had read, which counted by time."""
     return {"episodes": (episode, _LAST), "memories": (0, "")}
 
 
@@ -129,7 +129,7 @@ def _place(told: Sequence[Json]) -> Place:
 
 
 def _up_to(before: Place, found: Sequence[Place], now: int) -> Place:
-    """Return how far what was found reaches."""
+    """Return the position of the last record that was found."""
     if len(found) == MOST:
         return found[-1]
     return max(before, min(found[-1], (now - SLACK, ""))) if found else before
@@ -139,7 +139,7 @@ def _up_to(before: Place, found: Sequence[Place], now: int) -> Place:
 
 
 def _like(tx: Tx, texts: Iterable[str], filters: Mapping[str, Sequence[str]]) -> dict[str, None]:
-    """Return the ids of what shares the telling words of one of these texts."""
+    """Return the ids of records that share content words with one of these texts."""
     found: dict[str, None] = {}
     for text in dict.fromkeys(texts):
         stems = terms.query_stems(text)[: memory_steps_neighbours.MOST_WORDS]
@@ -211,7 +211,7 @@ def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memor
 
 
 def _aged(tx: Tx, now: int) -> tuple[list[aging.Aged], bool]:
-    """Return what becomes of episodes that have aged, and whether there are more of them."""
+    """Return the changes to aged episodes, and whether there are more of them."""
     whole = episodes_sql.without_synopsis(tx, aging.older_than(aging.WHOLE_DAYS, now), MOST)
     old = episodes_sql.in_use(tx, aging.older_than(aging.KEPT_DAYS, now), FOREVER)
     referred = _referred(tx, old)

@@ -113,7 +113,7 @@ def walk(
 
 
 def contradicting(edges: Iterable[Edge], ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return what contradicts each of these records."""
+    """Return the records that contradict each of these."""
     links = around(edge for edge in edges if edge.relation == "contradicts")
     found = {name: tuple(edge.target for edge in links.get(name, ())) for name in ids}
     return {name: others for name, others in found.items() if others}

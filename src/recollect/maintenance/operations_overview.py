@@ -124,7 +124,7 @@ def _describe_store(context: Context) -> str:
 
 
 def _describe_background(context: Context) -> tuple[str, ...]:
-    """Return what is waiting or was done in the background."""
+    """Return lines about work that waits or was done in the background."""
     lines = []
     try:
         names = os.listdir(agents_steps_hooks.find_requests(context))

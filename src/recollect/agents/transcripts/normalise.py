@@ -186,7 +186,8 @@ class RequestUsage:
         return subtract_usage(now, before)
 
     def give_back(self, requests: dict[str, Json], request: str, usage: Mapping[str, int]) -> None:
-        """Uncount what a line without a message added: the next line of the request has it."""
+        """Subtract the tokens of a line without a message: the next line of the request has
+        them."""
         self._counted = ("", None)
         counted = requests.get(request, {})
         for name, count in usage.items():

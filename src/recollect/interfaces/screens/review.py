@@ -123,7 +123,7 @@ def render_queue(items: Sequence[ReviewItem]) -> str:
 
 
 def render_answers(answers: Sequence[ReviewAnswer]) -> str:
-    """Return what answers did."""
+    """Return the result of each answer."""
     return "\n".join(map(_answered, answers)) or "nothing waits for review"
 
 

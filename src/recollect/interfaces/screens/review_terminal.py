@@ -268,7 +268,7 @@ class ReviewScreen:
                 self._note = f"Not answered: {item.id}: {error}"
 
     def summary(self) -> str:
-        """Return what was done, and what still waits."""
+        """Return the counts of answered and waiting items."""
         from ...review import operations as review_operations
 
         done = [f"{number} {review.DONE[answer]}" for answer, number in self._counts.items()]
