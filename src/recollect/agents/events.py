@@ -115,7 +115,7 @@ _FILE = ("file_path", "filePath", "notebook_path", "absolute_path", "target_file
 _MOST_FILES = 20
 
 
-def touched(event: Event) -> tuple[str, ...]:
+def files_touched(event: Event) -> tuple[str, ...]:
     """Return the files of a tool call, as the agent names them."""
     given = event.tool_input
     if isinstance(given, dict):
@@ -134,9 +134,9 @@ def touched(event: Event) -> tuple[str, ...]:
 def concerns_us(event: Event) -> bool:
     """Check whether there may be anything to say to an event, before a store is opened."""
     if event.name == "before_tool":
-        return bool(command_line(event) or touched(event))
+        return bool(command_line(event) or files_touched(event))
     if event.name == "tool_use":
-        return event.tool_failed or bool(touched(event))
+        return event.tool_failed or bool(files_touched(event))
     return event.name != "other"
 
 
@@ -169,7 +169,7 @@ def _given(payload: Mapping[str, Json], *keys: str) -> Json:
     return next((payload[key] for key in keys if payload.get(key) is not None), None)
 
 
-def fitted(context: str, notice: str, shape: Callable[[str, str], dict[str, Json]]) -> str:
+def fit_reply(context: str, notice: str, shape: Callable[[str, str], dict[str, Json]]) -> str:
     """Return the reply as one line of JSON, with as much of the context as its length allows.
 
     What is cut is cut at a line, and a block that was opened is closed: what we inject must be
@@ -177,7 +177,7 @@ def fitted(context: str, notice: str, shape: Callable[[str, str], dict[str, Json
     """
     room = LONGEST_REPLY
     while True:
-        body = shape(shortened(context, room), notice[:1_000])
+        body = shape(shorten_text(context, room), notice[:1_000])
         if not body:
             return ""
         reply = json.dumps(body, ensure_ascii=False)
@@ -205,10 +205,10 @@ def claude_reply(event: Event, context: str, notice: str) -> str:
             body["systemMessage"] = notice
         return body
 
-    return fitted(context, notice, shape)
+    return fit_reply(context, notice, shape)
 
 
-def shortened(text: str, room: int) -> str:
+def shorten_text(text: str, room: int) -> str:
     """Return the text cut to a number of characters, at a line end, with its last tag closed."""
     if len(text) <= room:
         return text

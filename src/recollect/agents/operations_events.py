@@ -83,15 +83,15 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
         return _on_action(context, event)
     now = context.clock()
     if event.name == "session_start":
-        is_first, answer = _started(context, event, now)
+        is_first, answer = _answer_start(context, event, now)
         return _catch_up_later(context, _sweep(event), answer) if is_first else answer
-    return _prompted(context, event, now)
+    return _answer_prompt(context, event, now)
 
 
 # ---------------------------------------------------------------- start and turn
 
 
-def _started(context: Context, event: Event, now: int) -> tuple[bool, steps_hooks.Answer]:
+def _answer_start(context: Context, event: Event, now: int) -> tuple[bool, steps_hooks.Answer]:
     """Answer with the start block, or on resuming with new records only; tell the person once a
     day how much waits for review. Return false if the event was answered before."""
     ask = _ask(event)
@@ -119,7 +119,7 @@ def _started(context: Context, event: Event, now: int) -> tuple[bool, steps_hook
     return True, steps_hooks.Answer("\n".join(filter(None, words)), notice, trouble=trouble)
 
 
-def _prompted(context: Context, event: Event, now: int) -> steps_hooks.Answer:
+def _answer_prompt(context: Context, event: Event, now: int) -> steps_hooks.Answer:
     """Answer a prompt with matching records, and with the start block if the context has none.
     Save the statements of the prompt, and tell the person."""
     ask = _ask(event)._replace(query=_ends(event.prompt))
@@ -206,7 +206,7 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     if line := events.command_line(event):
         return _before_command(context, event, line) if event.name == "before_tool" else _SILENT
     files = tuple(
-        path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
+        path for name in events.files_touched(event) if (path := _inside(context, name, event.cwd))
     )
     if not files:
         return _SILENT

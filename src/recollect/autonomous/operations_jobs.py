@@ -70,7 +70,7 @@ def next_job(run: WorkerRun, kind: str, lease: steps.Lease) -> jobs_sql.Job | No
     return run.space.write(lambda tx: steps.lease_job(tx, kind, lease, now))
 
 
-def leased(run: WorkerRun, job: jobs_sql.Job, length: int) -> worker_io.Heartbeat:
+def start_heartbeat(run: WorkerRun, job: jobs_sql.Job, length: int) -> worker_io.Heartbeat:
     """Renew the lease of a job while it runs. A lost lease is noticed at the next write."""
 
     def renew() -> None:

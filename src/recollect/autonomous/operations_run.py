@@ -26,7 +26,7 @@ from ..types.records import Json, Stored
 from . import commands as autonomous_commands
 from . import evidence, files_io, merging, models_io, pages, prompts, sql, statements, steps
 from .operations import Rebuilt
-from .operations_jobs import WorkerRun, add, ask, attempt, beat, leased, next_job
+from .operations_jobs import WorkerRun, add, ask, attempt, beat, next_job, start_heartbeat
 
 WORKER = "worker"
 SUMMARISE_LEASE = 1.5
@@ -92,7 +92,7 @@ def _phase_one(run: WorkerRun) -> Rebuilt:
         job = next_job(run, steps.EXTRACT, lease)
         if job is None:
             break
-        with leased(run, job, lease.length):
+        with start_heartbeat(run, job, lease.length):
             work, instead = partial(_extract, run, job), partial(_extract_by_rules, run, job)
             done = add(done, attempt(run, job, work, instead))
     return done
@@ -178,7 +178,7 @@ def _phase_two(run: WorkerRun) -> Rebuilt:
         job = next_job(run, steps.SUMMARISE, lease)
         if job is None:
             break
-        with leased(run, job, lease.length):
+        with start_heartbeat(run, job, lease.length):
             part = attempt(run, job, partial(_summarise, run, job))
         done = add(done, part)
         if part.failed:

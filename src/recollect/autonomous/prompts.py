@@ -162,7 +162,7 @@ def _label_of_quote(quote: str, said: Stored) -> str:
     """Return whose words a quote is; empty when the message does not hold it."""
     role = said.message.role
     if role == "user" and said.origin == "user":
-        if quote in " ".join(outcomes.typed(messages.typed_text(said.message)).split()):
+        if quote in " ".join(outcomes.typed_words(messages.typed_text(said.message)).split()):
             return "user"
         return "tool"
     if role == "assistant" and said.origin == "agent":

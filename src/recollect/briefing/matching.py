@@ -111,12 +111,12 @@ def best_passage(
     found = [
         passage
         for sentence in sentences(text)
-        if (passage := matched(sentence, words, holding, passages))
+        if (passage := match_sentence(sentence, words, holding, passages))
     ]
     return max(found, key=lambda one: (one.score, -len(one.text), one.text)) if found else None
 
 
-def matched(
+def match_sentence(
     sentence: str, words: PromptWords, holding: Mapping[str, int], passages: int
 ) -> Passage | None:
     """Return the sentence as a passage when it shares a name or two rare words."""

@@ -93,8 +93,8 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
 def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
     """Return the statements in the unread messages of a session, and the number of the last one."""
     last = int(storage_sql.get_value(tx, _last_read(session)) or 0)
-    rows = sql.typed(tx, session, last + 1, MOST_MESSAGES)
-    found = [(row.at, draft) for row in rows for draft in steps.repeated(tx, session, row)]
+    rows = sql.list_typed(tx, session, last + 1, MOST_MESSAGES)
+    found = [(row.at, draft) for row in rows for draft in steps.find_repeated(tx, session, row)]
     for before, row in pairwise(rows):
         if meant := steps.meant_before(session, before, row):
             found.append((row.at, meant))
@@ -124,7 +124,7 @@ def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
     found = [
         memory
         for space in context.present_spaces()
-        for memory in space.read(lambda tx: steps.listing(tx, limit))
+        for memory in space.read(lambda tx: steps.list_captured(tx, limit))
     ]
     return tuple(sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit])
 

@@ -14,7 +14,7 @@ class TypedRow(NamedTuple):
     at: int
 
 
-def typed(tx: Tx, session: str, first: int, limit: int) -> list[TypedRow]:
+def list_typed(tx: Tx, session: str, first: int, limit: int) -> list[TypedRow]:
     """Return messages of a session that the user typed, from a sequence number on."""
     rows = tx.run(
         "SELECT seq, body, at FROM messages WHERE space = :space AND session = :session "

@@ -33,7 +33,9 @@ def older_than(days: int, now: int) -> int:
     return now - (days + 1) * DAY + 1
 
 
-def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int) -> list[Aged]:
+def plan_aging(
+    episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int
+) -> list[Aged]:
     """Return the changes that upkeep makes to episodes in use; each comes with its synopsis."""
     found = []
     for episode, synopsis in episodes:

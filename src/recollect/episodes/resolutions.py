@@ -77,7 +77,7 @@ def _fix(broken: CallAttempt, trouble: ErrorSignature, later: Sequence[CallAttem
             return None
         if kin and attempt.state == "ok" and not _says_it_again(trouble, attempt):
             until, changes = other or (attempt, between)
-            resolution, files = _told(broken, until, trouble, changes)
+            resolution, files = _describe_resolution(broken, until, trouble, changes)
             if not resolution:
                 return None
             answer = next(one for one in later if one.asked > broken.answered)
@@ -201,7 +201,7 @@ def _overlap(one: set[str], other: set[str]) -> float:
 # ---------------------------------------------------------------- what was done
 
 
-def _told(
+def _describe_resolution(
     broken: CallAttempt,
     worked: CallAttempt,
     trouble: ErrorSignature,

@@ -301,13 +301,13 @@ def _place(script: str, cwd: str) -> str:
 
 def _words(before: str, after: str, cwd: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words that the command gained and lost; none when nearly all are different."""
-    old, new = (list(dict.fromkeys(_told(script, cwd))) for script in (before, after))
+    old, new = (list(dict.fromkeys(_telling_words(script, cwd))) for script in (before, after))
     gained = tuple(word for word in new if word not in set(old) and not is_quiet(word))
     lost = tuple(word for word in old if word not in set(new))
     return (gained if len(gained) <= MOST_WORDS else ()), lost
 
 
-def _told(script: str, cwd: str) -> Iterator[str]:
+def _telling_words(script: str, cwd: str) -> Iterator[str]:
     """Return the words of a line that may make a difference: no paths that do not last, no
     filters of its output."""
     piped = False

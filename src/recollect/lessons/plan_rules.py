@@ -180,7 +180,7 @@ def _problems(
         case Merge():
             yield from _merge(step, known)
         case Archive():
-            yield from _there((step.memory,), known)
+            yield from _find_problem((step.memory,), known)
         case Connect():
             yield from _connect(step, known)
 
@@ -217,7 +217,7 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
 def _reinforce(
     step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
 ) -> Iterator[str]:
-    if missing := [*_there((step.memory,), known, (*STATUSES_IN_USE, "hidden"))]:
+    if missing := [*_find_problem((step.memory,), known, (*STATUSES_IN_USE, "hidden"))]:
         yield from missing
         return
     memory = known[step.memory]
@@ -237,7 +237,7 @@ def _reinforce(
 
 def _promote(step: Promote, known: Mapping[str, Memory]) -> Iterator[str]:
     names = (step.memory, *step.others)
-    if missing := [*_there(names, known)]:
+    if missing := [*_find_problem(names, known)]:
         yield from missing
         return
     group = [known[name] for name in names]
@@ -251,7 +251,7 @@ def _promote(step: Promote, known: Mapping[str, Memory]) -> Iterator[str]:
 
 def _merge(step: Merge, known: Mapping[str, Memory]) -> Iterator[str]:
     names = (step.keep, *step.others)
-    if missing := [*_there(names, known)]:
+    if missing := [*_find_problem(names, known)]:
         yield from missing
         return
     group = [known[name] for name in names]
@@ -287,10 +287,10 @@ def _connect(step: Connect, known: Mapping[str, Memory]) -> Iterator[str]:
         yield f"unknown relation {step.relation}"
     if step.source == step.target:
         yield "it is linked to itself"
-    yield from _there((step.source, step.target), known)
+    yield from _find_problem((step.source, step.target), known)
 
 
-def _there(
+def _find_problem(
     names: Iterable[str],
     known: Mapping[str, Memory],
     statuses: Collection[str] = STATUSES_IN_USE,

@@ -190,7 +190,7 @@ def _packed(values: Sequence[str]) -> str:
     return redaction.redact_json(list(dict.fromkeys(values))).text
 
 
-def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
+def reindex_rows(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
     """Update the search index for changed rows, present or deleted."""
     for table, key in dict.fromkeys((row[0], row[1][0]) for row in rows if row[0] != "links"):
         if table == "memories":

@@ -104,7 +104,7 @@ def stats(context: Context) -> steps.Stats:
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
     consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
-    in_time = context.project_space.read(briefing_steps_follow_up.in_time)
+    in_time = context.project_space.read(briefing_steps_follow_up.count_in_time)
     autonomous = autonomous_operations.describe(context)
     return found._replace(consolidation=consolidation, in_time=in_time, autonomous=autonomous)
 
@@ -181,7 +181,7 @@ def _consolidation_checks(context: Context) -> tuple[records.Check, ...]:
     """Check whether consolidation runs."""
     space, now = context.project_space, context.clock()
     try:
-        examined = space.read(lambda tx: lessons_steps_schedule.examined(tx, now))
+        examined = space.read(lambda tx: lessons_steps_schedule.check_schedule(tx, now))
     except StoreError:
         return ()  # reported by the check of the store
     return (examined,)

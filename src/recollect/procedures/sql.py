@@ -86,7 +86,7 @@ def versions(tx: Tx, root: str) -> list[ProcedureRow]:
     return [ProcedureRow(*row) for row in rows]
 
 
-def listing(tx: Tx, limit: int) -> list[ProcedureRow]:
+def list_open(tx: Tx, limit: int) -> list[ProcedureRow]:
     """Return open procedures by name."""
     rows = tx.run(
         f"{_select(tx)} AND valid_to = {FOREVER} ORDER BY name LIMIT :limit", {"limit": limit}

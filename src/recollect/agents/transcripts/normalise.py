@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ...actions import echo
-from ...capture.sentences import untyped
+from ...capture.sentences import find_untyped
 from ...errors import InvalidInput
 from ...providers import formats
 from ...secrets import redaction
@@ -89,7 +89,7 @@ def make_entries(
         if source != "user":
             yield TranscriptEntry(session, message, source)
             continue
-        spans = untyped(message)
+        spans = find_untyped(message)
         typed = _has_typed_text(plain_text(message), spans)
         yield TranscriptEntry(session, message, "user" if typed else "tool", spans)
 
