@@ -223,7 +223,7 @@ def _fill(
                 for step in range(20)
             )
             given = to_json(one._replace(at=at, actions=steps))
-            row, _ = episodes_steps.prepared(given, "user", "user", now - DAY if old else now)
+            row, _ = episodes_steps.prepare_row(given, "user", "user", now - DAY if old else now)
             episodes_steps.keep(tx, row)
 
     space = memory.context.project_space

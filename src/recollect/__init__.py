@@ -67,10 +67,9 @@ if TYPE_CHECKING:
     from .jobs.operations import JobState
     from .lessons.operations import EpisodeFields
     from .lessons.steps import Consolidated, Undone
-    from .maintenance.operations import Recovered
+    from .maintenance.operations import Recovered, ServerSetup
     from .maintenance.operations_erase import Receipt
     from .maintenance.operations_scrub import Scrubbed
-    from .maintenance.operations_server import ServerSetup
     from .maintenance.operations_undo import Lineage, Retracted
     from .maintenance.steps import Adopted, BackedUp, Diagnosis, RebuildResult, Stats
     from .memory.operations import MemoryFields
@@ -97,6 +96,8 @@ if TYPE_CHECKING:
         Paused,
         Plotted,
         Reverted,
+        ReviewAnswer,
+        ReviewItem,
         Seen,
         SeenItem,
         SettingChanged,
@@ -106,7 +107,6 @@ if TYPE_CHECKING:
         Status,
     )
     from .types.records import Check
-    from .types.review import ReviewAnswer, ReviewItem
     from .window.operations import RequestAbout
     from .window.steps import Prompt, Trimmed
     from .work.audit import Audit
@@ -242,10 +242,9 @@ _TYPES = {
     "jobs.operations": "JobState",
     "lessons.operations": "EpisodeFields",
     "lessons.steps": "Consolidated Undone",
-    "maintenance.operations": "Recovered",
+    "maintenance.operations": "Recovered ServerSetup",
     "maintenance.operations_erase": "Receipt",
     "maintenance.operations_scrub": "Scrubbed",
-    "maintenance.operations_server": "ServerSetup",
     "maintenance.operations_undo": "Lineage Retracted",
     "maintenance.steps": "Adopted BackedUp Diagnosis RebuildResult Stats",
     "memory.operations": "MemoryFields",
@@ -260,11 +259,10 @@ _TYPES = {
     "storage.database": "ServerMember",
     "types.agents": "Imported ImportedTranscript Initialised SettingsChange WrittenPlugin",
     "types.overview": (
-        "ConfigPaths Lessons NextStep Paused Plotted Reverted Seen "
+        "ConfigPaths Lessons NextStep Paused Plotted Reverted ReviewAnswer ReviewItem Seen "
         "SeenItem SettingChanged SettingValue SizePart Sizes Status"
     ),
     "types.records": "Check",
-    "types.review": "ReviewAnswer ReviewItem",
     "window.operations": "RequestAbout",
     "window.steps": "Prompt Trimmed",
     "work.audit": "Audit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.capture.repetition import fullest, is_repeated, units, words_of
+from recollect.capture.repetition import is_repeated, pick_fullest, units, words_of
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_the_fullest_wording_without_numbers_is_kept() -> None:
     (short,) = units("please get back to main")
     (full,) = units("we need to get back to main, and pull in latest")
     (dated,) = units("please get back to main for pr 175 and 176")
-    assert fullest(short, [dated, full]) == full
+    assert pick_fullest(short, [dated, full]) == full

@@ -15,7 +15,7 @@ from recollect.capture.sentences import (
     MOST_PER_MESSAGE,
     SHORTEST_UNSPACED,
     capture,
-    pasted,
+    find_pasted,
 )
 from recollect.capture.statements import FORMS
 
@@ -333,7 +333,7 @@ def test_at_most_three_sentences_are_taken_from_one_message() -> None:
 
 def test_a_wall_of_text_is_taken_as_pasted() -> None:
     wall = "\n".join(f"You must always use rule number {n} here." for n in range(16))
-    assert pasted(wall) == ((0, len(wall)),)
+    assert find_pasted(wall) == ((0, len(wall)),)
     assert capture(wall) == []
 
 
@@ -355,7 +355,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES | st.text(max_size=20), max_size=40).map("".join))
 def test_captured_spans_are_ordered_bounded_and_typed(text: str) -> None:
-    blocks = pasted(text)
+    blocks = find_pasted(text)
     position = 0
     for start, end in blocks:
         assert position <= start <= end <= len(text)

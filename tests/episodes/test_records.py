@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.episodes.aging import Learning, aged, learnings, synopsis_of
+from recollect.episodes.aging import Learning, learnings, plan_aging, synopsis_of
 from recollect.episodes.outcomes import OUTCOMES, reaction_to_work
 from recollect.episodes.records import build, from_json, to_json
 from recollect.errors import InvalidInput
@@ -321,13 +321,13 @@ def test_episodes_are_whole_for_a_week_then_told_in_words_then_out_of_the_way() 
         (made.episode(id, "Tidy the attic", at=NOW - days * DAY), known.get(id, ""))
         for id, days in ages.items()
     ]
-    assert [(one.id, one.status, one.reason) for one in aged(told, {"e-5"}, NOW)] == [
+    assert [(one.id, one.status, one.reason) for one in plan_aging(told, {"e-5"}, NOW)] == [
         ("e-2", "active", "8 days old"),
         ("e-4", "hidden", "31 days old, and no memory refers to it"),
         ("e-5", "active", "40 days old"),
         ("e-6", "hidden", "40 days old, and no memory refers to it"),
     ]
-    assert all(one.synopsis.startswith("Tidy the attic (") for one in aged(told, (), NOW)[:1])
+    assert all(one.synopsis.startswith("Tidy the attic (") for one in plan_aging(told, (), NOW)[:1])
 
 
 def test_a_synopsis_says_what_was_wanted_done_and_resolved() -> None:

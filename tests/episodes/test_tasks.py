@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.episodes.tasks import DEFAULT, WEIGHTS, Found, Weights, blend, checked, phase_of
+from recollect.episodes.tasks import DEFAULT, WEIGHTS, Found, Weights, blend, choose_phase, phase_of
 from recollect.errors import InvalidInput
 
 law = settings(deadline=None, max_examples=200)
@@ -56,13 +56,13 @@ def test_a_part_of_a_word_is_no_sign(goal: str) -> None:
 
 
 def test_a_named_phase_wins_over_the_words() -> None:
-    assert checked("review", "Fix the crash") == "review"
-    assert checked("", "Fix the crash") == "debugging"
+    assert choose_phase("review", "Fix the crash") == "review"
+    assert choose_phase("", "Fix the crash") == "debugging"
 
 
 def test_an_unknown_phase_is_an_error_that_names_the_phases() -> None:
     with pytest.raises(InvalidInput, match="exploration, implementation") as caught:
-        checked("coding")
+        choose_phase("coding")
     assert caught.value.where == "phase"
 
 

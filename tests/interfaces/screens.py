@@ -20,6 +20,8 @@ from recollect.types.overview import (
     LearnedFix,
     Lessons,
     NextStep,
+    ReviewEvidence,
+    ReviewItem,
     Seen,
     SeenItem,
     SettingValue,
@@ -28,7 +30,6 @@ from recollect.types.overview import (
     Status,
 )
 from recollect.types.records import Check, Hit, Recalled
-from recollect.types.review import ReviewEvidence, ReviewItem
 from tests.builders.records import DAY, NOW, memory
 
 ROOT = Path(__file__).parent.parent.parent

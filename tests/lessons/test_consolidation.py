@@ -547,7 +547,7 @@ def test_hundreds_of_episodes_are_looked_at_in_one_go(mem: Mem, clock: Clock) ->
     def work(tx: Tx) -> None:
         for number in range(300):
             given = told(f"Task {number % 50} of the warehouse robot {number}", number)
-            row, _ = episodes_steps.prepared(given, "user", "user", clock())
+            row, _ = episodes_steps.prepare_row(given, "user", "user", clock())
             episodes_steps.keep(tx, row)
 
     mem.context.project_space.write(work)

@@ -147,13 +147,11 @@ def test_what_a_person_wrote_into_continuity_is_read_back() -> None:
 
 
 def test_session_notes_have_five_sections() -> None:
-    text = render_session_notes("the importer", [("Worklog", "read the spec")])
+    text = render_session_notes("the importer")
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")] == list(
         SESSION_SECTIONS
     )
-    assert text.endswith("## Worklog\nread the spec\n")
-    with pytest.raises(InvalidInput, match="no section 'Diary'"):
-        render_session_notes(filled=[("Diary", "")])
+    assert text.startswith("# Session notes: the importer\n")
 
 
 def test_the_rules_are_those_of_the_three_layers() -> None:

@@ -32,12 +32,9 @@ from recollect.work.tasks import (
     find_regressions,
     finish_phase,
     new_task,
-    parse_event,
-    parse_verified,
     render_artifacts,
     render_event,
     render_report,
-    render_verified,
     revise_plan,
     task_from_json,
     task_to_json,
@@ -136,24 +133,6 @@ def test_a_completion_report_says_what_is_verified_lost_and_not_done() -> None:
         render_report(task, "x")
 
 
-def test_a_page_of_verified_items_that_somebody_wrote_is_read() -> None:
-    page = "# Verified\n- [x] Login works\n\n## Iteration 2\n* Reset works\n"
-    assert parse_verified(page) == (
-        Revision(1, "", ("Login works",)),
-        Revision(2, "", ("Reset works",)),
-    )
-
-
-items = st.text("abcdefgh ", min_size=1, max_size=10).map(str.strip).filter(bool)
-
-
-@law
-@given(st.lists(st.lists(items, min_size=1, max_size=3), max_size=4))
-def test_verified_items_survive_being_written_and_read(verified: list[list[str]]) -> None:
-    revisions = tuple(Revision(at, "", tuple(one)) for at, one in enumerate(verified, 1))
-    assert parse_verified(render_verified(revisions)) == revisions
-
-
 tasks = st.fixed_dictionaries(
     {},
     optional={
@@ -219,12 +198,9 @@ def test_a_gate_event_is_one_line() -> None:
 def test_a_gate_event_survives_its_line(event: GateEvent) -> None:
     line = render_event(event)
     assert len(line.splitlines()) == 1
-    assert parse_event(line) == event
-
-
-def test_a_line_that_is_no_event_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="this is not an event"):
-        parse_event("{")
+    held = json.loads(line)
+    assert (held.get("agent", ""), held.get("type", "")) == (event.agent, event.type)
+    assert held.get("payload") == event.payload
 
 
 # ---------------------------------------------------------------- ledgers and handoffs

@@ -130,7 +130,7 @@ def _walk(line: str, cwd: str, start: str) -> tuple[list[tuple[SimpleCommand, st
 
 
 def below(text: str, cwd: str) -> str:
-    """Return a path or line with the paths below a folder told from there."""
+    """Return a path or line with paths made relative to a folder."""
     root = cwd.rstrip("/")
     return text.replace(f"{root}/", "") if root else text
 

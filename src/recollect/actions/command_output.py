@@ -114,7 +114,7 @@ def _is_telling(line: str) -> bool:
 
 
 def normalised(line: str) -> str:
-    """Return a line of an error without what changes from one occurrence to the next."""
+    """Return a line of an error without the parts that change with each occurrence."""
     line = _pattern("task").sub("", line)
     for name in ("url", "path", "id", "number"):
         line = _pattern(name).sub(f"<{name}>", line)
@@ -282,7 +282,7 @@ _WORDS = {
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    """Compile at first use."""
+    """Return a pattern by its name, compiled at first use."""
     return re.compile(_TYPES.get(name) or _WORDS[name], re.MULTILINE if name in _TYPES else 0)
 
 

@@ -130,7 +130,7 @@ def is_looking(word: str) -> bool:
 
 
 def purpose_of(words: Sequence[str]) -> str:
-    """Return what the words of a command say that it is for; the last one that says it counts."""
+    """Return the purpose that the words of a command name; the last one counts."""
     for word in reversed(words):
         for part in (word, *re.split(r"[:_./@-]+", word)):
             if found := purpose_of_part(part.lower()):
@@ -140,7 +140,7 @@ def purpose_of(words: Sequence[str]) -> str:
 
 @cache
 def purpose_of_part(part: str) -> str:
-    """Return what one part of a word says that a command is for."""
+    """Return the purpose that one part of a word names."""
     for purpose, words in _PURPOSES.items():
         if part in word_set(words):
             return purpose
@@ -151,7 +151,7 @@ def purpose_of_part(part: str) -> str:
 
 
 def is_dangerous(words: Sequence[str]) -> bool:
-    """Check whether a command may be told only in the user's own words."""
+    """Check whether only the user may suggest a command."""
     programs = {"curl", "wget", "ssh", "scp", "rsync", "chmod", "chown", "sudo", "doas", "gpg"}
     return not programs.isdisjoint(words) or any(map(is_dangerous_word, words))
 

@@ -90,7 +90,8 @@ def command_words(line: str) -> list[list[str]]:
 
 
 def unwrap(words: Sequence[Word]) -> Sequence[Word]:
-    """Return a command without what stands before its program: `FOO=1 sudo -E timeout 5 make`."""
+    """Return a command without assignments and wrappers before its program: `FOO=1 sudo -E
+    timeout 5 make`."""
     at = 0
     while at < len(words):
         text = words[at].text

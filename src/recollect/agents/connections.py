@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
-from ..project import Project, private_folder, user_directory
+from ..project import Project, make_folder, private_folder, user_directory
 from ..types.agents import SettingsChange
 from ..types.records import Check
 from . import hook_files_io, registry
-from .settings import launcher_io, plan_io
-from .settings.entries import HookApproval
+from .settings import plan_io
+from .settings.entries import Command, HookApproval
 
 _RECENT = 50
 
@@ -46,14 +47,14 @@ def _may_be_deleted() -> bool:
 def choose_command(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the command for agents' settings: this program, or a launcher if it may be deleted."""
     if _may_be_deleted():
-        return (launcher_io.find_launcher(environment),)
+        return (_find_launcher(environment),)
     return find_own_command()
 
 
 def write_launcher(environment: Mapping[str, str]) -> None:
     """Point the launcher at this program, if agents start the launcher."""
     if _may_be_deleted():
-        launcher_io.write_launcher(launcher_io.find_launcher(environment), find_own_command())
+        _write_script(_find_launcher(environment), find_own_command())
 
 
 def warn_of_install() -> str:
@@ -108,7 +109,7 @@ def find_backup_folder(environment: Mapping[str, str]) -> str:
 
 
 def get_next_step(agent: str) -> str:
-    """Return what the user has to do before a change takes effect in an agent."""
+    """Return the step that makes a change take effect in an agent."""
     return plan_io.NEXT_STEPS[agent]
 
 
@@ -151,8 +152,8 @@ def check_agents(project: Project, environment: Mapping[str, str]) -> list[Check
 
 def _check_program(environment: Mapping[str, str]) -> list[Check]:
     """Check that the program which agents start is there, and stays there."""
-    launcher = launcher_io.find_launcher(environment)
-    program = launcher_io.read_program(launcher)
+    launcher = _find_launcher(environment)
+    program = _read_program(launcher)
     if _may_be_deleted() and not os.access(program, os.X_OK):
         gone = f"agents start {launcher}, which starts {program or 'nothing'}: it is gone"
         return [Check("program", False, f"{gone}\nfix it: recollect init --yes")]
@@ -253,3 +254,58 @@ def _describe_connection(places: list[SettingsChange], used: bool) -> str:
     if used:
         return "not in its settings (connected by a plugin, or removed)"
     return "not connected (recollect init)"
+
+
+# ---------------------------------------------------------------- the launcher
+# A small script that agents start in place of a program in a virtual environment. Its path stays
+# the same when the environment is replaced, so settings and approvals stay valid. When the program
+# is gone, a hook ends without an error and the agent goes on without memory.
+
+_FIRST_LINES = "#!/bin/sh\n# Start Recollect for coding agents. Written by `recollect init`.\n"
+_PROGRAM = "program="
+_SEARCH = """\
+[ -x "$program" ] || program=$(PATH="$PATH:$HOME/.local/bin" command -v recollect)
+if [ -x "$program" ] && ! [ "$program" -ef "$0" ]; then exec "$program" "$@"; fi
+if [ "$1" = hook ]; then cat > /dev/null; exit 0; fi
+echo "recollect is not installed where it was. Install it, then run: recollect init" >&2
+exit 127
+"""
+"""What the script does when the program is not at its path: look for another one, or do nothing."""
+
+
+def _find_launcher(environment: Mapping[str, str]) -> str:
+    """Return the path of the script."""
+    return os.path.join(user_directory(environment), "bin", "recollect")
+
+
+def _write_script(path: str, command: Command) -> None:
+    """Write the script for a program, unless it is there already."""
+    text = _render_script(command)
+    if _read_text(path) == text:
+        return
+    make_folder(os.path.dirname(os.path.dirname(path)))
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    plan_io.write_atomically(path, text, 0o700)
+
+
+def _render_script(command: Command) -> str:
+    program, *words = command
+    first = f"{_PROGRAM}{shlex.quote(program)}\n"
+    # With further words the program is an interpreter, which no search would find.
+    run = f'[ -x "$program" ] && exec "$program" {shlex.join(words)} "$@"\n' if words else ""
+    return _FIRST_LINES + first + run + _SEARCH
+
+
+def _read_program(path: str) -> str:
+    """Return the program that the script starts, or "" if there is none."""
+    lines = _read_text(path).splitlines()
+    found = next((line for line in lines if line.startswith(_PROGRAM)), "")
+    return shlex.split(found.removeprefix(_PROGRAM))[0] if found else ""
+
+
+def _read_text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,4 +1,4 @@
-"""What an agent tells us while it works, in one form, and how an answer is kept small.
+"""The events of all agents in one form, and the size limits of an answer.
 
 The agents' hook payloads are near relatives: Claude Code's field names with small differences.
 `event_from` reads them all, given the names of an agent's events; each agent's `hooks` module
@@ -38,7 +38,6 @@ class Event(NamedTuple):
     turn: the agent's id of the prompt that is being worked on, for telling repeats apart
     subagent: the subagent it happened in, "" for the conversation with the person
     typed: whether a prompt comes from a person rather than from the agent's own clockwork
-    continuing: whether a stop follows a stop that a hook had already prevented
     plain: whether the agent takes plain text for an answer, not JSON
     context: `fresh` when nothing that the model was shown before is left, or will be; `kept` when
         a session goes on with what it was shown; empty when a session starts, or nothing changes
@@ -61,8 +60,6 @@ class Event(NamedTuple):
     mode: str = ""
     turn: str = ""
     subagent: str = ""
-    last_message: str = ""
-    continuing: bool = False
     plain: bool = False
     context: str = ""
 
@@ -99,8 +96,6 @@ def event_from(
         mode=text("permission_mode"),
         turn=text("prompt_id", "turn_id", "generation_id"),
         subagent=text("agent_id"),
-        last_message=text("last_assistant_message", "prompt_response"),
-        continuing=payload.get("stop_hook_active") is True,
         context=_context(name, source),
     )
 
@@ -120,7 +115,7 @@ _FILE = ("file_path", "filePath", "notebook_path", "absolute_path", "target_file
 _MOST_FILES = 20
 
 
-def touched(event: Event) -> tuple[str, ...]:
+def files_touched(event: Event) -> tuple[str, ...]:
     """Return the files of a tool call, as the agent names them."""
     given = event.tool_input
     if isinstance(given, dict):
@@ -139,9 +134,9 @@ def touched(event: Event) -> tuple[str, ...]:
 def concerns_us(event: Event) -> bool:
     """Check whether there may be anything to say to an event, before a store is opened."""
     if event.name == "before_tool":
-        return bool(command_line(event) or touched(event))
+        return bool(command_line(event) or files_touched(event))
     if event.name == "tool_use":
-        return event.tool_failed or bool(touched(event))
+        return event.tool_failed or bool(files_touched(event))
     return event.name != "other"
 
 
@@ -174,7 +169,7 @@ def _given(payload: Mapping[str, Json], *keys: str) -> Json:
     return next((payload[key] for key in keys if payload.get(key) is not None), None)
 
 
-def fitted(context: str, notice: str, shape: Callable[[str, str], dict[str, Json]]) -> str:
+def fit_reply(context: str, notice: str, shape: Callable[[str, str], dict[str, Json]]) -> str:
     """Return the reply as one line of JSON, with as much of the context as its length allows.
 
     What is cut is cut at a line, and a block that was opened is closed: what we inject must be
@@ -182,7 +177,7 @@ def fitted(context: str, notice: str, shape: Callable[[str, str], dict[str, Json
     """
     room = LONGEST_REPLY
     while True:
-        body = shape(shortened(context, room), notice[:1_000])
+        body = shape(shorten_text(context, room), notice[:1_000])
         if not body:
             return ""
         reply = json.dumps(body, ensure_ascii=False)
@@ -210,10 +205,10 @@ def claude_reply(event: Event, context: str, notice: str) -> str:
             body["systemMessage"] = notice
         return body
 
-    return fitted(context, notice, shape)
+    return fit_reply(context, notice, shape)
 
 
-def shortened(text: str, room: int) -> str:
+def shorten_text(text: str, room: int) -> str:
     """Return the text cut to a number of characters, at a line end, with its last tag closed."""
     if len(text) <= room:
         return text

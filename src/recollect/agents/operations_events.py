@@ -62,7 +62,7 @@ class _Prompted(NamedTuple):
 
 
 def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
-    """Return what to answer to a hook; quick, whatever it finds."""
+    """Return the answer to a hook. It must be quick."""
     if hook_files_io.find_pause(context.environment, context.project.root):
         return steps_hooks.Answer()
     if event.name in _WRITTEN:
@@ -83,17 +83,17 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
         return _on_action(context, event)
     now = context.clock()
     if event.name == "session_start":
-        is_first, answer = _started(context, event, now)
+        is_first, answer = _answer_start(context, event, now)
         return _catch_up_later(context, _sweep(event), answer) if is_first else answer
-    return _prompted(context, event, now)
+    return _answer_prompt(context, event, now)
 
 
 # ---------------------------------------------------------------- start and turn
 
 
-def _started(context: Context, event: Event, now: int) -> tuple[bool, steps_hooks.Answer]:
-    """Say the start block, or on resuming what is new; and tell the person, once a day, how much
-    waits for review. Return whether the event was not answered before."""
+def _answer_start(context: Context, event: Event, now: int) -> tuple[bool, steps_hooks.Answer]:
+    """Answer with the start block, or on resuming with new records only; tell the person once a
+    day how much waits for review. Return false if the event was answered before."""
     ask = _ask(event)
     briefing, shown = briefing_steps.EMPTY, briefing_operations.ShownMoment("start")
     silent = briefing_steps.why_silent(context.settings.mode, "")
@@ -119,9 +119,9 @@ def _started(context: Context, event: Event, now: int) -> tuple[bool, steps_hook
     return True, steps_hooks.Answer("\n".join(filter(None, words)), notice, trouble=trouble)
 
 
-def _prompted(context: Context, event: Event, now: int) -> steps_hooks.Answer:
-    """Say what fits a prompt; the start block too, where no start of the context was heard. Save
-    what it states, and tell the person."""
+def _answer_prompt(context: Context, event: Event, now: int) -> steps_hooks.Answer:
+    """Answer a prompt with matching records, and with the start block if the context has none.
+    Save the statements of the prompt, and tell the person."""
     ask = _ask(event)._replace(query=_ends(event.prompt))
     ready = _find_statements(context, event, now)
     if briefing_steps.why_silent(context.settings.mode, ask.query):
@@ -147,8 +147,8 @@ def _prompted(context: Context, event: Event, now: int) -> steps_hooks.Answer:
 def _keep_prompt(
     context: Context, event: Event, ask: briefing_steps.Ask, prompted: _Prompted
 ) -> steps_hooks.Answer:
-    """Keep what a prompt was answered with and what it states, in one transaction; return nothing
-    to say if the event was answered before."""
+    """Save the answer to a prompt and its statements in one transaction; return an empty answer
+    if the event was answered before."""
     ready, now = prompted.ready, prompted.now
     captured: list[Learned] = []
 
@@ -184,8 +184,7 @@ def _ask(event: Event) -> briefing_steps.Ask:
 
 
 def _count_review(txs: Sequence[Tx], now: int) -> int:
-    """Return how much waits for review. What cannot be read of it does not cost the answer: the
-    store's damage is told by `doctor`."""
+    """Return the length of the review queue; 0 if it cannot be read, which `doctor` reports."""
     try:
         return steps_hooks.count_review(txs, now)
     except StoreError:
@@ -207,7 +206,7 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     if line := events.command_line(event):
         return _before_command(context, event, line) if event.name == "before_tool" else _SILENT
     files = tuple(
-        path for name in events.touched(event) if (path := _inside(context, name, event.cwd))
+        path for name in events.files_touched(event) if (path := _inside(context, name, event.cwd))
     )
     if not files:
         return _SILENT
@@ -268,7 +267,7 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
 
 
 def _find_statements(context: Context, event: Event, now: int) -> list[PreparedMemory]:
-    """Return what a prompt states for later, ready to be saved."""
+    """Return the durable statements of a prompt, ready to be saved."""
     if not (context.settings.capture and event.typed and event.session):
         return []
     if context.settings.mode == "incognito":
@@ -308,7 +307,7 @@ def _context_of(event: Event) -> str:
 
 
 def _sweep(event: Event) -> Event:
-    """Return a request to read what earlier conversations left unread."""
+    """Return a request to read the unread transcripts of earlier conversations."""
     return event._replace(transcript="", session="")
 
 

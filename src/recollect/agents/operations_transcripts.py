@@ -157,7 +157,8 @@ def _check_person(context: Context, what: str) -> None:
 def read(
     context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
 ) -> list[agents.ImportedTranscript]:
-    """Bring what is new in transcripts into the archive, and capture what the user stated.
+    """Import the new messages of transcripts into the archive, and capture the statements of the
+    user.
 
     foreign: the paths of those that anybody could have written
     """
@@ -262,7 +263,7 @@ def _count_kinds(
 
 
 def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> agents.Imported:
-    """Return what was imported into several projects as one result."""
+    """Combine the results of several projects into one."""
     transcripts = [item for one in done for item in one.transcripts]
     sums = [sum(values) for values in zip(*(one.results for one in done), strict=True)]
     results = agents.ImportResults(*sums) if sums else agents.ImportResults()

@@ -79,13 +79,13 @@ def _load(agent: str, known: tuple[str, ...], module: str) -> ModuleType:
     return sys.modules[name]
 
 
-def detect_agent(payload: Mapping[str, Json], env: Mapping[str, str], hint: str = "") -> str:
+def detect_agent(payload: Mapping[str, Json], env: Mapping[str, str]) -> str:
     """Return the agent that sent a hook payload.
 
     The payload counts more than the environment: agents inherit the environment of the agent that
     started them.
     """
-    named = hint or payload.get("host")
+    named = payload.get("host")
     if named in AGENTS_WITH_HOOKS:
         return str(named)
     event = str(payload.get("hook_event_name") or payload.get("hookEventName") or "")

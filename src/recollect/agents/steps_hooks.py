@@ -1,4 +1,4 @@
-"""What hooks leave behind: who answered an event already, and which transcripts to catch up with.
+"""State that hooks leave behind: events that were answered, and requests to read transcripts.
 
 A hook has no time. It writes a request, a small file, and starts a process that reads the
 transcript after the agent went on. However many are started, one works and one waits: the one
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 def compacting(session: str) -> str:
-    """Return what the summary of a compaction should contain."""
+    """Return the instructions for the summary of a compaction."""
     where = f" at memory://session/{session}" if session else ""
     return (
         "Keep in the summary: the current task and where it stands, the user's requirements in "
@@ -97,7 +97,7 @@ def count_review(txs: Sequence[Tx], now: int) -> int:
 
 
 def review_notice(count: int, now: int) -> tuple[str, dict[str, SafeText]]:
-    """Return what the person is told of the review, and the value of state that keeps it."""
+    """Return the notice about the review queue, and the value of state that records it."""
     if not count:
         return "", {}
     from ..secrets import redaction
@@ -158,8 +158,8 @@ def catch_up(
     work: Callable[[Request], object],
     afterwards: Callable[[bool], object] = lambda over: None,
 ) -> int:
-    """Work off the requests, as the only one who does; gives how many there were. What is to be
-    done `afterwards`, also when no conversation is over, is done once for all of them."""
+    """Process queued requests under a lock; return the count. `afterwards` runs once for all of
+    them, also when no conversation is over."""
     import fcntl
 
     os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -168,7 +168,7 @@ def _prepare_entry(entry: TranscriptEntry, request: ReadRequest) -> PreparedEntr
     typed = entry.origin == "user" and entry.message.role == "user"
     origin = "import" if request.foreign else entry.origin
     prepared = archive_steps.prepare(
-        archive_steps.Incoming(entry.message, origin, entry.pasted, sentences.untyped),
+        archive_steps.Incoming(entry.message, origin, entry.pasted, sentences.find_untyped),
         entry.message.at or request.now,
     )
     statements: list[memory_steps.PreparedMemory] = []

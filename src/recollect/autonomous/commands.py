@@ -69,8 +69,8 @@ def workflows(extractions: Sequence[Extraction]) -> list[Workflow]:
 
 
 def is_weak(form: str, finding: findings.MergedFinding, proven: Container[str]) -> bool:
-    """Check whether a command says too little: nothing tells what it is for, or it worked once,
-    and is bare or has a better one for the same purpose."""
+    """Check whether a command is worth no line: its purpose is unknown, or it worked once and is
+    bare, or a better one has the same purpose."""
     purpose = str(finding.body["purpose"])
     if not purpose:
         return finding.sessions < PROVEN
@@ -155,8 +155,8 @@ def _wordings(seen: Sequence[SessionEvidence]) -> list[tuple[str, str, list[Sess
 
 
 def _names_part(command: str, folder: str) -> bool:
-    """Check whether a command says which part of the project it is for and what to do there, so
-    that one session is worth telling."""
+    """Check whether a command names a part of the project and a task there: then one session is
+    enough."""
     words = command.split()
     whole = len(words) <= MOST_WORDS and "--" not in words
     options = any(word.startswith("-") for word in words)

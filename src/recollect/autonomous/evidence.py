@@ -217,7 +217,7 @@ def _answer_to(question: str, output: str) -> str:
 
 
 def _meaning(question: Json, answer: str) -> str:
-    """Return what the chosen option was said to mean."""
+    """Return the description of the chosen option."""
     options = question.get("options")
     for option in options if isinstance(options, list) else ():
         if isinstance(option, dict) and option.get("label") == answer:

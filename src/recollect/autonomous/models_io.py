@@ -225,7 +225,7 @@ def _read(spec: ModelSpec, reply: Json) -> tuple[str, int, int]:
 
 
 def _run(spec: ModelSpec, prompt: str, wait: float) -> str:
-    """Return what a command prints for a prompt on its standard input.
+    """Run a command with a prompt on its standard input; return its output.
 
     It runs in an empty folder, so that an agent loads no settings of the project, and with
     Recollect switched off, so that its own session is not recorded.

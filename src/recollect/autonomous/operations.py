@@ -194,7 +194,7 @@ def run(context: Context, parent: int = 0) -> Rebuilt:
 
 
 def _plan(context: Context) -> Rebuilt:
-    """Return what a run would send."""
+    """Return the plan of a run, without running it."""
     now = context.clock()
     settings = context.settings
     if not context.project_space.present():

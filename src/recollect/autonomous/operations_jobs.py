@@ -70,8 +70,8 @@ def next_job(run: WorkerRun, kind: str, lease: steps.Lease) -> jobs_sql.Job | No
     return run.space.write(lambda tx: steps.lease_job(tx, kind, lease, now))
 
 
-def leased(run: WorkerRun, job: jobs_sql.Job, length: int) -> worker_io.Heartbeat:
-    """Renew a job's lease while it is worked on. A lost one shows at the next effect."""
+def start_heartbeat(run: WorkerRun, job: jobs_sql.Job, length: int) -> worker_io.Heartbeat:
+    """Renew the lease of a job while it runs. A lost lease is noticed at the next write."""
 
     def renew() -> None:
         with suppress(Conflict):
@@ -86,8 +86,8 @@ def attempt(
     work: Callable[[], Rebuilt],
     instead: Callable[[], object] | None = None,
 ) -> Rebuilt:
-    """Do the work of a job; what fails is given back with the reason. After the last try something
-    else may be done instead."""
+    """Run the work of a job; after a failure release it with the reason. `instead` may run after
+    the last try."""
     try:
         return work()
     except Conflict as error:

@@ -26,7 +26,7 @@ from ..types.records import Json, Stored
 from . import commands as autonomous_commands
 from . import evidence, files_io, merging, models_io, pages, prompts, sql, statements, steps
 from .operations import Rebuilt
-from .operations_jobs import WorkerRun, add, ask, attempt, beat, leased, next_job
+from .operations_jobs import WorkerRun, add, ask, attempt, beat, next_job, start_heartbeat
 
 WORKER = "worker"
 SUMMARISE_LEASE = 1.5
@@ -34,7 +34,7 @@ SUMMARISE_LEASE = 1.5
 
 
 def work(context: Context, watch: worker_io.Watch) -> Rebuilt:
-    """Work off the queue; return at once when another worker of this store is at it."""
+    """Process the queue; return at once if another worker of this store is running."""
     settings, owner = context.settings, new_id("w")
     default = models_io.parse_model(
         settings.models_default, settings.models_key, context.environment
@@ -92,7 +92,7 @@ def _phase_one(run: WorkerRun) -> Rebuilt:
         job = next_job(run, steps.EXTRACT, lease)
         if job is None:
             break
-        with leased(run, job, lease.length):
+        with start_heartbeat(run, job, lease.length):
             work, instead = partial(_extract, run, job), partial(_extract_by_rules, run, job)
             done = add(done, attempt(run, job, work, instead))
     return done
@@ -116,7 +116,7 @@ def _extract(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
 
 
 def _extract_by_rules(run: WorkerRun, job: jobs_sql.Job) -> None:
-    """Keep what rules find in a session whose model failed for good."""
+    """Save the extraction by rules of a session whose model failed for good."""
     extraction, _ = _observed(run, job)
     now = run.context.clock()
     run.space.write(lambda tx: steps.keep_extraction(tx, extraction, now))
@@ -178,7 +178,7 @@ def _phase_two(run: WorkerRun) -> Rebuilt:
         job = next_job(run, steps.SUMMARISE, lease)
         if job is None:
             break
-        with leased(run, job, lease.length):
+        with start_heartbeat(run, job, lease.length):
             part = attempt(run, job, partial(_summarise, run, job))
         done = add(done, part)
         if part.failed:
@@ -236,7 +236,7 @@ def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
 def _edits(
     folder: str, text: str | None, page: pages.MemoryPage, progress: Mapping[str, Json]
 ) -> tuple[pages.Edits, str]:
-    """Return what a person changed in MEMORY.md. A file that we did not write is set aside."""
+    """Return the edits of a person in MEMORY.md. A file that we did not write is moved aside."""
     if text is None or messages.text_digest(text) == progress.get("writing"):
         return page.edits, ""
     if not page.text:
@@ -246,7 +246,8 @@ def _edits(
 
 
 def _skills(material: steps.Material, edits: pages.Edits) -> list[skills.Procedure]:
-    """Return the procedures in use, and what sessions ran before commits."""
+    """Return the procedures in use, and the commands that sessions ran before commits as
+    procedures."""
     observed = (
         pages.workflow_skill(one.steps, one.purposes, (one.sessions, one.last), one.sources)
         for one in autonomous_commands.workflows(material.extractions)

@@ -126,7 +126,7 @@ def _numbered(text: str, numbers: dict[str, int]) -> str:
 
 
 def read_edits(text: str, page: MemoryPage) -> Edits:
-    """Return what a person changed in the file since the page was written, and before."""
+    """Return the edits of a person in the file since the page was written, and earlier ones."""
     found = set(text.splitlines())
     gone = {key for line, key in page.keys.items() if line not in found}
     known = {*page.text.splitlines(), ""}

@@ -1,4 +1,4 @@
-"""What a model is sent and what it may answer.
+"""Build the prompts for a model, and check its answers.
 
 A model picks: it names messages and repeats sentences of them, or it names statements. Its own
 words are never kept, so that nothing it reads can speak through it. Answers are parsed leniently
@@ -59,7 +59,8 @@ class Curated(NamedTuple):
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Return a template with its placeholders filled; what is filled in is not looked at again."""
+    """Return a template with its placeholders filled, each once: filled text is not searched for
+    placeholders."""
     return re.sub(
         r"\{\{(\w+)\}\}", lambda found: values.get(found[1], found[0]), template, flags=re.ASCII
     )
@@ -161,7 +162,7 @@ def _label_of_quote(quote: str, said: Stored) -> str:
     """Return whose words a quote is; empty when the message does not hold it."""
     role = said.message.role
     if role == "user" and said.origin == "user":
-        if quote in " ".join(outcomes.typed(messages.typed_text(said.message)).split()):
+        if quote in " ".join(outcomes.typed_words(messages.typed_text(said.message)).split()):
             return "user"
         return "tool"
     if role == "assistant" and said.origin == "agent":

@@ -138,7 +138,7 @@ def memory_statement(cited: CitedMemory) -> list[PageStatement]:
 def conclusion_statement(
     subject: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
 ) -> list[PageStatement]:
-    """Return what an agent concluded, quoted."""
+    """Return the conclusion of an agent as a quotation."""
     known = findings.conclusion(finding.body, finding.at)
     if command_words.suggests_danger(known.text):
         return []
@@ -259,7 +259,7 @@ def _is_test(path: str) -> bool:
 
 
 def answer_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
-    """Return what the user answered to a question of an agent, both quoted."""
+    """Return a question of an agent with the user's answer, both quoted."""
     newest = seen[0].evidence
     date = display.format_time(newest.at)[:10]
     question, answer = (display.quote_data(str(newest.body[key])) for key in ("question", "answer"))

@@ -143,7 +143,7 @@ def load_session(
     if session is None:
         raise NotFound("there is no such session", where=name)
     held = [one for one in episodes_steps.load_messages(tx, name) if one.seq <= last]
-    rows = episodes_sql.listing(tx, {"session": name}, MOST_EPISODES)
+    rows = episodes_sql.list_episodes(tx, {"session": name}, MOST_EPISODES)
     return session, held, [one for row in rows if (one := _task(row)) is not None]
 
 
@@ -233,7 +233,7 @@ def load_material(tx: Tx) -> Material:
     held = documents_sql.list_documents(tx, TYPE, MOST_EXTRACTIONS)
     own = memory_steps_visible.find_memory_owners([tx])
     memories = memory_sql_lists.list_in_force(tx, MOST_MEMORIES, own)
-    rows = procedures_sql.listing(tx, MOST_PROCEDURES)
+    rows = procedures_sql.list_open(tx, MOST_PROCEDURES)
     active = [row for row in rows if row.status == "active" and row.label in ("user", "system")]
     return Material(
         extractions=[statements.from_json(one.fields) for one in held if one.label != "import"],
@@ -253,7 +253,7 @@ def load_page(tx: Tx) -> pages.MemoryPage:
 
 
 def _cited(tx: Tx, memories: Sequence[Memory]) -> list[quotations.CitedMemory]:
-    """Return memories with the messages that they were said in; one that was typed at a terminal
+    """Return memories with the messages that they come from; one that was typed at a terminal
     cites itself."""
     typed: dict[str, list[tuple[int, str]]] = {}
     found = []
@@ -277,7 +277,7 @@ def _messages_of(
     if place.kind == "messages":
         return [address]
     if place.name not in typed:
-        rows = capture_sql.typed(tx, place.name, 1, MOST_TYPED)
+        rows = capture_sql.list_typed(tx, place.name, 1, MOST_TYPED)
         typed[place.name] = [(row.seq, _plain(row.body)) for row in rows]
     quotes = [str(memory.detail.get("quote", "")), memory.text]
     told = memory.detail.get("quotes", ())

@@ -30,7 +30,7 @@ from .rendering import (
     longest_footer,
     short_block,
     start_block,
-    wrapped,
+    wrap_block,
 )
 
 
@@ -193,7 +193,7 @@ def fit_summary(
     """Return the summary as a block within a limit of tokens. A line that `is_said` finds in an
     instruction file is left out; a heading without lines too."""
     frame = [str(fields["head"]), str(fields["tail"])]
-    used = count_tokens(wrapped("memory_summary", "\n".join(frame)))
+    used = count_tokens(wrap_block("memory_summary", "\n".join(frame)))
     refs: set[str] = set()
     kept: list[str] = []
     title = ""
@@ -212,7 +212,7 @@ def fit_summary(
             refs.update(map(str, names))
     if not kept:
         return NO_SUMMARY
-    text = wrapped("memory_summary", "\n".join(filter(None, (frame[0], *kept, frame[1]))))
+    text = wrap_block("memory_summary", "\n".join(filter(None, (frame[0], *kept, frame[1]))))
     return InjectedSummary(text, frozenset(refs), used)
 
 

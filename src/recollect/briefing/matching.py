@@ -46,7 +46,7 @@ class Passage(NamedTuple):
 
 
 def words_of(prompt: str) -> PromptWords:
-    """Return what a prompt names. “ok” and “go on” name nothing."""
+    """Return the names in a prompt; “ok” and “go on” have none."""
     names = tuple(dict.fromkeys(_names(prompt)))[:MOST_WORDS]
     stems = tuple(
         dict.fromkeys(
@@ -111,12 +111,12 @@ def best_passage(
     found = [
         passage
         for sentence in sentences(text)
-        if (passage := matched(sentence, words, holding, passages))
+        if (passage := match_sentence(sentence, words, holding, passages))
     ]
     return max(found, key=lambda one: (one.score, -len(one.text), one.text)) if found else None
 
 
-def matched(
+def match_sentence(
     sentence: str, words: PromptWords, holding: Mapping[str, int], passages: int
 ) -> Passage | None:
     """Return the sentence as a passage when it shares a name or two rare words."""

@@ -160,7 +160,7 @@ def _check(
 def brief_start(
     context: Context, ask: steps.Ask, budget: int = 0
 ) -> tuple[steps.Briefing, StoreError | None]:
-    """Return the start block of a context, and why it could not be logged, if so."""
+    """Return the start block of a context, and the reason if it could not be logged."""
     if why_not := steps.why_silent(context.settings.mode, ask.query):
         return steps.EMPTY._replace(notes=(why_not,)), None
     load = start_loader(context, ask)
@@ -207,7 +207,7 @@ def make_start(
 def _since_resumed(
     context: Context, plan: rendering.BriefingPlan, loaded: steps.LoadedStart
 ) -> steps.Briefing:
-    """Return what a start block made afresh holds and the kept context does not."""
+    """Return the items of a new start block that the kept context does not have."""
     assert loaded.frozen is not None
     had = {*loaded.frozen.ids, *loaded.shown}
     new = [item for item in plan.items if not had.intersection(steps_follow_up.refs_of(item))]
@@ -273,7 +273,7 @@ def turn_loader(
 
 
 def make_turn(context: Context, loaded: steps_turn.LoadedTurn) -> tuple[Spoken, ShownMoment]:
-    """Return what a prompt is answered with, and what to keep of it."""
+    """Return the answer to a prompt, and the values to save with it."""
     fresh, checks = _check(context, loaded.checks)
     withhold = context.settings.stale == "withhold"
     states = {id: one.state for id, one in fresh.items()}
@@ -354,7 +354,7 @@ def _spoken(
 
 
 def _first(context: Context, ask: steps.Ask, spoken: Spoken, shown: ShownMoment) -> Spoken:
-    """Keep what an action was answered with; return nothing if it was answered before."""
+    """Log the answer to an action; return an empty one if it was answered before."""
     if not spoken.text and not shown.checks:
         return spoken
     is_first, _ = keep(context, ask, [shown])

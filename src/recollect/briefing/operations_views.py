@@ -197,7 +197,7 @@ def before_task(
     """
     from ..episodes import tasks
 
-    chosen = tasks.checked(phase, goal)
+    chosen = tasks.choose_phase(phase, goal)
     hits: dict[str, Hit] = {}
     for path in ("", *files):
         for hit in recall_operations.recall_lessons(context, goal, 20, path):

@@ -148,7 +148,7 @@ def after_compaction(session: str) -> str:
     return "\n".join((OPEN, sentence, CLOSE))
 
 
-def wrapped(name: str, text: str) -> str:
+def wrap_block(name: str, text: str) -> str:
     """Return a text of ours as a block that is recognised by its tag when it is recorded."""
     opening = f'<{MEMORY_TAG} block="{name}">'
     return "\n".join((opening, display.own_tags().sub("‹", text), CLOSE))

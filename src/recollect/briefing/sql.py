@@ -43,7 +43,7 @@ def add(tx: Tx, rows: Iterable[ShownRow], now: int) -> None:
     tx.insert("injections", columns, ((*row, "", "", now) for row in rows))
 
 
-def unjudged(tx: Tx, session: str) -> list[tuple[str, str, str, int]]:
+def list_unjudged(tx: Tx, session: str) -> list[tuple[str, str, str, int]]:
     """Return id, moment, ref and time of what was shown in a session and not followed up yet."""
     rows = tx.run(
         "SELECT id, moment, ref, at FROM injections WHERE space = :space AND session = :session "

@@ -224,7 +224,7 @@ def _lines(
 
 def _history(tx: Tx, session: str) -> Iterator[Item]:
     """Return the latest tasks that the user asked for in their own words, with their outcomes."""
-    for row in episodes_sql.listing(tx, {"status": "active"}, MOST_EPISODES):
+    for row in episodes_sql.list_episodes(tx, {"status": "active"}, MOST_EPISODES):
         if row.session == session or len(row.goal) < SHORTEST_GOAL or row.goal[0] in "/[<":
             continue
         if row.label != "import" and _was_typed(tx, row):
@@ -242,7 +242,7 @@ def _was_typed(tx: Tx, row: episodes_sql.EpisodeRow) -> bool:
 def _judged(
     txs: Sequence[Tx], memories: Iterable[Memory], now: int
 ) -> tuple[selection.Candidate, ...]:
-    """Return the memories with their strength and with what feedback says of them."""
+    """Return the memories with their strength and their rating by feedback."""
     unique = {memory.id: memory for memory in memories}
     rated = [one.id for one in unique.values() if one.successes or one.failures]
     verdicts: dict[str, dict[str, int]] = {}

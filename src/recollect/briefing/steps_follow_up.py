@@ -107,7 +107,8 @@ def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
     """
     acts = _acts(tx, session, root)
     shown = [
-        ShownRef(id, moment, _keyed(ref), at) for id, moment, ref, at in sql.unjudged(tx, session)
+        ShownRef(id, moment, _keyed(ref), at)
+        for id, moment, ref, at in sql.list_unjudged(tx, session)
     ]
     outcomes = judge(shown, acts)
     if outcomes:
@@ -157,7 +158,7 @@ def is_idle(outcomes: Sequence[str], tries: int = TRIES) -> bool:
     return len(outcomes) >= tries and sql.FOLLOWED not in outcomes[:tries]
 
 
-def in_time(tx: Tx) -> tuple[InTime, ...]:
+def count_in_time(tx: Tx) -> tuple[InTime, ...]:
     """Return how often memory came in time, moment by moment."""
     chances = _add_up(value for _, value in sql.values_below(tx, _KEY))
     counted = {one.moment: one for one in sql.counts(tx)}

@@ -76,7 +76,9 @@ def load_turn(
     for tx in txs:
         looked_up = _looked_up(words)
         known = tx.frequencies(looked_up)
-        rule = partial(matching.matched, words=words, holding=known.holding, passages=known.entries)
+        rule = partial(
+            matching.match_sentence, words=words, holding=known.holding, passages=known.entries
+        )
         rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
         if words.stems:
             found, are_all = _find_memories(tx, rare, words, known, own, ask.first)

@@ -90,7 +90,7 @@ def _lines(text: str, masked: str) -> Iterator[TypedLine]:
 
 
 def _of_content(sentence: str) -> str:
-    """Return what the sentence itself has that only the user's confirmation makes a rule."""
+    """Return the reason why a sentence needs confirmation by its content alone."""
     if sign("url").search(sentence):
         return "it has a URL"
     if sign("run").search(sentence):
@@ -155,7 +155,7 @@ def _has_fragments(typed: Sequence[str]) -> bool:
     before: list[str] = []
     for number, words in enumerate(typed):
         start = [] if sign("person").search(words) else words.split(maxsplit=2)[:2]
-        if sign("item").match(words) or asks(words) or sign("polite").match(words):
+        if sign("item").match(words) or is_addressed(words) or sign("polite").match(words):
             start = []
         elif words.endswith((":", "：")):
             below = typed[number + 1] if number + 1 < len(typed) else ""
@@ -228,7 +228,7 @@ def _presents(words: str) -> bool:
     if any(sign(name).search(words) for name in names):
         return True
     named = words.endswith((":", "：")) and sign("noun").search(words)
-    return bool(named) and not asks(words)
+    return bool(named) and not is_addressed(words)
 
 
 def _announces(line: TypedLine, below: TypedLine) -> bool:
@@ -241,11 +241,11 @@ def _announces(line: TypedLine, below: TypedLine) -> bool:
 
 
 def _of_voice(lines: Sequence[TypedLine], span: Span) -> str:
-    """Return whether the sentence stands among statements that are not said to the agent."""
+    """Check whether the sentence stands among statements that are not addressed to the agent."""
     typed = [line for line in lines if line.words]
     at = next(number for number, line in enumerate(typed) if span[1] <= line.end)
     beside = list(_sentences(typed[at], span))
-    asked = sum(map(asks, beside))
+    asked = sum(map(is_addressed, beside))
     if len(typed) == 1:
         stated = sum(map(_states, beside))
         return FOREIGN if stated > max(1, 2 * asked) else ""
@@ -253,7 +253,7 @@ def _of_voice(lines: Sequence[TypedLine], span: Span) -> str:
         return FOREIGN
     said = [piece for line in typed for piece in _sentences(line, span)]
     most = MOST_STATED if at == len(typed) - 1 else MOST_STATED - 1
-    if sum(map(_weight, said)) > max(most, sum(map(asks, said))):
+    if sum(map(_weight, said)) > max(most, sum(map(is_addressed, said))):
         return FOREIGN
     if _is_listed(typed, at):
         return FOREIGN
@@ -290,10 +290,10 @@ def _is_listed(typed: Sequence[TypedLine], at: int) -> bool:
         last += 1
     others = [next(_sentences(typed[n], (0, 0)), "") for n in range(first, last) if n != at]
     lead = typed[first - 1].words if first else ""
-    own = lead.endswith((":", "：")) and (asks(lead) or sign("own").search(lead))
+    own = lead.endswith((":", "：")) and (is_addressed(lead) or sign("own").search(lead))
     if not others or not items[at] or own:
         return False
-    return 2 * sum(map(asks, others)) < len(others)
+    return 2 * sum(map(is_addressed, others)) < len(others)
 
 
 def _sentences(line: TypedLine, without: Span) -> Iterator[str]:
@@ -309,7 +309,7 @@ def _sentences(line: TypedLine, without: Span) -> Iterator[str]:
         yield found[0]
 
 
-def asks(words: str) -> bool:
+def is_addressed(words: str) -> bool:
     """Check whether a sentence is said to an agent: a request, a question, a wish."""
     return bool(sign("asks").search(words))
 
@@ -317,7 +317,7 @@ def asks(words: str) -> bool:
 def _states(words: str) -> bool:
     """Check whether a full sentence states something about others than the one who writes it."""
     own = sign("polite").match(words) or sign("person").search(words)
-    return _is_full(words) and not own and not asks(words)
+    return _is_full(words) and not own and not is_addressed(words)
 
 
 def _weight(words: str) -> int:

@@ -19,7 +19,7 @@ MOST_AFTER = 8
 
 
 def is_durable(text: str, message: str = "", after: Sequence[str] = (), sessions: int = 1) -> bool:
-    """Check whether a captured statement is to be told in later sessions by itself.
+    """Check whether a captured statement may be shown in later sessions without its context.
 
     `message` is the one that it stands in, `after` what the person typed next in that session,
     `sessions` in how many sessions it was said.
@@ -70,7 +70,7 @@ def _is_order(text: str) -> bool:
 
 
 def _is_wish(text: str) -> bool:
-    """Check whether a sentence says what is to be, so that it may be about the task only."""
+    """Check whether a sentence is a wish, which may be about the task only."""
     return _found("wish", text)
 
 

@@ -1,4 +1,4 @@
-"""Whether a user's message asks to work without memory, for that turn only.
+"""Check whether a user's message asks to work without memory, for that turn only.
 
 A request stands at the start of a clause, as an order does ("ignore memory and tell me …", "…,
 without memory"), and nothing but a time or a politeness follows it. A text *about* it
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .sentences import pasted
+from .sentences import find_pasted
 
 LONGEST_CLAUSE = 300
 """A request is short; a longer clause is not looked at."""
@@ -148,7 +148,7 @@ def _typed(text: str) -> str:
     """Return the text without what was pasted, and with quotes and code as one dull word."""
     kept: list[str] = []
     position = 0
-    for start, end in pasted(text):
+    for start, end in find_pasted(text):
         kept += (text[position:start], "\n")
         position = end
     kept.append(text[position:])

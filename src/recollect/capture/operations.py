@@ -9,6 +9,8 @@ from itertools import pairwise
 from ..context import Context, new_id
 from ..errors import NotFound
 from ..memory import steps as memory_steps
+from ..secrets import redaction
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Learned, Memory
 from . import sql, steps
@@ -89,9 +91,10 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
 
 
 def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
-    """Return what a session teaches beyond what was read of it, and the last message read."""
-    rows = sql.typed(tx, session, sql.last_read(tx, session) + 1, MOST_MESSAGES)
-    found = [(row.at, draft) for row in rows for draft in steps.repeated(tx, session, row)]
+    """Return the statements in the unread messages of a session, and the number of the last one."""
+    last = int(storage_sql.get_value(tx, _last_read(session)) or 0)
+    rows = sql.list_typed(tx, session, last + 1, MOST_MESSAGES)
+    found = [(row.at, draft) for row in rows for draft in steps.find_repeated(tx, session, row)]
     for before, row in pairwise(rows):
         if meant := steps.meant_before(session, before, row):
             found.append((row.at, meant))
@@ -102,8 +105,13 @@ def _write_found(
     session: str, last: int, now: int, ready: list[memory_steps.PreparedMemory], tx: Tx
 ) -> list[Learned]:
     done = [memory_steps.learn(tx, item, item.row.first_seen) for item in ready]
-    sql.note_read(tx, session, last, now)
+    storage_sql.set_value(tx, _last_read(session), redaction.redact(str(last)), now)
     return [learned for learned in done if learned.action != "unchanged"]
+
+
+def _last_read(session: str) -> str:
+    """Return the key of the number up to which a session was searched for repetitions."""
+    return f"repetition {session}"
 
 
 def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
@@ -116,7 +124,7 @@ def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:
     found = [
         memory
         for space in context.present_spaces()
-        for memory in space.read(lambda tx: steps.listing(tx, limit))
+        for memory in space.read(lambda tx: steps.list_captured(tx, limit))
     ]
     return tuple(sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit])
 

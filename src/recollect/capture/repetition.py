@@ -1,4 +1,4 @@
-"""Decides whether two things a user asked for, in two sessions, are the same instruction.
+"""Decide whether two requests of a user, in two sessions, are the same instruction.
 
 A person who asks for the same thing again has a habit, whether or not they ever called it a rule.
 What is compared are content words; words of everyday requests ("commit", "fix the tests") make no
@@ -49,14 +49,14 @@ class SaidUnit(NamedTuple):
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the stems of a text that say what it is about."""
+    """Return the stems of the content words of a text."""
     stems = terms.query_stems(text)
     return frozenset(stem for stem in stems if stem not in _set_of(_FILLERS) and not stem.isdigit())
 
 
 def units(text: str) -> list[SaidUnit]:
     """Return the instructions in a typed message: its sentences, and a short message whole."""
-    from .authorship import asks, doubts
+    from .authorship import doubts, is_addressed
 
     masked = sentences.mask(text)
     doubt = doubts(text, masked)
@@ -66,7 +66,7 @@ def units(text: str) -> list[SaidUnit]:
     parts = [SaidUnit(text[start:end], words_of(masked[start:end])) for start, end in spans]
     if any(_question().match(part.text) for part in parts):
         return []
-    found = [part for part in parts if asks(part.text)]
+    found = [part for part in parts if is_addressed(part.text)]
     whole = " ".join(text.split())
     if found and 1 < len(spans) <= 3 and "\n\n" not in text.strip():
         found.insert(0, SaidUnit(whole, words_of(whole)))
@@ -84,8 +84,8 @@ def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
     return len(shared) >= LEAST_SHARED * min(len(new), len(old))
 
 
-def fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
-    """Return the wording that says most of what is asked for again and again.
+def pick_fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
+    """Return the most complete wording of a repeated request.
 
     Numbers belong to one occasion: "the comment on pr 175". So does a wording with much else in it.
     """
@@ -101,8 +101,8 @@ def fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
     )
 
 
-def standing(unit: SaidUnit) -> str:
-    """Return the instruction without the words that join it to the one before."""
+def strip_connectives(unit: SaidUnit) -> str:
+    """Return an instruction without its leading connectives."""
     return unit.text[standalone.lead_length(unit.text) :]
 
 

@@ -1,8 +1,8 @@
-"""Decides which sentences of a user's message are worth keeping, without a model.
+"""Decide which sentences of a user's message are worth keeping, without a model.
 
 Two questions, both answered from the text alone:
 
-- `pasted`: which parts of a prompt the person did not type (fences, quotes, logs, tagged
+- `find_pasted`: which parts of a prompt the person did not type (fences, quotes, logs, tagged
   blocks, walls of text). Those parts have the trust of a tool result, not of the user.
 - `capture`: which typed sentences state a rule, a preference or a correction (the phrasing is
   known to `statements`), and which of them may be another person's text (`authorship`).
@@ -59,7 +59,7 @@ class Captured(NamedTuple):
     personal: bool = False
 
 
-def pasted(text: str) -> tuple[Span, ...]:
+def find_pasted(text: str) -> tuple[Span, ...]:
     """Return the parts of a prompt that were not typed by hand, in order and not overlapping."""
     blocks = _joined(sorted([*_elements(text), *_fences(text), *_expansion(text)]))
     typed_lines = 0
@@ -84,11 +84,11 @@ def without_attachments(message: Message) -> str:
     return words
 
 
-def untyped(message: Message) -> tuple[Span, ...]:
+def find_untyped(message: Message) -> tuple[Span, ...]:
     """Return the parts of a message's words that were not typed by hand: pasted into them, or
     added."""
     beside = attached_spans(message)
-    spans = pasted(without_attachments(message))
+    spans = find_pasted(without_attachments(message))
     return tuple(_joined(sorted([*beside, *spans]))) if beside else spans
 
 
@@ -278,7 +278,7 @@ def mask(text: str) -> str:
     """
     out: list[str] = []
     position = 0
-    for start, end in pasted(text):
+    for start, end in find_pasted(text):
         out.append(text[position:start])
         out.append("\n" * (end - start))
         position = end

@@ -1,4 +1,4 @@
-"""Decides whether a sentence states a rule, a preference, a decision, a correction or a fact.
+"""Decide whether a sentence states a rule, a preference, a decision, a correction or a fact.
 
 The answer comes from its form alone (`forms_rules`, `forms_decisions` and their siblings). A prompt
 without cues costs a few substring searches; only the forms it may have are compiled, and what
@@ -14,12 +14,12 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from . import forms_corrections, forms_decisions, forms_rules
-from .forms import FORMS_ABROAD, Form
+from . import forms_decisions, forms_rules
+from .forms import CORRECTIONS, FORMS_ABROAD, Form
 
 FORMS = (
     *forms_rules.FORMS,
-    *forms_corrections.FORMS,
+    *CORRECTIONS,
     *forms_decisions.FORMS,
     *FORMS_ABROAD,
 )

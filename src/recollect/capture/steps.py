@@ -145,7 +145,7 @@ def keep(
     return done
 
 
-def repeated(tx: Tx, session: str, row: sql.TypedRow) -> list[memory_steps.Draft]:
+def find_repeated(tx: Tx, session: str, row: sql.TypedRow) -> list[memory_steps.Draft]:
     """Return the instructions of a typed message that the user gave in an earlier session too.
 
     One that is a memory already gains this session as evidence; one that no rule of capture heard
@@ -225,11 +225,11 @@ def _said_before(
 def _habit(
     session: str, unit: repetition.SaidUnit, earlier: list[tuple[str, repetition.SaidUnit]]
 ) -> memory_steps.Draft | None:
-    """Return what to learn of an instruction that was given before; None when it was not."""
+    """Return the draft of a repeated instruction; None for a new one."""
     if not earlier:
         return None
-    best = repetition.fullest(unit, (one for _, one in earlier))
-    text = repetition.standing(best)
+    best = repetition.pick_fullest(unit, (one for _, one in earlier))
+    text = repetition.strip_connectives(best)
     if hygiene.find_refusal(text, "preference", "project"):
         return None
     same = [(place, one) for place, one in earlier if repetition.is_repeated(unit.words, one.words)]
@@ -264,7 +264,7 @@ def meant_before(
     if not standalone.means_what_was_before(_typed_text(row)):
         return None
     meant = _typed_text(before).strip()
-    if len(meant) > sentences.LONGEST_TOGETHER or sentences.pasted(meant):
+    if len(meant) > sentences.LONGEST_TOGETHER or sentences.find_pasted(meant):
         return None
     if hygiene.find_refusal(meant, "fact", "project"):
         return None
@@ -278,8 +278,8 @@ def meant_before(
     )
 
 
-def listing(tx: Tx, limit: int) -> list[Memory]:
-    """Return what was captured and is in force or waits to be confirmed, newest first."""
+def list_captured(tx: Tx, limit: int) -> list[Memory]:
+    """Return the captured memories that are in force or wait for confirmation, newest first."""
     found = [
         memory
         for origin, status in (("user", "active"), ("tool", "proposed"))

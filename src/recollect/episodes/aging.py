@@ -1,4 +1,4 @@
-"""How episodes age: whole for a week, then also in a few words, after a month out of the way.
+"""Age episodes: complete for a week, then with a synopsis, hidden after a month.
 
 What a memory refers to is never hidden. Nothing is deleted, and what has a synopsis or is
 hidden stays searchable; the session it was read from stays in the archive. Also: the errors of
@@ -33,8 +33,10 @@ def older_than(days: int, now: int) -> int:
     return now - (days + 1) * DAY + 1
 
 
-def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int) -> list[Aged]:
-    """Return what upkeep does to episodes in use; each comes with the synopsis it has."""
+def plan_aging(
+    episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int
+) -> list[Aged]:
+    """Return the changes that upkeep makes to episodes in use; each comes with its synopsis."""
     found = []
     for episode, synopsis in episodes:
         days = (now - episode.at) // DAY
@@ -50,8 +52,7 @@ def aged(episodes: Iterable[tuple[Episode, str]], referred: Container[str], now:
 
 
 def synopsis_of(episode: Episode) -> str:
-    """Return an episode in a few lines: what was to be done, what came of it, and what was
-    learned."""
+    """Return an episode in a few lines: the goal, the outcome, and the lessons."""
     told = [f"{episode.goal or 'A task'} ({episode.outcome}, {len(episode.actions)} steps)"]
     files = episode.artifacts or episode.files
     if files:

@@ -1,4 +1,4 @@
-"""How a task ended, told from evidence: checks that passed, commits, and what the user said.
+"""Decide how a task ended, by evidence: checks that passed, commits, and the words of the user.
 
 Later evidence outweighs earlier one, the user outweighs the checks, and without evidence the
 outcome is unknown: an agent's own "done" counts for nothing. It also says how much an episode is
@@ -16,7 +16,7 @@ from ..actions.call_results import CallAttempt, Words
 from ..actions.command_output import GitCommit, find_commits, is_error_line
 from ..actions.command_words import is_check
 from ..actions.tool_calls import read_effects
-from ..capture.sentences import pasted
+from ..capture.sentences import find_pasted
 
 OUTCOMES = ("success", "failure", "partial", "unknown")
 LONGEST_REACTION = 400
@@ -90,7 +90,7 @@ def importance_of(attempts: Sequence[CallAttempt], fixed: int, bad: int, commits
 def reaction_to_work(text: str) -> str:
     """Check whether a message of the user says that what was done is good or bad; "" for
     neither."""
-    words = typed(text)
+    words = typed_words(text)
     if len(words) > LONGEST_REACTION:
         words = words[:LONGEST_REACTION].rpartition(".")[0]
     if _bad().search(words):
@@ -101,10 +101,10 @@ def reaction_to_work(text: str) -> str:
     return "bad" if only_shown else ""
 
 
-def typed(text: str) -> str:
+def typed_words(text: str) -> str:
     """Return the words that the user wrote, without what was pasted between them."""
     kept, at = [], 0
-    for start, end in pasted(text):
+    for start, end in find_pasted(text):
         kept.append(text[at:start])
         at = end
     kept.append(text[at:])

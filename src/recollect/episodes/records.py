@@ -40,7 +40,7 @@ from .outcomes import (
     importance_of,
     outcome_of,
     reaction_to_work,
-    typed,
+    typed_words,
 )
 from .resolutions import Fix, fixes
 from .tasks import SHORT, Span, phase_of, task_spans
@@ -234,8 +234,9 @@ def _bare_command() -> re.Pattern[str]:
 
 
 def _goal(words: str) -> str:
-    """Return what the user asked for: the first paragraph, or the heading that it announces."""
-    own = typed(words)
+    """Return the goal in the words of the user: the first paragraph, or the heading that it
+    announces."""
+    own = typed_words(words)
     paragraphs = [part for part in words.strip().split("\n\n") if part.strip()]
     if not paragraphs:
         return ""

@@ -1,4 +1,5 @@
-"""What resolved an error: the failed call, the same thing working later, and what lay between.
+"""Find the resolution of an error: the failed call, the same call working later, and the changes
+between them.
 
 An error counts as resolved only if the same command, tool or target works later in the session
 and something was changed before it did: a file, the environment, or the command itself. Running
@@ -76,7 +77,7 @@ def _fix(broken: CallAttempt, trouble: ErrorSignature, later: Sequence[CallAttem
             return None
         if kin and attempt.state == "ok" and not _says_it_again(trouble, attempt):
             until, changes = other or (attempt, between)
-            resolution, files = _told(broken, until, trouble, changes)
+            resolution, files = _describe_resolution(broken, until, trouble, changes)
             if not resolution:
                 return None
             answer = next(one for one in later if one.asked > broken.answered)
@@ -200,13 +201,13 @@ def _overlap(one: set[str], other: set[str]) -> float:
 # ---------------------------------------------------------------- what was done
 
 
-def _told(
+def _describe_resolution(
     broken: CallAttempt,
     worked: CallAttempt,
     trouble: ErrorSignature,
     between: Sequence[CallAttempt],
 ) -> tuple[str, tuple[str, ...]]:
-    """Return what was done about an error in words, and the files it was done to."""
+    """Return the changes that resolved an error in words, and the changed files."""
     words = _names_in(f"{trouble.message}\n{broken.output[:6_000]}")
     changes = [(attempt, _bearing(attempt, broken, words, trouble)) for attempt in between]
     changes = [(one, bearing) for one, bearing in changes if one.writes or _changes(one)]

@@ -1,5 +1,5 @@
-"""What one session says about errors: the line that an error is recognised by, and the difference
-that made the same call pass.
+"""Observe the errors of one session: the line that identifies an error, and the difference that
+made the same call pass.
 
 Only shell results have signatures. Of each, the last occurrence in the session counts: whatever was
 done before did not keep the error away. A re-run, reading, polling and failed commands are no
@@ -162,7 +162,7 @@ def _goal(script: str) -> str:
 
 
 def _name(command: SimpleCommand) -> str:
-    """Return by what a command is recognised as the same one."""
+    """Return the key that identifies a command."""
     form = form_of(command.words)
     return form.key if form else _program(command)
 
@@ -301,13 +301,13 @@ def _place(script: str, cwd: str) -> str:
 
 def _words(before: str, after: str, cwd: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words that the command gained and lost; none when nearly all are different."""
-    old, new = (list(dict.fromkeys(_told(script, cwd))) for script in (before, after))
+    old, new = (list(dict.fromkeys(_telling_words(script, cwd))) for script in (before, after))
     gained = tuple(word for word in new if word not in set(old) and not is_quiet(word))
     lost = tuple(word for word in old if word not in set(new))
     return (gained if len(gained) <= MOST_WORDS else ()), lost
 
 
-def _told(script: str, cwd: str) -> Iterator[str]:
+def _telling_words(script: str, cwd: str) -> Iterator[str]:
     """Return the words of a line that may make a difference: no paths that do not last, no
     filters of its output."""
     piped = False

@@ -1,5 +1,5 @@
-"""What one session found out by working: commands, error fixes, files changed together, commands
-that lead up to a commit, conclusions.
+"""Observe the work of one session: commands, error fixes, files changed together, commands before a
+commit, conclusions.
 
 A conclusion is one sentence of an agent that gives a cause and names something: a path, a symbol or
 a number. It needs evidence: a check that passed last, or a commit; where a check still fails or the
@@ -322,7 +322,8 @@ def _conclusion(span: Span) -> SessionObservation | None:
 
 
 def _evidence(tried: Sequence[CallAttempt]) -> str:
-    """Return what proves the work of a task; empty when its last check failed, or without one."""
+    """Return the evidence for the work of a task; empty when its last check failed, or without
+    one."""
     checks = [one for one in tried if one.checks and one.state in ("ok", "failed")]
     if checks and checks[-1].state == "failed":
         return ""

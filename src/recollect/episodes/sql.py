@@ -98,7 +98,7 @@ def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     return ids_with_prefix(tx, "episodes", prefix, limit)
 
 
-def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:
+def list_episodes(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeRow]:
     """Return episodes that have these column values, newest first."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
     rows = tx.run(
@@ -128,7 +128,7 @@ def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
     return [EpisodeRow(*row) for row in rows]
 
 
-def in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
+def list_in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
     """Return the ids of episodes in use from before a time, each with its own, the oldest first."""
     rows = tx.run(
         "SELECT id, at FROM episodes WHERE space = :space AND status <> 'hidden' "

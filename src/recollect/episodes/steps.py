@@ -95,7 +95,7 @@ class BuiltEpisodes(NamedTuple):
 # ---------------------------------------------------------------- keeping
 
 
-def prepared(
+def prepare_row(
     given: Json, origin: str, label: str, now: int
 ) -> tuple[sql.EpisodeRow, tuple[str, ...]]:
     """Return the row of an episode in JSON, checked and scrubbed; it has no id of ours yet."""
@@ -296,9 +296,9 @@ def existing(tx: Tx, name: str) -> sql.EpisodeRow:
     return row
 
 
-def listing(tx: Tx, where: Mapping[str, str], limit: int) -> list[ShownEpisode]:
+def list_episodes(tx: Tx, where: Mapping[str, str], limit: int) -> list[ShownEpisode]:
     """Return episodes with these values, newest first."""
-    return [shown(row) for row in sql.listing(tx, where, limit)]
+    return [shown(row) for row in sql.list_episodes(tx, where, limit)]
 
 
 def learnings(tx: Tx, since: int, limit: int) -> list[aging.LearningDay]:
@@ -331,14 +331,14 @@ def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> EpisodeReplay:
     end = episode.at + round(episode.duration_seconds * 1_000_000)
     made = set(episode.artifacts)
     files = tuple(
-        FileNow(path, _since(stamp(path), end), "changed" if path in made else "read")
+        FileNow(path, _changes_since(stamp(path), end), "changed" if path in made else "read")
         for path in dict.fromkeys((*episode.files, *episode.artifacts))
     )
     return EpisodeReplay(row.id, row.goal, row.outcome, episode.actions, episode.errors, files)
 
 
-def _since(stamp: str, end: int) -> str:
-    """Return what became of a file since a time."""
+def _changes_since(stamp: str, end: int) -> str:
+    """Return the later changes of a file."""
     if not stamp:
         return "gone"
     written = stamp.rpartition("-")[2]
@@ -347,7 +347,7 @@ def _since(stamp: str, end: int) -> str:
     return "changed since" if int(written) // 1000 > end else "unchanged"
 
 
-def by_hand(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
+def build_by_hand(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
     """Return the JSON of an episode that is told in a few words; an error is `what => what
     helped`."""
     context = {

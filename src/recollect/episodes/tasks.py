@@ -22,7 +22,7 @@ from ..actions.command_output import find_notices
 from ..errors import InvalidInput
 from ..text.messages import PlacedMessage, plain_text
 from ..text.terms import query_terms, stem_all
-from .outcomes import typed
+from .outcomes import typed_words
 
 SHORT = 50
 """A message of fewer characters goes on with the task it stands in."""
@@ -75,7 +75,7 @@ class _Task:
 
     def ends_before(self, placed: PlacedMessage) -> bool:
         """Check whether a message of the user begins another task."""
-        words = typed(plain_text(placed.message))
+        words = typed_words(plain_text(placed.message))
         if not self._works or len(words) < SHORT or _goes_on().match(words):
             return False
         last = self.messages[-1].message.at
@@ -173,7 +173,7 @@ def _votes(phase: str, found: Sequence[str]) -> tuple[int, int]:
     return found.count(phase), -found.index(phase) if phase in found else -len(found)
 
 
-def checked(phase: str, goal: str = "") -> str:
+def choose_phase(phase: str, goal: str = "") -> str:
     """Return the phase that was named, or that the goal speaks of when none was."""
     if not phase:
         return phase_of(goal)

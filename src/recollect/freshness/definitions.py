@@ -10,7 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import sha1
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .claims import MENTION
 
 if TYPE_CHECKING:
     import ast
@@ -58,6 +61,20 @@ def is_mentioned(text: str, name: str) -> bool:
     """Check whether the last part of a name occurs in the text as a whole word."""
     last = _SEPARATOR.split(name.removesuffix("()"))[-1]
     return bool(last) and re.search(rf"(?<![\w$]){re.escape(last)}(?![\w$])", text) is not None
+
+
+def hash_text(text: str) -> str:
+    """Return a short hash of a text, to see that it changed."""
+    return sha1(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def sign_symbol(text: str, path: str, symbol: str, kind: str) -> str:
+    """Return the hash of a definition; MENTION where a name is only mentioned, empty without it."""
+    found = find_definition(text, path, symbol)
+    if found:
+        return hash_text(found.head if kind == "declaration" else f"{found.head}\n{found.whole}")
+    parsed = path.endswith((".py", ".pyi", ".json", ".toml")) or kind in ("command", "key")
+    return MENTION if not parsed and is_mentioned(text, symbol) else ""
 
 
 # ---------------------------------------------------------------- Python

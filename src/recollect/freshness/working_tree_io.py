@@ -16,7 +16,7 @@ from hashlib import sha1
 
 from . import stamps_io
 from .claims import MENTION, Claim, Observation, PinnedClaim, judge_claim
-from .definitions import find_definition, is_mentioned
+from .definitions import find_definition, hash_text, sign_symbol
 from .git_io import Git, list_tracked, read_head
 from .stamps_io import DIRECTORY
 
@@ -125,10 +125,10 @@ class WorkTree:
         """Hash the claimed part of a file; empty if the part is missing."""
         text = self.text(claim.path)
         if claim.symbol:
-            return _sign_of_symbol(text, claim.path, claim.symbol, claim.kind)
+            return sign_symbol(text, claim.path, claim.symbol, claim.kind)
         lines = text.splitlines()[claim.line - 1 : claim.line] if claim.line else []
         telling = [line for line in lines if len(line.strip()) >= _SHORTEST_LINE]
-        return _short_hash(telling[0].strip()) if telling else ""
+        return hash_text(telling[0].strip()) if telling else ""
 
     def _seen(self, known: PinnedClaim) -> Observation:
         blob = self.blob(known.path)
@@ -137,7 +137,7 @@ class WorkTree:
         if known.symbol:
             return Observation(True, blob, self._sign(known))
         lines = self.text(known.path).splitlines() if known.sign else ()
-        stands = any(_short_hash(line.strip()) == known.sign for line in lines)
+        stands = any(hash_text(line.strip()) == known.sign for line in lines)
         return Observation(True, blob, known.sign if stands else "")
 
     def look_up(self, claims: Sequence[Claim]) -> None:
@@ -353,18 +353,6 @@ def _decoded(content: bytes) -> str:
     if len(content) > LARGEST_READ or b"\0" in content[:8000]:
         return ""
     return content.decode("utf-8", "replace")
-
-
-def _short_hash(text: str) -> str:
-    return sha1(text.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _sign_of_symbol(text: str, path: str, symbol: str, kind: str) -> str:
-    found = find_definition(text, path, symbol)
-    if found:
-        return _short_hash(found.head if kind == "declaration" else f"{found.head}\n{found.whole}")
-    parsed = path.endswith((".py", ".pyi", ".json", ".toml")) or kind in ("command", "key")
-    return MENTION if not parsed and is_mentioned(text, symbol) else ""
 
 
 def _first_part(symbol: str) -> str:

@@ -224,7 +224,7 @@ def _entry(one: Json, kind: str) -> ForeignStatement:
     if isinstance(one, str):
         return ForeignStatement(one, kind)
     return ForeignStatement(
-        text=_told(one),
+        text=_entry_text(one),
         kind=str(one["kind"]) if one.get("kind") in KINDS else kind,
         subject=str(one.get("subject") or one.get("category") or "")[:120],
         examples=tuple(map(str, one.get("examples") or ())),
@@ -238,8 +238,8 @@ def _entry(one: Json, kind: str) -> ForeignStatement:
     )
 
 
-def _told(one: Mapping[str, Json]) -> str:
-    """Return what an entry says: one text, or its parts joined."""
+def _entry_text(one: Mapping[str, Json]) -> str:
+    """Return the text of an entry: one text, or its parts joined."""
     if isinstance(one.get("sequence"), list):
         return " → ".join(map(str, one["sequence"]))
     for first, second in _PAIRS:

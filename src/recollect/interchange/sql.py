@@ -107,7 +107,7 @@ class Tombstones(NamedTuple):
 
 
 def load_tombstones(tx: Tx) -> Tombstones:
-    """Return what was forgotten in a space."""
+    """Return the tombstones of forgotten records in a space."""
     rows = tx.run("SELECT digest, ref FROM tombstones WHERE space = :space")
     return Tombstones(frozenset(row[0] for row in rows), frozenset(row[1] for row in rows))
 

@@ -30,7 +30,7 @@ _MOST = 100_000
 
 
 def gather(tx: Tx, with_sessions: bool) -> Holdings:
-    """Return what a space holds; conversations only if the layout has a place for them."""
+    """Return the records of a space; conversations only if the layout has a place for them."""
     notes = documents_sql.get_document(tx, work_steps.NOTES)
     tasks = documents_sql.list_documents(tx, steps_visible.TASK, _MOST)
     sessions = archive_sql.latest_sessions(tx, _MOST) if with_sessions else []
@@ -56,11 +56,11 @@ def gather(tx: Tx, with_sessions: bool) -> Holdings:
                 "timestamp": display.format_time(row.at),
                 **json.loads(row.body),
             }
-            for row in episodes_sql.listing(tx, {"status": "active"}, _MOST)
+            for row in episodes_sql.list_episodes(tx, {"status": "active"}, _MOST)
         },
         skills={
             row.name: skills.to_skill_md(procedures_steps.parse_row(row))
-            for row in procedures_sql.listing(tx, _MOST)
+            for row in procedures_sql.list_open(tx, _MOST)
             if row.status in IN_USE
         },
         sessions={one.id: _export_session(tx, one) for one in sessions},
@@ -152,7 +152,7 @@ def _save_handoff(tx: Tx, given: ForeignRecord, origin: str, now: int, _: object
 
 
 def _save_episode(tx: Tx, given: ForeignRecord, origin: str, now: int, _: object) -> bool:
-    row, redacted = episodes_steps.prepared(given.value, origin, origin, now)
+    row, redacted = episodes_steps.prepare_row(given.value, origin, origin, now)
     return episodes_steps.keep(tx, row, redacted).action == "created"
 
 

@@ -61,24 +61,21 @@ def get_job(tx: Tx, kind: str, subject: str = "", hold: bool = False) -> Job | N
     return _job(row) if row else None
 
 
-def acquire_lease(
-    tx: Tx, kind: str, owner: str, now: int, lease: int, subject: str = ""
-) -> Job | None:
+def acquire_lease(tx: Tx, kind: str, owner: str, now: int, lease: int) -> Job | None:
     """Acquire the lease; return None while another runner holds it."""
-    held = get_job(tx, kind, subject, hold=True)
+    held = get_job(tx, kind, hold=True)
     row = tx.one(
         "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
         "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
-        ":id, :kind, :subject, :payload, 'running', :owner, 1, :until, 0, 0, 0, '', :now, 0) "
+        ":id, :kind, '', :payload, 'running', :owner, 1, :until, 0, 0, 0, '', :now, 0) "
         "ON CONFLICT (space, kind, subject) DO UPDATE SET status = 'running', error = '', "
         "payload = excluded.payload, owner = excluded.owner, attempt = jobs.attempt + 1, "
         "lease_until = excluded.lease_until "
         "WHERE jobs.status <> 'running' OR jobs.lease_until <= :now "
         f"RETURNING {_COLUMNS}",
         {
-            "id": job_id(kind, subject),
+            "id": job_id(kind),
             "kind": kind,
-            "subject": subject,
             "payload": _payload(
                 held.progress if held else {}, held.failures + 1 if held else 1, now
             ),
@@ -113,16 +110,13 @@ def _release(tx: Tx, job: Job) -> bool:
     return row is not None
 
 
-def rewind_job(
-    tx: Tx, kind: str, status: str, progress: Mapping[str, Json], updated: int, subject: str = ""
-) -> None:
+def rewind_job(tx: Tx, kind: str, status: str, progress: Mapping[str, Json], updated: int) -> None:
     """Reset the progress of a job."""
     tx.run(
         "UPDATE jobs SET status = :status, payload = :payload, updated = :updated "
-        "WHERE space = :space AND kind = :kind AND subject = :subject",
+        "WHERE space = :space AND kind = :kind AND subject = ''",
         {
             "kind": kind,
-            "subject": subject,
             "status": status,
             "payload": _payload(progress, 0, 0),
             "updated": updated,

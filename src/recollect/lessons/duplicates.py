@@ -1,4 +1,5 @@
-"""Memories among themselves: which recur and are promoted, which say the same, which disagree.
+"""Compare memories: find those to promote because they recur, to merge because they say the same,
+and those that contradict each other.
 
 Two memories are merged only if one says all that the other says: the same words, or the same with
 a few more. Another value, another name or a negation is never swallowed. Only memories of one

@@ -120,7 +120,7 @@ class Conclusion(NamedTuple):
 
 
 def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
-    """Return what the observations of a subject say together; None when that is nothing."""
+    """Merge the observations of a subject into one finding; None if they show nothing."""
     if not bodies:
         return None
     merge = {"command": _command, "error": _error, "place": _place}.get(kind, _latest)
@@ -128,7 +128,7 @@ def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | 
 
 
 def seen_after(kind: str, body: Mapping[str, Json], mark: int) -> Mapping[str, Json] | None:
-    """Return of a finding what was seen after a time; None when that is nothing."""
+    """Return the part of a finding that was seen after a time; None without one."""
     if not mark:
         return body
     if kind == "command":
@@ -320,8 +320,9 @@ def _remedy(given: Mapping[str, Json]) -> session_errors.Remedy:
 def _common_remedy(
     one: session_errors.Remedy, other: session_errors.Remedy
 ) -> session_errors.Remedy | None:
-    """Return what two sessions did alike, `one` being the newer; None when they have no word, step
-    or file in common. Edits that added the same names are alike, whatever file they are in."""
+    """Return the remedy that two sessions have in common, `one` being the newer; None if they
+    share no word, step or file. Edits that added the same names are alike, whatever file they
+    are in."""
     if one == other:
         return one
     names = {*other.added, *other.also}

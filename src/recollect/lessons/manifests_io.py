@@ -91,7 +91,7 @@ def _task_files(folder: str) -> Iterator[str]:
 def _json(text: str) -> dict[str, str]:
     given = json.loads(text)
     parts = (given.get("scripts"), given.get("tasks")) if isinstance(given, dict) else ()
-    return {name: _told(body) for part in parts for name, body in _items(part)}
+    return {name: _script_command(body) for part in parts for name, body in _items(part)}
 
 
 def _items(value: Json) -> Iterator[tuple[str, Json]]:
@@ -99,8 +99,8 @@ def _items(value: Json) -> Iterator[tuple[str, Json]]:
         yield from ((str(name), body) for name, body in value.items())
 
 
-def _told(body: Json) -> str:
-    """Return what a script runs, in whatever shape its manifest says it."""
+def _script_command(body: Json) -> str:
+    """Return the command of a script, in any form that manifests use."""
     if isinstance(body, dict):
         body = next((body[key] for key in ("run", "cmd", "shell", "command") if key in body), "")
     if isinstance(body, list):
@@ -116,7 +116,7 @@ def _toml(text: str) -> dict[str, str]:
     parts += [tool.get("taskipy", {}).get("tasks"), tool.get("poetry", {}).get("scripts")]
     for _, env in _items(tool.get("hatch", {}).get("envs")):
         parts.append(env.get("scripts") if isinstance(env, dict) else None)
-    return {name: _told(body) for part in parts for name, body in _items(part)}
+    return {name: _script_command(body) for part in parts for name, body in _items(part)}
 
 
 def _targets(text: str) -> dict[str, str]:

@@ -66,14 +66,14 @@ def record_episode(
         raise InvalidInput("give a whole episode or its parts, not both", where="episode")
     errors = fields.pop("errors", ())
     told = {"goal": goal, "outcome": outcome, **fields}
-    given = episodes_steps.by_hand(told, errors) if episode is None else episode
+    given = episodes_steps.build_by_hand(told, errors) if episode is None else episode
     now = context.clock()
     label = context.origin
     if context.project_space.present():
         label = context.project_space.read(
             lambda tx: episodes_steps.label_for(tx, context.origin, given)
         )
-    row, redacted = episodes_steps.prepared(given, context.origin, label, now)
+    row, redacted = episodes_steps.prepare_row(given, context.origin, label, now)
     return context.project_space.write(lambda tx: episodes_steps.keep(tx, row, redacted))
 
 
@@ -87,7 +87,8 @@ def load_episodes(context: Context, path: str) -> tuple[episodes_steps.RecordedE
     label = "user" if context.origin == "user" else "import"
     now = context.clock()
     ready = [
-        episodes_steps.prepared(one, context.origin, label, now) for one in read_json_objects(path)
+        episodes_steps.prepare_row(one, context.origin, label, now)
+        for one in read_json_objects(path)
     ]
     return context.project_space.write(
         lambda tx: tuple(episodes_steps.keep(tx, row, redacted) for row, redacted in ready)
@@ -123,7 +124,9 @@ def list_episodes(
         return ()
     chosen = {"outcome": outcome, "session": session, "status": status}
     where = {name: value for name, value in chosen.items() if value}
-    return tuple(context.project_space.read(lambda tx: episodes_steps.listing(tx, where, limit)))
+    return tuple(
+        context.project_space.read(lambda tx: episodes_steps.list_episodes(tx, where, limit))
+    )
 
 
 def show_episode(context: Context, id: str) -> episodes_steps.ShownEpisode:
@@ -235,7 +238,7 @@ def link_records(
 
 
 def _space_with(context: Context, *addresses: str) -> tuple[Database, list[str]]:
-    """Return the space that has all these records, and what they are called in links."""
+    """Return the space that has all these records, and their ids in links."""
     for space in (context.project_space, context.user_space):
         if space.present():
             refs = space.read(

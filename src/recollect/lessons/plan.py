@@ -134,8 +134,7 @@ def _told_by(episode: Episode) -> str:
 
 
 def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
-    """Return how sure a lesson is: each independent episode adds its part to what was known
-    before."""
+    """Return the confidence of a lesson: each independent episode raises it."""
     best: dict[str, float] = {}
     for episode in support:
         source = _told_by(episode)
@@ -236,7 +235,7 @@ def _times(count: int) -> str:
 
 
 def _depth(episodes: Iterable[Episode]) -> int:
-    """Return how far a memory made of these is from what really happened."""
+    """Return the number of derivations between events and a memory made of these."""
     return 1 + max(map(depth_of, episodes), default=0)
 
 

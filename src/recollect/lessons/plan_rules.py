@@ -121,7 +121,7 @@ MOST_DEPTH = 2
 
 
 def depth_of(episode: Episode) -> int:
-    """Return how many derivations lie behind an episode: none, if it tells what happened."""
+    """Return the number of derivations behind an episode; 0 if it is read out of a session."""
     depth = episode.extra.get("depth", 0)
     return depth if isinstance(depth, int) else 0
 
@@ -151,7 +151,7 @@ def _refusal(number: int, step: Step, problem: str) -> InvalidInput:
 
 
 def _changed(step: Step) -> tuple[str, ...]:
-    """Return what a step changes: two steps must not change the same."""
+    """Return the records that a step changes: two steps must not change the same one."""
     match step:
         case Learn():
             return (f"{step.kind} “{step.text}”",)
@@ -180,7 +180,7 @@ def _problems(
         case Merge():
             yield from _merge(step, known)
         case Archive():
-            yield from _there((step.memory,), known)
+            yield from _find_problem((step.memory,), known)
         case Connect():
             yield from _connect(step, known)
 
@@ -217,7 +217,7 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
 def _reinforce(
     step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
 ) -> Iterator[str]:
-    if missing := [*_there((step.memory,), known, (*STATUSES_IN_USE, "hidden"))]:
+    if missing := [*_find_problem((step.memory,), known, (*STATUSES_IN_USE, "hidden"))]:
         yield from missing
         return
     memory = known[step.memory]
@@ -237,7 +237,7 @@ def _reinforce(
 
 def _promote(step: Promote, known: Mapping[str, Memory]) -> Iterator[str]:
     names = (step.memory, *step.others)
-    if missing := [*_there(names, known)]:
+    if missing := [*_find_problem(names, known)]:
         yield from missing
         return
     group = [known[name] for name in names]
@@ -251,7 +251,7 @@ def _promote(step: Promote, known: Mapping[str, Memory]) -> Iterator[str]:
 
 def _merge(step: Merge, known: Mapping[str, Memory]) -> Iterator[str]:
     names = (step.keep, *step.others)
-    if missing := [*_there(names, known)]:
+    if missing := [*_find_problem(names, known)]:
         yield from missing
         return
     group = [known[name] for name in names]
@@ -287,15 +287,15 @@ def _connect(step: Connect, known: Mapping[str, Memory]) -> Iterator[str]:
         yield f"unknown relation {step.relation}"
     if step.source == step.target:
         yield "it is linked to itself"
-    yield from _there((step.source, step.target), known)
+    yield from _find_problem((step.source, step.target), known)
 
 
-def _there(
+def _find_problem(
     names: Iterable[str],
     known: Mapping[str, Memory],
     statuses: Collection[str] = STATUSES_IN_USE,
 ) -> Iterator[str]:
-    """Return what is wrong with the memories that a step names."""
+    """Return the problem with the memories that a step names; empty without one."""
     listed = list(names)
     if len(set(listed)) < len(listed):
         yield "a memory is named twice"

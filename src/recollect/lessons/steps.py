@@ -36,7 +36,7 @@ from .plan_rules import (
     Reinforce,
     Step,
 )
-from .steps_apply import Changes, apply_step, digest, is_as_left, reindexed
+from .steps_apply import Changes, apply_step, digest, is_as_left, reindex_rows
 from .steps_unseen import JOB, LoadedUnseen
 
 OPERATION = "consolidate"
@@ -148,8 +148,7 @@ def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
 def _vectors(
     told: Sequence[Episode], embedder: records.Embedder | None
 ) -> tuple[dict[str, bytes], list[NotPlanned]]:
-    """Return the vectors of the words that goals are told in; without an embedder there are none,
-    and why is said."""
+    """Return the vectors of the words in goals; without an embedder none, and the reason."""
     if embedder is None:
         return {}, []
     words = lessons_plan.vocabulary(told)
@@ -199,9 +198,9 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
             (one.id,),
             {"status": one.status, "synopsis": redaction.redact(one.synopsis)},
         )
-    reindexed(tx, changes.rows)
+    reindex_rows(tx, changes.rows)
     body = {
-        "progress": steps_unseen.reached(job),
+        "progress": steps_unseen.read_position(job),
         "changes": [
             [row.table, row.key, row.before, list(row.after), digest(row.after)]
             for row in changes.rows
@@ -258,7 +257,7 @@ def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
 
 
 def preview(space: Database, means: Means) -> Consolidated:
-    """Return what consolidation would do; changes nothing."""
+    """Plan a consolidation without applying it."""
     now = means.clock()
     loaded = space.read(lambda tx: steps_unseen.load(tx, now, means.embedder))
     ready = prepare(loaded, now, means)
@@ -327,10 +326,14 @@ def undo(tx: Tx, now: int) -> Undone:
             removed += 1
         else:
             undo_sql.set_columns(tx, table, key, before)
-    reindexed(tx, rows)
+    reindex_rows(tx, rows)
     undo_sql.mark_undone(tx, last.id)
     # All episodes are new again, but it is not due at once: an undo is not undone by itself.
-    progress = body["progress"] if "progress" in body else steps_unseen.up_to(body["watermark"])
+    progress = (
+        body["progress"]
+        if "progress" in body
+        else steps_unseen.read_old_position(body["watermark"])
+    )
     jobs_sql.rewind_job(tx, JOB, UNDONE, progress, now)
     _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)
     return Undone(last.id, len(rows) - removed, removed)

@@ -87,7 +87,7 @@ class Changes:
 
 
 def digest(values: Mapping[str, Json]) -> str:
-    """Return what a row held, so that it can be recognised without keeping it twice."""
+    """Return the digest of a row, to compare it later without keeping a copy."""
     told = json.dumps([values[name] for name in sorted(values)], ensure_ascii=False)
     return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -190,7 +190,7 @@ def _packed(values: Sequence[str]) -> str:
     return redaction.redact_json(list(dict.fromkeys(values))).text
 
 
-def reindexed(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
+def reindex_rows(tx: Tx, rows: Sequence[Sequence[Json]]) -> None:
     """Update the search index for changed rows, present or deleted."""
     for table, key in dict.fromkeys((row[0], row[1][0]) for row in rows if row[0] != "links"):
         if table == "memories":

@@ -104,7 +104,7 @@ def count_findings(tx: Tx) -> dict[str, int]:
 
 
 def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
-    """Return what a finding says of the time after the last clearing; None when that is nothing."""
+    """Return the part of a finding after the last clearing; None without one."""
     return findings.seen_after(kind, json.loads(row.body), row.cleared_at)
 
 

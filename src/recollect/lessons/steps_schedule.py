@@ -63,8 +63,8 @@ def settle(
     return Settled(built, done.lines, done.note)
 
 
-def told(settled: Settled) -> tuple[str, ...]:
-    """Return what was learned, in lines; that episodes grow old is no lesson."""
+def describe_lessons(settled: Settled) -> tuple[str, ...]:
+    """Return the lessons of a run as lines; aged episodes are not among them."""
     return tuple(
         f"{one.sign} {one.text}" for one in settled.lessons if not one.what.startswith("e-")
     )
@@ -99,7 +99,7 @@ def resting(tx: Tx, now: int) -> str:
     times = "once" if job.failures == 1 else f"{job.failures} times in a row"
     if now < again:
         return f"it failed {times}: the next try is after {write_time(again)[:16]}Z"
-    if job.failures >= MOST_TRIES and not steps_unseen.since(tx, job.tried):
+    if job.failures >= MOST_TRIES and not steps_unseen.has_new_records(tx, job.tried):
         return f"it failed {times}: it is tried again when there is something new"
     return ""
 
@@ -120,8 +120,8 @@ def state(tx: Tx, now: int) -> str:
     return f"failed on {write_time(job.tried)[:10]}: {why}; {rest}"
 
 
-def examined(tx: Tx, now: int) -> records.Check:
-    """Return whether consolidation works."""
+def check_schedule(tx: Tx, now: int) -> records.Check:
+    """Check whether consolidation works; the text says when it failed last."""
     told = state(tx, now)
     return records.Check("consolidation", not told.startswith("failed"), told or "not run yet")
 

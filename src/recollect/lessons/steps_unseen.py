@@ -73,7 +73,7 @@ class LoadedUnseen(NamedTuple):
 
 def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUnseen:
     """Read what is new, what it belongs to, and what has aged."""
-    progress = reached(jobs_sql.get_job(tx, JOB))
+    progress = read_position(jobs_sql.get_job(tx, JOB))
     rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
     new = [episodes_steps.episode_of(row) for row in rows]
     told = {episode.id: episode for episode in new}
@@ -93,15 +93,15 @@ def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUn
         list(known.values()),
         [link[:3] for link in links_sql.find_touching(tx, list(known), "contradicts")],
         {
-            "episodes": _up_to(_place(progress["episodes"]), written, now),
-            "memories": _up_to(_place(progress["memories"]), changed, now),
+            "episodes": _last_position(_place(progress["episodes"]), written, now),
+            "memories": _last_position(_place(progress["memories"]), changed, now),
             "more": MOST in (len(rows), len(changed)) or len(faded) > MOST or more_aged,
         },
         aged,
     )
 
 
-def reached(job: jobs_sql.Job | None) -> Mapping[str, Json]:
+def read_position(job: jobs_sql.Job | None) -> Mapping[str, Json]:
     """Return how far consolidation has come. Earlier versions looked at all memories each time, and
     kept the time of the newest episode."""
     if job is None:
@@ -110,12 +110,12 @@ def reached(job: jobs_sql.Job | None) -> Mapping[str, Json]:
     return {**seen, **job.progress}
 
 
-def up_to(episode: int) -> dict[str, Json]:
-    """Return how far an earlier version had come that told it by the time of an episode."""
+def read_old_position(episode: int) -> dict[str, Json]:
+    """Return the position up to which an earlier version had read, which counted by time."""
     return {"episodes": (episode, _LAST), "memories": (0, "")}
 
 
-def since(tx: Tx, moment: int) -> bool:
+def has_new_records(tx: Tx, moment: int) -> bool:
     """Check whether something was written after a time that consolidation would look at."""
     place = (moment, _LAST)
     return bool(
@@ -128,8 +128,8 @@ def _place(told: Sequence[Json]) -> Place:
     return int(told[0]), str(told[1])
 
 
-def _up_to(before: Place, found: Sequence[Place], now: int) -> Place:
-    """Return how far what was found reaches."""
+def _last_position(before: Place, found: Sequence[Place], now: int) -> Place:
+    """Return the position of the last record that was found."""
     if len(found) == MOST:
         return found[-1]
     return max(before, min(found[-1], (now - SLACK, ""))) if found else before
@@ -138,8 +138,10 @@ def _up_to(before: Place, found: Sequence[Place], now: int) -> Place:
 # ---------------------------------------------------------------- neighbours
 
 
-def _like(tx: Tx, texts: Iterable[str], filters: Mapping[str, Sequence[str]]) -> dict[str, None]:
-    """Return the ids of what shares the telling words of one of these texts."""
+def _find_similar(
+    tx: Tx, texts: Iterable[str], filters: Mapping[str, Sequence[str]]
+) -> dict[str, None]:
+    """Return the ids of records that share content words with one of these texts."""
     found: dict[str, None] = {}
     for text in dict.fromkeys(texts):
         stems = terms.query_stems(text)[: memory_steps_neighbours.MOST_WORDS]
@@ -162,11 +164,11 @@ def _episodes_like(
 ) -> list[str]:
     """Return the ids of episodes in use with such a goal, such an error or such a meaning."""
     ours = {episode.id for episode in new}
-    used = episodes_sql.in_use(tx, FOREVER, 2 * len(new) + 1)
+    used = episodes_sql.list_in_use(tx, FOREVER, 2 * len(new) + 1)
     if len(used) <= 2 * len(new):
         return [id for id in used if id not in ours]
     filters = {"source": ("episode",), "status": ("active",)}
-    found = _like(tx, [*(episode.goal for episode in new), *_errors(new)], filters)
+    found = _find_similar(tx, [*(episode.goal for episode in new), *_errors(new)], filters)
     if embedder and 0 < len(rows) <= FEW:
         for vector in index_steps.embed_comparable(
             tx, embedder, list(map(episodes_steps.searchable, rows))
@@ -184,7 +186,7 @@ def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str,
     if len(used) <= 2 * len(found):
         return memory_sql.get_many(tx, list(dict.fromkeys((*used, *faded))))
     said = [f"{one.subject} {one.text}" for one in found.values()]
-    near = _like(tx, said, {"source": ("memory",), "status": STATUSES_IN_USE})
+    near = _find_similar(tx, said, {"source": ("memory",), "status": STATUSES_IN_USE})
     near |= dict.fromkeys(faded)
     return found | memory_sql.get_many(tx, [id for id in near if id not in found])
 
@@ -201,8 +203,8 @@ def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memor
         found |= dict.fromkeys((link.source, link.target))
     filters = {"source": ("memory",), "status": _KNOWN}
     goals = (episode.goal for episode in new)
-    found |= _like(tx, goals, {**filters, "kind": ("pattern",)})
-    found |= _like(tx, _errors(new), {**filters, "kind": ("pitfall",)})
+    found |= _find_similar(tx, goals, {**filters, "kind": ("pattern",)})
+    found |= _find_similar(tx, _errors(new), {**filters, "kind": ("pitfall",)})
     held = memory_sql.get_many(tx, list(found))
     return {id: one for id, one in held.items() if one.kind in _LESSONS}
 
@@ -211,15 +213,15 @@ def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memor
 
 
 def _aged(tx: Tx, now: int) -> tuple[list[aging.Aged], bool]:
-    """Return what becomes of episodes that have aged, and whether there are more of them."""
+    """Return the changes to aged episodes, and whether there are more of them."""
     whole = episodes_sql.without_synopsis(tx, aging.older_than(aging.WHOLE_DAYS, now), MOST)
-    old = episodes_sql.in_use(tx, aging.older_than(aging.KEPT_DAYS, now), FOREVER)
+    old = episodes_sql.list_in_use(tx, aging.older_than(aging.KEPT_DAYS, now), FOREVER)
     referred = _referred(tx, old)
     free = [id for id in old if id not in referred]
     pairs = [(episodes_steps.episode_of(row), "") for row in whole]
     for id, synopsis in episodes_sql.synopses(tx, free[:MOST]).items():
         pairs.append((Episode(id=id, at=old[id]), synopsis))
-    return aging.aged(pairs, referred, now), MOST in (len(whole), len(free[:MOST]))
+    return aging.plan_aging(pairs, referred, now), MOST in (len(whole), len(free[:MOST]))
 
 
 def _referred(tx: Tx, ids: Mapping[str, int]) -> set[str]:

@@ -1,5 +1,5 @@
-"""What episodes teach, in words: the pattern of tasks of one sort, the pitfall of an error, the
-commands before a commit.
+"""Word the lessons of episodes: the pattern of similar tasks, the pitfall of an error, the commands
+before a commit.
 
 A lesson says only what the episodes have in common: where the work was done, which checks passed,
 what went wrong on the way. Which episodes belong together is decided in `lessons.plan`.
@@ -53,7 +53,7 @@ def _file() -> re.Pattern[str]:
 
 
 def signature(kind: str, message: str, resolution: str = "") -> str:
-    """Return by what the same error is recognised when it comes up again."""
+    """Return the key that identifies an error when it comes up again."""
     told = stem_all(query_terms(_passing().sub(" ", message))) or stem_all(split_terms(message))
     places: Iterable[str] = ()
     if kind in _VAGUE:
@@ -129,7 +129,8 @@ def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson | None
 
 
 def _common(told: Iterable[Iterable[str]], of: int, most: int) -> list[str]:
-    """Return what at least half of them have (and two at least), the most frequent first."""
+    """Return the values that at least half of them have (and two at least), the most frequent
+    first."""
     counts = Counter(one for each in told for one in dict.fromkeys(each))
     enough = max(2, of / 2)
     common = [one for one, count in counts.items() if count >= enough]

@@ -71,7 +71,7 @@ def _unknown(relation: str) -> InvalidInput:
     )
 
 
-def around(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
+def group_links(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
     """Return the links of every record, each seen from there, sorted."""
     found: dict[str, set[Edge]] = {}
     for edge in edges:
@@ -90,7 +90,7 @@ def walk(
     `relations` are those to follow, as they are seen on the way; none means all. Circles end where
     they began.
     """
-    links = around(edges)
+    links = group_links(edges)
     reached: list[Reached] = []
     seen = {start}
     passed: set[tuple[str, str, str]] = set()
@@ -113,15 +113,15 @@ def walk(
 
 
 def contradicting(edges: Iterable[Edge], ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return what contradicts each of these records."""
-    links = around(edge for edge in edges if edge.relation == "contradicts")
+    """Return the records that contradict each of these."""
+    links = group_links(edge for edge in edges if edge.relation == "contradicts")
     found = {name: tuple(edge.target for edge in links.get(name, ())) for name in ids}
     return {name: others for name, others in found.items() if others}
 
 
 def newest(edges: Iterable[Edge], start: str) -> str:
     """Return the record that replaced this one in the end; itself without one."""
-    links = around(edge for edge in edges if "supersede" in edge.relation)
+    links = group_links(edge for edge in edges if "supersede" in edge.relation)
     here, seen = start, {start}
     while True:
         later = [one.target for one in links.get(here, ()) if one.relation == "superseded_by"]

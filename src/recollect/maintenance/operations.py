@@ -1,5 +1,5 @@
 """Operations on the store and agent connections: init, stats, rebuild, backup, recover, adopt,
-doctor."""
+doctor; and on a PostgreSQL server that a team shares: setup, members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..agents import operations_transcripts as agents_operations_transcripts
 from ..autonomous import operations as autonomous_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
-from ..errors import NotFound, RecollectError, Refused, StoreError
+from ..errors import InvalidInput, NotFound, RecollectError, Refused, StoreError
 from ..fast_typing import Any, NamedTuple
 from ..index import steps as index_steps
 from ..lessons import steps_schedule as lessons_steps_schedule
@@ -20,7 +20,7 @@ from ..project import find_project, mark_project, stores_below
 from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
 from ..review import operations as review_operations
-from ..storage.database import Database
+from ..storage.database import Database, ServerMember, ServerStatement
 from ..text import display
 from ..types import agents, records
 from . import steps
@@ -104,7 +104,7 @@ def stats(context: Context) -> steps.Stats:
     now = context.clock()
     found = steps.collect_stats(context.project_space, context.user_space, now)
     consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
-    in_time = context.project_space.read(briefing_steps_follow_up.in_time)
+    in_time = context.project_space.read(briefing_steps_follow_up.count_in_time)
     autonomous = autonomous_operations.describe(context)
     return found._replace(consolidation=consolidation, in_time=in_time, autonomous=autonomous)
 
@@ -181,7 +181,7 @@ def _consolidation_checks(context: Context) -> tuple[records.Check, ...]:
     """Check whether consolidation runs."""
     space, now = context.project_space, context.clock()
     try:
-        examined = space.read(lambda tx: lessons_steps_schedule.examined(tx, now))
+        examined = space.read(lambda tx: lessons_steps_schedule.check_schedule(tx, now))
     except StoreError:
         return ()  # reported by the check of the store
     return (examined,)
@@ -306,3 +306,82 @@ def _replace(repair: Any, space: Database, path: str, backup: str, alone: bool) 
         kept=kept,
         backup=read_from if read_from != path else "",
     )
+
+
+# ---------------------------------------------------------------- a server that a team shares
+
+
+class ServerSetup(NamedTuple):
+    """The statements that set up a server, and whether those of the owner were run."""
+
+    statements: tuple[ServerStatement, ...]
+    applied: bool
+
+
+def server_setup(
+    context: Context, owner: str = "", member: Sequence[str] = (), apply: bool = False
+) -> ServerSetup:
+    """Set up a PostgreSQL server for a team. Shows the SQL first.
+
+    owner: the role that owns the tables, for the SQL that is shown (by default the one that the
+        address names)
+    member: the role of a person (repeat for several)
+    apply: make the tables and the members' rights; run it as the role that owns the tables
+
+    Example: recollect server setup --member alice --member bob
+    Example: recollect server setup --member alice --apply
+    """
+    if apply:
+        _refuse_others(context, "setup")
+    done = context.project_space.server().setup(owner, member, apply)
+    return ServerSetup(done, apply)
+
+
+def server_grant(context: Context, role: str, space: str, read_only: bool = False) -> ServerMember:
+    """Give a role access to a shared space. Run it as the role that owns the tables.
+
+    role: the role that the person connects with
+    space: the name of the space; members set RECOLLECT_SPACE to it
+    read_only: the role may not write
+
+    Example: recollect server grant alice our-product
+    """
+    _refuse_others(context, "grant")
+    _check_name("role", role)
+    _check_name("space", space)
+    context.project_space.server().grant(role, space, not read_only)
+    return ServerMember(space, role, not read_only)
+
+
+def server_revoke(context: Context, role: str, space: str) -> bool:
+    """End the membership of a role in a space. Run it as the role that owns the tables.
+
+    role: the role that the person connects with
+    space: the name of the space
+
+    Example: recollect server revoke alice our-product
+    """
+    _refuse_others(context, "revoke")
+    return context.project_space.server().revoke(role, space)
+
+
+def server_members(context: Context) -> tuple[ServerMember, ...]:
+    """List the members of each space; only the owner of the tables sees all.
+
+    Example: recollect server members
+    """
+    return tuple(context.project_space.server().members())
+
+
+def _refuse_others(context: Context, command: str) -> None:
+    """Raise Refused for an agent: a membership opens another project's space."""
+    if context.origin != "user":
+        raise Refused(
+            "only a person can change the members of a server",
+            hint=f"run `recollect server {command}` yourself",
+        )
+
+
+def _check_name(field: str, name: str) -> None:
+    if not name.strip() or "\0" in name:
+        raise InvalidInput(f"the {field} is empty", where=field)

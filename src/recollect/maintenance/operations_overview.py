@@ -124,7 +124,7 @@ def _describe_store(context: Context) -> str:
 
 
 def _describe_background(context: Context) -> tuple[str, ...]:
-    """Return what is waiting or was done in the background."""
+    """Return lines about work that waits or was done in the background."""
     lines = []
     try:
         names = os.listdir(agents_steps_hooks.find_requests(context))
@@ -278,7 +278,7 @@ def plot_stats(context: Context, path: str) -> Plotted:
     days = [row for space in context.present_spaces() for row in space.read(sql.count_by_day)]
     tokens = briefing_operations.make_briefing(context).tokens
     in_time = (
-        context.project_space.read(briefing_steps_follow_up.in_time)
+        context.project_space.read(briefing_steps_follow_up.count_in_time)
         if context.project_space.present()
         else ()
     )

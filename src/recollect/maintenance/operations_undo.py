@@ -79,7 +79,7 @@ def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
 
 
 def _why_nothing(context: Context) -> str:
-    """Say whether nothing was saved here, or what of it cannot be undone."""
+    """Return why there is no change to undo."""
     spaces = context.present_spaces()
     if any(space.read(sql.has_memories) for space in spaces):
         hidden = "what is hidden: recollect list --status hidden"

@@ -1,4 +1,4 @@
-"""Quarantine a store that was made elsewhere, and read what an overview of the store shows."""
+"""SQL that quarantines a store made elsewhere, and that reads the overview of a store."""
 
 from __future__ import annotations
 

@@ -280,9 +280,8 @@ def revises(old: Statement, new: Statement) -> bool:
 
 def _same_subject(old: Statement, new: Statement) -> bool:
     """Check whether both have the same subject; an empty one fits any."""
-    if not old[0].strip() or not new[0].strip():
-        return True
-    return split_words(old[0], "") == split_words(new[0], "")
+    given = old[0].strip() and new[0].strip()
+    return not given or split_words(old[0], "") == split_words(new[0], "")
 
 
 def _stems(words: Sequence[_Word]) -> list[str]:
@@ -331,8 +330,7 @@ def _other_labelled_number(before: Sequence[_Word], after: Sequence[_Word]) -> b
     ours, theirs = _labelled(before), _labelled(after)
     if not ours or ours.keys() != theirs.keys() or ours == theirs:
         return False
-    shared = jaccard(frozenset(map(_masked, before)), frozenset(map(_masked, after)))
-    return shared >= 0.5
+    return jaccard(frozenset(map(_masked, before)), frozenset(map(_masked, after))) >= 0.5
 
 
 def _labelled(words: Sequence[_Word]) -> dict[str, str]:

@@ -65,7 +65,7 @@ def list_procedures(
     """
     if not context.project_space.present():
         return ()
-    rows = context.project_space.read(lambda tx: sql.listing(tx, limit))
+    rows = context.project_space.read(lambda tx: sql.list_open(tx, limit))
     return tuple(map(procedures_steps.show_row, rows))
 
 

@@ -81,12 +81,12 @@ def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
 
 
 def versions(tx: Tx, root: str) -> list[ProcedureRow]:
-    """Return all versions, oldest first."""
+    """Return all versions of a procedure, oldest first."""
     rows = tx.run(f"{_select(tx)} AND root = :root ORDER BY revision", {"root": root})
     return [ProcedureRow(*row) for row in rows]
 
 
-def listing(tx: Tx, limit: int) -> list[ProcedureRow]:
+def list_open(tx: Tx, limit: int) -> list[ProcedureRow]:
     """Return open procedures by name."""
     rows = tx.run(
         f"{_select(tx)} AND valid_to = {FOREVER} ORDER BY name LIMIT :limit", {"limit": limit}

@@ -14,8 +14,8 @@ from ..memory import steps_verify as memory_steps_verify
 from ..procedures import operations as procedures_operations
 from ..storage.database import Database, Tx
 from ..text import addresses
+from ..types.overview import ReviewAnswer, ReviewItem
 from ..types.records import KINDS, STALE_STATES, Memory
-from ..types.review import ReviewAnswer, ReviewItem
 from . import queue, sql, steps
 
 ALL = "all"

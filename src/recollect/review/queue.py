@@ -119,7 +119,7 @@ def opposes(memory: Memory, line: str) -> bool:
 
 
 def describe_claim(place: str, state: str, moved_to: str = "") -> str:
-    """Return what became of a file or symbol that a memory names."""
+    """Return the current state of a file or symbol that a memory names."""
     return f"{place.strip()} {state}" + (f" to {moved_to}" if moved_to else "")
 
 

@@ -20,8 +20,8 @@ from ..secrets import redaction
 from ..storage import database
 from ..storage.database import Tx
 from ..text import addresses, globs, messages
+from ..types.overview import OpposedMemory, ReviewEvidence, ReviewItem
 from ..types.records import FOREVER, ORIGINS, STALE_STATES, Memory
-from ..types.review import OpposedMemory, ReviewEvidence, ReviewItem
 from . import queue, sql
 
 NO_LIMIT = 2**31
@@ -140,7 +140,7 @@ def _comes_from(row: sql.WaitingRow, session: str) -> bool:
 def _procedures(tx: Tx, kind: str) -> Iterator[QueueEntry]:
     if kind not in ("", "procedure"):
         return
-    for row in procedures_sql.listing(tx, memory_sql.ALL):
+    for row in procedures_sql.list_open(tx, memory_sql.ALL):
         if row.status == "proposed":
             reasons = ("proposed",)
             key = queue.rank(reasons, "procedure", row.valid_from, row.name)

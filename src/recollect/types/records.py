@@ -38,7 +38,6 @@ WAITING_STATUSES = ("proposed", "quarantined")
 STALE_STATES = ("changed", "moved", "missing")
 """The states of a claim about code that make a memory stale, in the order of the index of them."""
 
-CHANGES = ("learn", "confirm", "correct", "verify", "scope", "undo")
 """What made a revision of a memory."""
 
 IN_USE = ("active", "proposed")

@@ -180,7 +180,7 @@ def build_prompt(loaded: LoadedWindow, trimmed: bool) -> Prompt:
 def describe_sent(
     loaded: LoadedWindow, request: context_module.PromptRequest, prompt: Prompt, refused: int = 0
 ) -> context_module.SentPrompt:
-    """Return what to remember of a prompt until its answer is recorded."""
+    """Return the facts about a sent prompt that the recording of its answer needs."""
     tools = request.tools
     if isinstance(tools, int):
         tools_chars = tools * (

@@ -279,19 +279,10 @@ SESSION_SECTIONS = (
 )
 
 
-def render_session_notes(title: str = "", filled: Iterable[tuple[str, str]] = ()) -> str:
-    """Render the template of session notes; `filled` are texts for some of its five sections."""
-    texts = dict(filled)
-    unknown = [name for name in texts if name not in SESSION_SECTIONS]
-    if unknown:
-        raise InvalidInput(
-            f"session notes have no section {unknown[0]!r}",
-            where="session notes",
-            hint=f"One of: {', '.join(SESSION_SECTIONS)}.",
-        )
+def render_session_notes(title: str) -> str:
+    """Render the template of session notes."""
     head = f"# Session notes: {_one_line(title)}" if title.strip() else "# Session notes"
-    bodies = (f"## {name}\n{texts.get(name, '').strip()}".rstrip() for name in SESSION_SECTIONS)
-    return "\n\n".join((head, *bodies)) + "\n"
+    return "\n\n".join((head, *(f"## {name}" for name in SESSION_SECTIONS))) + "\n"
 
 
 # ---------------------------------------------------------------- events

@@ -97,7 +97,8 @@ def set_notes(
 
 
 def prune_notes(context: Context, task: Mapping[str, Json], finished: str) -> None:
-    """Take what a finished phase settled out of NOTES.md, if the notes are about its task."""
+    """Remove the settled items of a finished phase from NOTES.md, if the notes are about its
+    task."""
     old = show_notes(context).notes
     if not old.objective or addresses.slugify(old.objective) not in (
         task["slug"],

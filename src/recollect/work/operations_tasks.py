@@ -199,7 +199,7 @@ def complete_task(context: Context, slug: str, review: str = "") -> steps_tasks.
         _gate("task complete", reviewed=bool(review)),
     )
     settled = lessons_operations.learn_from_finished_work(context, task_done=True)
-    return shown._replace(lessons=lessons_steps_schedule.told(settled))
+    return shown._replace(lessons=lessons_steps_schedule.describe_lessons(settled))
 
 
 def list_tasks(context: Context, limit: int = 100) -> tuple[steps_tasks.ShownTask, ...]:

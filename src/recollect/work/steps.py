@@ -106,10 +106,10 @@ def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
     return on_file is not None and on_file != (held.text if held else "")
 
 
-def write_notes(tx: Tx, text: str, origin: str, now: int, label: str = "") -> Document:
+def write_notes(tx: Tx, text: str, origin: str, now: int) -> Document:
     """Write the document of NOTES.md."""
     return write_document(
-        tx, documents_steps.NewDocument(NOTES, "notes", "Notes", text), origin, now, label
+        tx, documents_steps.NewDocument(NOTES, "notes", "Notes", text), origin, now
     )
 
 

@@ -86,13 +86,13 @@ class Regression(NamedTuple):
 # ---------------------------------------------------------------- changes
 
 
-def new_task(title: str, phases: Iterable[str] = (), slug: str = "") -> Task:
+def new_task(title: str, phases: Iterable[str] = ()) -> Task:
     """Create a task with a slug made from its title."""
     names = [" ".join(name.split()) for name in phases]
     if len(set(map(str.casefold, names))) < len(names):
         raise InvalidInput("two phases have the same name", where=f"task {title!r}")
     planned = tuple(Phase(name) for name in names)
-    return Task(slug or slugify(title), " ".join(title.split()), planned)
+    return Task(slugify(title), " ".join(title.split()), planned)
 
 
 def enter_phase(task: Task, name: str) -> Task:
@@ -235,27 +235,13 @@ def _render_page(title: str, lines: Sequence[str]) -> str:
 
 
 def render_verified(revisions: Sequence[Revision]) -> str:
-    """Render the verified items of every revision; `parse_verified` reads them back."""
+    """Render the verified items of every revision."""
     parts = [
         "\n".join((f"## Revision {one.number}", *(f"- {item}" for item in one.verified)))
         for one in revisions
         if one.verified
     ]
     return "\n\n".join(("# Verified items", *parts)) + "\n" if parts else ""
-
-
-def parse_verified(page: str) -> tuple[Revision, ...]:
-    """Parse a page of verified items; items without a heading belong to the first revision."""
-    found: dict[int, list[str]] = {}
-    number = 1
-    for line in page.splitlines():
-        heading = re.match(r"#+ (?:revision|iteration) (\d+)\b", line, re.IGNORECASE)
-        item = re.match(r"\s*[-*+] (?:\[[xX]\] )?(.+)", line)
-        if heading:
-            number = int(heading[1])
-        elif item:
-            found.setdefault(number, []).append(item[1].strip())
-    return tuple(Revision(at, "", tuple(found[at])) for at in sorted(found))
 
 
 def render_report(task: Task, phase: str = "") -> str:
@@ -318,12 +304,3 @@ def render_event(event: GateEvent) -> str:
     for mark in ("\u2028", "\u2029", "\u0085"):
         line = line.replace(mark, f"\\u{ord(mark):04x}")
     return line + "\n"
-
-
-def parse_event(line: str) -> GateEvent:
-    """Parse a line of the log."""
-    try:
-        given = json.loads(line)
-    except ValueError as error:
-        raise InvalidInput(f"this is not an event: {error}", where=line[:80]) from None
-    return load_record(GateEvent, _EVENT, given, "event")

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from ...types.records import Json
-from ..events import LONGEST_REPLY, Event, claude_reply, event_from, shortened
+from ..events import LONGEST_REPLY, Event, claude_reply, event_from, shorten_text
 from ..settings import entries
 
 HOST = "claude-code"
@@ -59,7 +59,7 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
 def reply(event: Event, context: str = "", notice: str = "") -> str:
     """Return the JSON reply for this event, plain text before a compaction, or ""."""
     if event.plain:
-        return shortened(context, LONGEST_REPLY)
+        return shorten_text(context, LONGEST_REPLY)
     takes_context = event.name in _TAKES_CONTEXT
     takes_notice = event.name not in _SILENT
     return claude_reply(event, context if takes_context else "", notice if takes_notice else "")

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from ...types.records import Json
-from ..events import Event, claude_reply, event_from, fitted, wrap_notice
+from ..events import Event, claude_reply, event_from, fit_reply, wrap_notice
 from ..settings import entries
 
 HOST = "copilot"
@@ -64,7 +64,7 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
 
     # What waits for review is for the person only; what was captured comes with a prompt.
     notice = notice if event.name == "user_prompt" else ""
-    return fitted(context, notice, shape) if event.host_event in _TAKES_CONTEXT else ""
+    return fit_reply(context, notice, shape) if event.host_event in _TAKES_CONTEXT else ""
 
 
 # ---------------------------------------------------------------- settings

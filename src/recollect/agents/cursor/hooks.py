@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from ...types.records import Json
-from ..events import Event, event_from, fitted, wrap_notice
+from ..events import Event, event_from, fit_reply, wrap_notice
 from ..settings import entries
 
 HOST = "cursor"
@@ -43,7 +43,7 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
             body["additional_context"] = added
         return body
 
-    return fitted(context, notice, shape) or "{}"
+    return fit_reply(context, notice, shape) or "{}"
 
 
 # ---------------------------------------------------------------- settings

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from ...errors import Refused
 from ...types.records import Json
-from ..events import NAMES, Event, event_from, fitted
+from ..events import NAMES, Event, event_from, fit_reply
 from ..settings import entries
 
 HOST = "opencode"
@@ -46,7 +46,7 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
             body["notice"] = notice
         return body
 
-    return fitted(context, notice, shape)
+    return fit_reply(context, notice, shape)
 
 
 # ---------------------------------------------------------------- settings

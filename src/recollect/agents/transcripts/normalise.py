@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ...actions import echo
-from ...capture.sentences import untyped
+from ...capture.sentences import find_untyped
 from ...errors import InvalidInput
 from ...providers import formats
 from ...secrets import redaction
@@ -89,7 +89,7 @@ def make_entries(
         if source != "user":
             yield TranscriptEntry(session, message, source)
             continue
-        spans = untyped(message)
+        spans = find_untyped(message)
         typed = _has_typed_text(plain_text(message), spans)
         yield TranscriptEntry(session, message, "user" if typed else "tool", spans)
 
@@ -186,7 +186,8 @@ class RequestUsage:
         return subtract_usage(now, before)
 
     def give_back(self, requests: dict[str, Json], request: str, usage: Mapping[str, int]) -> None:
-        """Uncount what a line without a message added: the next line of the request has it."""
+        """Subtract the tokens of a line without a message: the next line of the request has
+        them."""
         self._counted = ("", None)
         counted = requests.get(request, {})
         for name, count in usage.items():

@@ -17,7 +17,7 @@ from . import style
 from .overview import format_size
 
 if TYPE_CHECKING:
-    from ...maintenance.operations_server import ServerSetup
+    from ...maintenance.operations import ServerSetup
     from ...maintenance.steps import Adopted, Diagnosis, Stats
     from ...storage.database import ServerMember, ServerStatement
     from ...types.overview import ConfigPaths, SettingChanged, SettingValue

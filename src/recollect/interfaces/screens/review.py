@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from ...text import display
-from ...types.review import ReviewAnswer, ReviewEvidence, ReviewItem
+from ...types.overview import ReviewAnswer, ReviewEvidence, ReviewItem
 from . import style
 from .style import paint, render_table, wrap
 
@@ -123,7 +123,7 @@ def render_queue(items: Sequence[ReviewItem]) -> str:
 
 
 def render_answers(answers: Sequence[ReviewAnswer]) -> str:
-    """Return what answers did."""
+    """Return the result of each answer."""
     return "\n".join(map(_answered, answers)) or "nothing waits for review"
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict
 from ...client import Recollect
 from ...errors import RecollectError
 from ...text import display
-from ...types.review import ReviewItem
+from ...types.overview import ReviewItem
 from . import review, style
 from .style import can_redraw, terminal_width
 from .terminal import Keyboard, one_key_input
@@ -268,7 +268,7 @@ class ReviewScreen:
                 self._note = f"Not answered: {item.id}: {error}"
 
     def summary(self) -> str:
-        """Return what was done, and what still waits."""
+        """Return the counts of answered and waiting items."""
         from ...review import operations as review_operations
 
         done = [f"{number} {review.DONE[answer]}" for answer, number in self._counts.items()]
