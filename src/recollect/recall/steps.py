@@ -35,10 +35,7 @@ _OTHER_EMBEDDER = (
 
 
 def recall(
-    txs: Sequence[Tx],
-    question: RecallQuestion,
-    now: int,
-    embedder: records.Embedder | None = None,
+    txs: Sequence[Tx], question: RecallQuestion, now: int, embedder: records.Embedder | None = None
 ) -> Recalled:
     """Return the best records of all given spaces for a question."""
     found = _recall(txs, question, now, embedder)
@@ -240,8 +237,8 @@ def _with_outcomes(
     called = [item for item in whole if item.loaded.calls and _is_command(item, asked)]
     called = called[:MOST_OUTCOMES]
     asks = asked.ranking.asks and not asked.ranking.speaker
-    requested = [item for item in whole if asks and questions.requests(item.loaded.stated)]
-    requested = requested[:MOST_REPLIES]
+    requests = [item for item in whole if asks and questions.requests(item.loaded.stated)]
+    requested = requests[:MOST_REPLIES]
     if not called and not requested:
         return list(ranked)
     beside = _BEHIND if asked.ranking.naming > ranking.NAME_ALONE else _BEFORE
@@ -312,7 +309,7 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
                 edit=one.edit or ("", ""),
                 command=one.command if one.hit.role == "tool" else "",
             )
-            for one in [best[place] for place in done]
+            for one in map(best.__getitem__, done)
         ],
         set(searched),
     )
@@ -321,10 +318,8 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
     if len(own) < 2 or all(best[place].hit.kind != "message" for place in own):
         return marks
     texts = [
-        outdated.DatedText(
-            best[place].stated, best[place].hit.at, best[place].hit.kind != "message"
-        )
-        for place in own
+        outdated.DatedText(one.stated, one.hit.at, one.hit.kind != "message")
+        for one in map(best.__getitem__, own)
     ]
     found = outdated.find_outdated(texts, set(searched))
     return marks | {own[old]: own[new] for old, new in found.items()}
