@@ -237,7 +237,6 @@ class PostgresTx:
         *,
         exact: bool = True,
         vector: bytes = b"",
-        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
         key = (tuple(stems), where, str(sorted(params.items())))
         most_asked, whole = self._whole.get(key, (0, []))

@@ -33,8 +33,11 @@ _MATCH = (
 )
 _VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = w.id)"
 _HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
-_HOLDING_LATELY = f"{_HOLDING} AND rowid > ?"
-_LATELY, _TELLING = 2_000, 5
+_LATELY, _LARGE = 200, 20_000
+_HOLDING_LATELY = (
+    "SELECT count(*), min(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? "
+    f"ORDER BY rowid DESC LIMIT {_LATELY})"
+)
 _THESE = (
     f"SELECT {MATCH_COLUMNS}, held.stems, 0.0, {{vector}} FROM entries e "
     "CROSS JOIN words held ON held.rowid = e.id WHERE e.id IN ({entries})"
@@ -199,13 +202,9 @@ class SqliteTx:
         *,
         exact: bool = True,
         vector: bytes = b"",
-        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
-        question = _any_of(stems)
-        if needed:
-            # The others still count for the score of what has one of these.
-            question = f"({_any_of(needed)}) AND ({question})"
-        bound = {**params, "match": question, "limit": limit}
+        # FTS5 counts all rows with each stem for the score: a common one is expensive.
+        bound = {**params, "match": _any_of(stems), "limit": limit}
         held = _VECTOR if vector else "NULL"
         if where and exact:
             sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=held)
@@ -231,9 +230,9 @@ class SqliteTx:
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         totals = self.one(_TOTALS)
         entries, words = _numbers(totals[0]) if totals else (0, 0)
-        newest = self.one("SELECT max(id) FROM entries") if entries > 10 * _LATELY else None
-        after = newest[0] - _LATELY if newest else 0
-        holding = {stem: self._holding(f'"{stem}"', entries, after) for stem in stems}
+        row = self.one("SELECT max(id) FROM entries") if entries > _LARGE else None
+        newest = row[0] if row else 0
+        holding = {stem: self._holding(f'"{stem}"', entries, newest) for stem in stems}
         embedder, outdated, waits = self.one(_STATE) or ("", 0, 0)
         return StemFrequencies(
             entries=entries,
@@ -244,15 +243,13 @@ class SqliteTx:
             unembedded=bool(waits),
         )
 
-    def _holding(self, stem: str, entries: int, after: int) -> int:
+    def _holding(self, stem: str, entries: int, newest: int) -> int:
         """Count the entries with a stem. Counting a common one takes as long as searching for it,
-        so a large store extrapolates from the newest entries."""
-        run = self._connection.execute
-        if after:
-            lately = int(run(_HOLDING_LATELY, (stem, after)).get)
-            if lately >= _TELLING:
-                return lately * entries // _LATELY
-        return int(run(_HOLDING, (stem,)).get)
+        so a large store extrapolates from the newest that have it."""
+        if not newest:
+            return int(self._connection.execute(_HOLDING, (stem,)).get)
+        held, first = self._connection.execute(_HOLDING_LATELY, (stem,)).get
+        return int(held if held < _LATELY else held * entries // (newest - first + 1))
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
