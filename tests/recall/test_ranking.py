@@ -202,6 +202,15 @@ def test_words_that_only_ask_are_not_searched_if_others_are_left(
     assert recall_questions.subject_terms(question) == terms
 
 
+def test_a_large_store_does_not_look_up_a_common_word_when_others_promise_enough() -> None:
+    holding = {"zebra": 20, "kraken": 900, "queue": 90_000}
+    choose = steps_candidates.choose_stems
+    assert choose(tuple(holding), 1_000_000, holding, True) == ["zebra", "kraken"]
+    holding["kraken"] = 100
+    assert choose(tuple(holding), 1_000_000, holding, True) == ["zebra", "kraken", "queue"]
+    assert choose(("queue",), 1_000_000, holding, False) == ["queue"]
+
+
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:
     rare, common = (
         recall_questions.term_weight(1000, 2, 1.0),

@@ -208,12 +208,10 @@ def find_candidates(
     vector: bytes = b"",
     *,
     few: bool = False,
-    needed: Sequence[str] = (),
 ) -> list[IndexMatch]:
     """Return the best entries for the stems, with their vectors if a `vector` is compared.
 
     `few`: few entries are expected to hold a stem, so SQLite filters all at once.
-    What has none of the `needed` stems may be left out.
 
     `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
     which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who
@@ -232,13 +230,13 @@ def find_candidates(
     # remain. A kind keeps some of them, and a source where messages are mixed with memories.
     share = 7 if "kind" in filters else 3 if "source" in filters else 1
     depth = limit + limit // 8 if tx.is_remote or share == 1 else share * limit
-    near = tx.match(stems, depth, where, params, exact=False, vector=vector, needed=needed)
+    near = tx.match(stems, depth, where, params, exact=False, vector=vector)
     if where and 4 * len(near) < 3 * limit:
         left = None if selective else list_few(tx, filters)
         if left is not None:
             near = _match_few(tx, stems, left, vector)
         else:
-            near = tx.match(stems, limit, where, params, vector=vector, needed=needed)
+            near = tx.match(stems, limit, where, params, vector=vector)
     return _best_parts(near)[:limit]
 
 
