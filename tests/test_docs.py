@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import EXIT_STATUS
-from recollect.interfaces import cli
 from recollect.interfaces import commands as interfaces_commands
+from recollect.interfaces import manual
 from recollect.operation_table import OPERATIONS, SHORT_COMMANDS
 from recollect.types.records import KINDS
 
@@ -57,7 +57,7 @@ def test_a_shown_command_can_be_parsed(line: str) -> None:
     if not words or words[0] in ("demo", "help", "completion", "edit"):
         return
     if words != ["config", "edit"]:
-        command, rest = cli.find_command(words)
+        command, rest = manual.find_command(words)
         interfaces_commands.parse_arguments(interfaces_commands.load_command(command), rest)
 
 

@@ -70,7 +70,7 @@ def test_the_types_for_checkers_are_those_that_are_loaded_on_first_use() -> None
     for branch in [node for node in tree.body if isinstance(node, ast.If)]:
         for node in [one for one in branch.body if isinstance(one, ast.ImportFrom)]:
             for alias in node.names:
-                checked.add((node.module, alias.asname))
+                checked.add((node.module, alias.name))
     assert checked == {
         (module, name) for module, held in recollect._TYPES.items() for name in held.split()
     }

@@ -4,6 +4,7 @@ Each measure is the mean over the questions that have it:
 
     turn recall@10     the share of the evidence turns among the first ten hits
     session recall@5   the same for sessions; a session ranks where its best turn ranks
+    session recall@1   the same for the first session
     fresh              of the facts that changed, how often the newest evidence comes before the
                        oldest; a tie, or neither found, is a failure
 """
@@ -29,7 +30,10 @@ def measured(
     """All measures of one question."""
     hits = list(dict.fromkeys(ranked))
     sessions = list(dict.fromkeys(session_of[hit] for hit in hits))
-    found = {"session recall@5": _recall(sessions[:5], query.sessions)}
+    found = {
+        "session recall@5": _recall(sessions[:5], query.sessions),
+        "session recall@1": _recall(sessions[:1], query.sessions),
+    }
     if query.turns:
         found["turn recall@10"] = _recall(hits[:10], query.turns)
     if query.fresh and query.stale:

@@ -1,8 +1,8 @@
-"""Recollect as it is installed: a new project in a new folder, `record`, `recall`.
+"""Recollect as it is installed: a new project in a new folder, its archive, `recall`.
 
-Every turn is a message with its role and its date, recorded through the public API; a hit is
-mapped back by its session and its place there. It is asked a moment after the newest turn, as a
-user would ask: no set says more than its questions.
+Every turn is a message with its role and its date, recorded a session at a time as an import does;
+a hit is mapped back by its session and its place there. It is asked a moment after the newest turn,
+as a user would ask: no set says more than its questions.
 """
 
 from __future__ import annotations
@@ -12,13 +12,24 @@ from os import environ
 from tempfile import TemporaryDirectory
 
 import recollect
-from recollect.types.records import ROLES
+from recollect.archive import steps as archive_steps
+from recollect.types.records import ROLES, Message
 
 from .baselines import Retriever
 from .datasets import Item
 
 EVERYTHING = 1_000_000_000
 _MINUTE = 60_000_000
+
+
+def record_session(
+    opened: recollect.Recollect, session: str, messages: Sequence[Message], now: int
+) -> list[tuple[str, int]]:
+    """Record the messages of a session in one transaction; return session and number of each."""
+    new = archive_steps.build_session(session, "", agent="", cwd="", branch="", origin="user")
+    ready = [archive_steps.prepare(archive_steps.Incoming(one), now) for one in messages]
+    done = opened.context.project_space.write(lambda tx: archive_steps.record(tx, new, ready, now))
+    return [(one.session, one.seq) for one in done]
 
 
 class Product(Retriever):
@@ -36,12 +47,17 @@ class Product(Retriever):
 
     def add(self, items: Sequence[Item]) -> None:
         self._now = max([self._now, *(item.at + _MINUTE for item in items)])
+        sessions: dict[str, list[Item]] = {}
         for item in items:
-            session = self._sessions.setdefault(item.session, f"s-{len(self._sessions)}")
-            role = item.role if item.role in ROLES else "user"
-            message = recollect.Message(role, item.text, at=item.at)
-            done = self.opened.record(session, message)
-            self._items[done.session, done.seq] = item.id
+            name = self._sessions.setdefault(item.session, f"s-{len(self._sessions)}")
+            sessions.setdefault(name, []).append(item)
+        for name, held in sessions.items():
+            messages = [
+                Message(one.role if one.role in ROLES else "user", one.text, at=one.at)
+                for one in held
+            ]
+            places = record_session(self.opened, name, messages, self._now)
+            self._items |= zip(places, [one.id for one in held], strict=True)
         self.opened.store.rebuild(missing=True)
         self.opened.store.rebuild(missing=True)
 

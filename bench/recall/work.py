@@ -9,8 +9,9 @@ python -m bench.recall.work ask GOLD FOLDER…       answer them: raw FTS5 and R
 
 Each folder of transcripts is one haystack; every message of it is recorded. `found` is the share of
 questions with a gold message among the first five (quotes: ten; tickets and hashes: first). For
-changes it is the share in which the newer comes before the older, and for questions that nothing
-answers the share without a hit, or with weak ones only.
+changes it is the share in which the newer comes before the older (the same edit made again in the
+session is as good), and for questions that nothing answers the share without a hit, or with weak
+ones only.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import recollect
-from recollect.archive import steps as archive_steps
 from recollect.recall.judgement import WEAK
 from recollect.text import messages
 
 from .baselines import Words
 from .datasets import Item
+from .product import record_session
 from .work_questions import PARTS, Turn, WorkQuestion, build, read_turns
 
 DEPTH = 20
@@ -66,15 +67,10 @@ class WorkStore:
         filled.write_text(json.dumps(self._ids), "utf-8")
 
     def _record(self, session: str, turns: Sequence[Turn]) -> None:
-        new = archive_steps.build_session(session, "", agent="", cwd="", branch="", origin="user")
-        ready = [
-            archive_steps.prepare(archive_steps.Incoming(turn.message), self._now) for turn in turns
-        ]
-        done = self.opened.context.project_space.write(
-            lambda tx: archive_steps.record(tx, new, ready, self._now)
-        )
-        for turn, one in zip(turns, done, strict=True):
-            self._ids.setdefault(f"{one.session}:{one.seq}", turn.id)
+        messages = [turn.message for turn in turns]
+        places = record_session(self.opened, session, messages, self._now)
+        for turn, (name, seq) in zip(turns, places, strict=True):
+            self._ids.setdefault(f"{name}:{seq}", turn.id)
 
     def recall(self, question: str) -> Hits:
         found = self.opened.recall(question, limit=DEPTH, budget=_EVERYTHING)
@@ -150,6 +146,12 @@ def _ask(
         ]
     )
     store = WorkStore(place, turns)
+    edits: dict[tuple[str, str], str] = {}
+    same = {
+        turn.id: edits.setdefault((turn.session, messages.searchable_text(turn.message)), turn.id)
+        for turn in turns
+        if turn.message.calls
+    }
     for question in asked:
         if only and not question.group.startswith(only):
             continue
@@ -158,6 +160,12 @@ def _ask(
         if question.kind == "quote":
             ways["sessions ranked"] = store.search("ranked")(question.text)
             ways["sessions plain"] = store.search("plain")(question.text)
+        if question.group == "change, edit":
+            question = question._replace(gold=(same[question.gold[0]],))
+            ways = {
+                name: [(same.get(id, id), value) for id, value in hits]
+                for name, hits in ways.items()
+            }
         for name, hits in ways.items():
             table[question.group][name].append(score(question, hits))
         if not score(question, ways["Recollect"]):

@@ -54,86 +54,66 @@ from .types.records import (
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .archive.operations import SessionAbout as SessionAbout
-    from .archive.steps_files import ExportedSession as ExportedSession
-    from .archive.steps_files import ImportedFile as ImportedFile
-    from .archive.steps_sessions import VerifiedArchive as VerifiedArchive
-    from .autonomous.operations import ClearedMemory as ClearedMemory
-    from .autonomous.operations import MemoryStatus as MemoryStatus
-    from .autonomous.operations import Rebuilt as Rebuilt
-    from .briefing.operations_views import TaskBriefing as TaskBriefing
-    from .briefing.steps import Briefing as Briefing
-    from .client import Recollect as Recollect
-    from .episodes.aging import LearningDay as LearningDay
-    from .episodes.steps import BuiltEpisodes as BuiltEpisodes
-    from .episodes.steps import EpisodeReplay as EpisodeReplay
-    from .episodes.steps import RecordedEpisode as RecordedEpisode
-    from .episodes.steps import ShownEpisode as ShownEpisode
-    from .interchange.operations import Exported as Exported
-    from .interchange.operations import Loaded as Loaded
-    from .interchange.operations import Migrated as Migrated
-    from .jobs.operations import JobState as JobState
-    from .lessons.operations import EpisodeFields as EpisodeFields
-    from .lessons.steps import Consolidated as Consolidated
-    from .lessons.steps import Undone as Undone
-    from .maintenance.operations_erase import Lineage as Lineage
-    from .maintenance.operations_erase import Receipt as Receipt
-    from .maintenance.operations_erase import Retracted as Retracted
-    from .maintenance.operations_recover import Recovered as Recovered
-    from .maintenance.operations_scrub import Scrubbed as Scrubbed
-    from .maintenance.operations_server import ServerSetup as ServerSetup
-    from .maintenance.steps import Adopted as Adopted
-    from .maintenance.steps import BackedUp as BackedUp
-    from .maintenance.steps import Diagnosis as Diagnosis
-    from .maintenance.steps import RebuildResult as RebuildResult
-    from .maintenance.steps import Stats as Stats
-    from .memory.operations import MemoryFields as MemoryFields
-    from .memory.steps_lifecycle import Cleared as Cleared
-    from .memory.steps_lifecycle import Judged as Judged
-    from .memory.steps_lifecycle import Pruned as Pruned
-    from .memory.steps_lifecycle import Returned as Returned
-    from .memory.steps_verify import ClaimReport as ClaimReport
-    from .procedures.operations import ProcedureParts as ProcedureParts
-    from .procedures.steps import ExportedSkill as ExportedSkill
-    from .procedures.steps import ShownProcedure as ShownProcedure
-    from .recall.operations import RecallFilters as RecallFilters
-    from .recall.steps_evaluation import Evaluation as Evaluation
-    from .recall.steps_records import Linked as Linked
-    from .recall.steps_records import ShownRecord as ShownRecord
-    from .recall.steps_session_search import SessionMatch as SessionMatch
-    from .storage.database import ServerMember as ServerMember
-    from .types.agents import Imported as Imported
-    from .types.agents import ImportedTranscript as ImportedTranscript
-    from .types.agents import Initialised as Initialised
-    from .types.agents import SettingsChange as SettingsChange
-    from .types.agents import WrittenPlugin as WrittenPlugin
-    from .types.overview import ConfigPaths as ConfigPaths
-    from .types.overview import Lessons as Lessons
-    from .types.overview import NextStep as NextStep
-    from .types.overview import Paused as Paused
-    from .types.overview import Plotted as Plotted
-    from .types.overview import Reverted as Reverted
-    from .types.overview import Seen as Seen
-    from .types.overview import SeenItem as SeenItem
-    from .types.overview import SettingChanged as SettingChanged
-    from .types.overview import SettingValue as SettingValue
-    from .types.overview import SizePart as SizePart
-    from .types.overview import Sizes as Sizes
-    from .types.overview import Status as Status
-    from .types.records import Check as Check
-    from .types.review import ReviewAnswer as ReviewAnswer
-    from .types.review import ReviewItem as ReviewItem
-    from .window.operations import RequestAbout as RequestAbout
-    from .window.steps import Prompt as Prompt
-    from .window.steps import Trimmed as Trimmed
-    from .work.audit import Audit as Audit
-    from .work.operations import Continuity as Continuity
-    from .work.operations import EventResult as EventResult
-    from .work.operations_tasks import HandoffParts as HandoffParts
-    from .work.steps import ShownHandoff as ShownHandoff
-    from .work.steps import ShownNotes as ShownNotes
-    from .work.steps_tasks import Promoted as Promoted
-    from .work.steps_tasks import ShownTask as ShownTask
+    from .archive.operations import SessionAbout
+    from .archive.steps_files import ExportedSession, ImportedFile
+    from .archive.steps_sessions import VerifiedArchive
+    from .autonomous.operations import ClearedMemory, MemoryStatus, Rebuilt
+    from .briefing.operations_views import TaskBriefing
+    from .briefing.steps import Briefing
+    from .client import Recollect
+    from .episodes.aging import LearningDay
+    from .episodes.steps import BuiltEpisodes, EpisodeReplay, RecordedEpisode, ShownEpisode
+    from .interchange.operations import Exported, Loaded, Migrated
+    from .jobs.operations import JobState
+    from .lessons.operations import EpisodeFields
+    from .lessons.steps import Consolidated, Undone
+    from .maintenance.operations import Recovered
+    from .maintenance.operations_erase import Receipt
+    from .maintenance.operations_scrub import Scrubbed
+    from .maintenance.operations_server import ServerSetup
+    from .maintenance.operations_undo import Lineage, Retracted
+    from .maintenance.steps import Adopted, BackedUp, Diagnosis, RebuildResult, Stats
+    from .memory.operations import MemoryFields
+    from .memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
+    from .memory.steps_verify import ClaimReport
+    from .procedures.operations import ProcedureParts
+    from .procedures.steps import ExportedSkill, ShownProcedure
+    from .recall.operations import RecallFilters
+    from .recall.steps_evaluation import Evaluation
+    from .recall.steps_records import Linked, ShownRecord
+    from .recall.steps_session_search import SessionMatch
+    from .storage.database import ServerMember
+    from .types.agents import (
+        Imported,
+        ImportedTranscript,
+        Initialised,
+        SettingsChange,
+        WrittenPlugin,
+    )
+    from .types.overview import (
+        ConfigPaths,
+        Lessons,
+        NextStep,
+        Paused,
+        Plotted,
+        Reverted,
+        Seen,
+        SeenItem,
+        SettingChanged,
+        SettingValue,
+        SizePart,
+        Sizes,
+        Status,
+    )
+    from .types.records import Check
+    from .types.review import ReviewAnswer, ReviewItem
+    from .window.operations import RequestAbout
+    from .window.steps import Prompt, Trimmed
+    from .work.audit import Audit
+    from .work.operations import Continuity, EventResult
+    from .work.operations_tasks import HandoffParts
+    from .work.steps import ShownHandoff, ShownNotes
+    from .work.steps_tasks import Promoted, ShownTask
 
 __all__ = [
     "Adopted",
@@ -262,10 +242,11 @@ _TYPES = {
     "jobs.operations": "JobState",
     "lessons.operations": "EpisodeFields",
     "lessons.steps": "Consolidated Undone",
-    "maintenance.operations_erase": "Lineage Receipt Retracted",
-    "maintenance.operations_recover": "Recovered",
+    "maintenance.operations": "Recovered",
+    "maintenance.operations_erase": "Receipt",
     "maintenance.operations_scrub": "Scrubbed",
     "maintenance.operations_server": "ServerSetup",
+    "maintenance.operations_undo": "Lineage Retracted",
     "maintenance.steps": "Adopted BackedUp Diagnosis RebuildResult Stats",
     "memory.operations": "MemoryFields",
     "memory.steps_lifecycle": "Cleared Judged Pruned Returned",

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.actions.command_forms import (
-    ELSEWHERE,
-    CommandForm,
-    folder_after,
-    forms_of,
-    outline,
-    runs_of,
-)
-from recollect.actions.shell import simple_commands
+from recollect.actions.command_forms import ELSEWHERE, CommandForm, folder_after, forms_of, runs_of
+from recollect.actions.shell import outline, simple_commands
 
 
 def keys(line: str, cwd: str = "") -> list[str]:

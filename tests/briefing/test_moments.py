@@ -247,6 +247,7 @@ def test_a_rule_concerns_a_command_when_it_forbids_it_or_names_it_whole(
         "`npm publish`",
         "`kubectl apply -f x.yml`",
         "`sudo make install`",
+        "`mysql -p[REDACTED:password] -e`",
     ],
 )
 def test_commands_that_only_the_user_may_suggest_are_known(text: str) -> None:

@@ -86,6 +86,33 @@ def test_the_users_rules_come_first_by_priority_then_strength() -> None:
     assert [item.section for item in found.items] == ["Rules"] * 4 + ["Key Discoveries"]
 
 
+def test_what_the_user_said_of_themselves_is_their_profile() -> None:
+    store = [
+        candidate("m-1", "fact", "Config uses YAML"),
+        candidate("m-2", "fact", "I am new to Go", layer="user")._replace(strength=0.1),
+        candidate("m-3", "preference", "I prefer short answers", layer="user"),
+        candidate("m-4", "fact", "They are an administrator", layer="user", label="agent"),
+        candidate("m-5", "fact", "They like curl | sh", layer="user", label="import"),
+    ]
+    found = plan(store)
+    assert [(item.id, item.section, item.layer) for item in found.items] == [
+        ("m-3", "Rules", "A"), ("m-2", "About the user", "A"), ("m-1", "Key Discoveries", "B"),
+    ]  # fmt: skip
+    assert set(reasons(found)) == {"m-4", "m-5"}
+
+
+def test_a_long_profile_leaves_room_for_the_project() -> None:
+    told = [
+        candidate(f"m-{number}", "fact", f"I worked with {word} for years", layer="user")
+        for number, word in enumerate(("Go", "Rust", "Perl", "Ada", "Lisp", "Java", "Ruby", "Zig"))
+    ]
+    found = plan([*told, candidate("m-9", "fact", "Config uses YAML")], budget=800)
+    sections = [item.section for item in found.items]
+    assert sections.count("Key Discoveries") == 1
+    assert sum(item.tokens for item in found.items if item.section == "About the user") <= 100
+    assert 3 <= sections.count("About the user") < len(told)
+
+
 def test_a_session_starts_with_what_is_strong_in_its_sections() -> None:
     store = [
         candidate("m-1", "fact", "Config uses YAML"),

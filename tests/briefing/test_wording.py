@@ -18,7 +18,7 @@ MARCH_1 = MARCH_2 - 86_400_000_000
 
 
 def known(form: str, purpose: str, sessions: int = 6, last: int = MARCH_2) -> KnownCommand:
-    return KnownCommand(form, purpose, sessions, 0, 0, last)
+    return KnownCommand(form, purpose, sessions, 0, last)
 
 
 def test_commands_stand_side_by_side_by_purpose_with_counts_and_dates() -> None:

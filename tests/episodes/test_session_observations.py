@@ -153,6 +153,13 @@ def test_an_error_that_names_its_file_is_resolved_by_an_edit_of_that_file() -> N
     assert subjects("error", (shell("make lint", NOCTX, True), other, shell("make lint"))) == []
 
 
+def test_the_address_in_an_added_line_is_no_name_of_code() -> None:
+    failed = "src/a.go:7:2: host example.org has no scheme"
+    own = edit("/p/src/a.go", 'host := ""', 'host := "https://example.org/x_y" + hostPath')
+    (one,) = found("error", session(shell("make lint", failed, True), own, shell("make lint")))
+    assert one.body["remedy"]["added"] == ("hostPath",)
+
+
 def test_of_several_edits_that_the_output_does_not_name_none_is_the_remedy() -> None:
     edits = edit("/p/src/a.py"), edit("/p/src/b.py")
     assert subjects("error", (shell("pytest", FAILED, True), *edits, shell("pytest"))) == []

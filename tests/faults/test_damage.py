@@ -343,11 +343,13 @@ def test_a_hook_hears_utf8_in_every_locale(project: Path) -> None:
         "hook_event_name": "UserPromptSubmit",
         "session_id": "s-1",
         "cwd": str(project),
-        "prompt": SAID,
+        "prompt": f"From now on, always write {SAID}",
     }
     said = json.dumps(event, ensure_ascii=False)
-    status, _, complaint = run(project, "hook", "claude-code", stdin=said, **PLAIN)
+    status, output, complaint = run(project, "hook", stdin=said, **PLAIN)
     assert (status, complaint) == (0, "")
+    assert "usage" not in output
+    assert SAID in run(project, "list")[1]
 
 
 @pytest.mark.parametrize("locale", [PLAIN, {"LC_ALL": "C.UTF-8"}])

@@ -24,10 +24,10 @@ from recollect.archive import sql as archive_sql
 from recollect.archive import steps as archive_steps
 from recollect.archive import steps_sessions as archive_steps_sessions
 from recollect.secrets.redaction import redact
-from recollect.storage import migrate
+from recollect.storage import migrate, sqlite_files, sqlite_health
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import SqliteDatabase
-from recollect.storage.sqlite_files import wal_is_safe
+from recollect.storage.sqlite_health import wal_is_safe
 from recollect.types.records import Message
 from tests.faults.power_loss import Op, RecordingVFS, state_after_power_cut, write_files
 from tests.faults.tiers import choose
@@ -72,16 +72,22 @@ def test_killed_writers_of_every_way_lose_nothing_they_acknowledged(
     the processes it started, at a random moment after some acknowledgements."""
     chance = random.Random(8)
     acknowledged: list[tuple[int, str]] = []
+    heard: list[str] = []
     for round_number in range(KILLS // len(AT_ONCE)):
-        writers = [start_writer(project, f"{way}{round_number}", 1000, way) for way in AT_ONCE]
-        for writer in chance.sample(writers, len(writers)):
+        names = [f"{way}{round_number}" for way in AT_ONCE]
+        writers = [
+            (name, start_writer(project, name, 1000, way))
+            for name, way in zip(names, AT_ONCE, strict=True)
+        ]
+        for name, writer in chance.sample(writers, len(writers)):
             assert writer.stdout is not None
-            for _ in range(chance.randrange(3)):
-                acknowledged += _acknowledgement(writer.stdout.readline())
+            said = [writer.stdout.readline() for _ in range(chance.randrange(3))]
             os.killpg(writer.pid, signal.SIGKILL)
             # What it managed to say before it died was acknowledged as well.
-            for line in writer.stdout.read().splitlines():
+            for line in (*said, *writer.stdout.read().splitlines()):
                 acknowledged += _acknowledgement(line)
+                if line.startswith("ack 0 - "):
+                    heard.append(f"check {line.split()[3]} before {name} is pushed")
             writer.wait()
             writer.stdout.close()
     with recollect.open(project) as memory:
@@ -93,9 +99,15 @@ def test_killed_writers_of_every_way_lose_nothing_they_acknowledged(
         assert max(seqs) <= proof.messages
         for _, id in acknowledged:
             assert memory.show(id).memory is not None
+        held = memory.context.project_space.read(
+            lambda tx: tx.run("SELECT text FROM memories WHERE space = :space")
+        )
+        said_by_user = " ".join(row[0] for row in held)
+        assert heard
+        assert [one for one in heard if one not in said_by_user] == []
         assert memory.store.doctor().ok
     assert integrity(project / ".recollect" / "memory.db") == "ok"
-    print(f"{KILLS} kills, {len(acknowledged)} acknowledged, 0 lost")
+    print(f"{KILLS} kills, {len(acknowledged)} + {len(heard)} (hooks) acknowledged, 0 lost")
 
 
 def _acknowledgement(line: str) -> list[tuple[int, str]]:
@@ -310,6 +322,22 @@ def test_a_store_of_a_newer_version_is_refused_and_not_touched(project: Path, ho
     assert snapshot(folder)["memory.db"] == before
 
 
+def test_a_process_that_still_runs_after_an_upgrade_writes_nothing(
+    project: Path, home: Path
+) -> None:
+    """A newer version may seal other columns: its rows would not be used."""
+    with recollect.open(project) as memory:
+        memory.learn("something worth keeping")
+        newer = apsw.Connection(str(project / ".recollect" / "memory.db"))
+        newer.pragma("user_version", migrate.LATEST + 1)
+        with pytest.raises(recollect.StoreNewer, match="newer") as caught:
+            memory.learn("something else")
+        assert "restart" in caught.value.hint
+        newer.pragma("user_version", migrate.LATEST)
+        newer.close()
+        assert [one.text for one in memory.list()] == ["something worth keeping"]
+
+
 def test_a_damaged_page_is_reported_as_damage(project: Path, home: Path) -> None:
     with recollect.open(project) as memory:
         for number in range(300):
@@ -384,6 +412,95 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(
         == kept + 1
     )
     database.close()
+
+
+def test_a_small_disk_that_fills_up_loses_nothing(tmp_path: Path, home: Path) -> None:
+    """A file system of three megabytes, where this user may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only an administrator mounts file systems")
+    try:
+        kept = 0
+        with recollect.open(disk) as memory:
+            with pytest.raises(recollect.StoreFull, match="no space left"):
+                for kept in range(2000):
+                    memory.record("s", f"message {kept} " + os.urandom(1500).hex())
+            # The end of the free space may be met by the next statement as well: it must say so.
+            assert memory.verify(archive=True).messages >= kept
+            subprocess.run([*mount[:4], "remount,size=9m", *mount[5:]], check=True)
+            memory.record("s", "there is room again")
+            assert memory.verify(archive=True).messages >= kept + 1
+            assert memory.store.doctor().ok
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def test_a_process_that_reads_for_long_is_reported(tmp_path: Path) -> None:
+    """While it reads, the log cannot begin again; after it, the log is cut off."""
+    path = tmp_path / "memory.db"
+    database = SqliteDatabase(str(path), "project")
+    database.write(lambda tx: None)
+    reads = "import apsw, sys; c = apsw.Connection(sys.argv[1]); c.execute('BEGIN'); "
+    reads += "c.execute('SELECT * FROM state').fetchall(); print('reads', flush=True); input()"
+    reader = subprocess.Popen(
+        [sys.executable, "-c", reads, str(path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert reader.stdout
+    assert reader.stdout.readline() == "reads\n"
+
+    def write(number: int) -> None:
+        values = {"key": f"k{number}", "value": "x" * (4 << 20)}
+        database.write(
+            lambda tx: tx.run("INSERT INTO state VALUES (:space, :key, :value, 0)", values)
+        )
+
+    for number in range(17):
+        write(number)
+    log = tmp_path / "memory.db-wal"
+    assert log.stat().st_size > sqlite_files.MOST_LOG
+    (problem,) = database.health().problems
+    assert "reading for long" in problem
+    reader.communicate("end\n")
+    for number in range(17, 19):
+        write(number)  # the first writes the log back, the second begins it again
+    assert log.stat().st_size <= sqlite_files.MOST_LOG
+    assert database.health().problems == ()
+    database.close()
+
+
+NETWORK = [("nfs4", True), ("9p", True), ("fuse.sshfs", True), ("tmpfs", False), ("overlay", False)]
+
+
+@pytest.mark.parametrize(("type", "remote"), NETWORK)
+def test_a_network_file_system_gets_no_shared_memory(
+    monkeypatch: pytest.MonkeyPatch, type: str, remote: bool
+) -> None:
+    """None can be mounted here: the list of mounts, in the kernel's form, is the test's own."""
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("the list of mounts is Linux's")
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        path, mounts = Path(folder, "memory.db"), Path(folder, "mountinfo")
+        device = os.stat(folder).st_dev
+        mounts.write_text(
+            "29 1 254:0 / / rw,relatime - ext4 /dev/root rw\n"
+            f"61 29 {os.major(device)}:{os.minor(device)} / /home rw,nosuid shared:3 - {type} "
+            "server:/home rw,hard\n"
+        )
+        local = SqliteDatabase(str(path), "project")
+        local.write(lambda tx: tx.run("INSERT INTO state VALUES (:space, 'a', 'b', 0)"))
+        local.close()
+        monkeypatch.setattr(sqlite_health, "_MOUNTS", str(mounts))
+        for database in (SqliteDatabase(str(path), "project"), SqliteDatabase(f"{path}2", "two")):
+            database.write(lambda tx: None)
+            mode = database.read(lambda tx: tx.one("PRAGMA journal_mode"))
+            assert mode == (("delete",) if remote else ("wal",))
+            told = " ".join(database.health().problems)
+            assert ("network file system" in told) == remote
+            database.close()
+        assert not remote or not list(Path(folder).glob("*-shm"))
 
 
 def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path: Path, home: Path) -> None:

@@ -9,32 +9,10 @@ from pathlib import Path
 
 import recollect
 from tests.conftest import PATIENCE
+from tests.faults.soak import soak
 from tests.faults.tiers import choose
 
 ROOT = Path(__file__).parents[2]
-
-
-def run_writers(
-    project: Path, environment: dict[str, str], count: int, number: int = 8
-) -> list[str]:
-    """Run writers side by side; gives what each of them said."""
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.writer", str(project), f"w{place}", str(count)],
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for place in range(number)
-    ]
-    said = []
-    for writer in writers:
-        out, err = writer.communicate()
-        assert writer.returncode == 0, err
-        said.append(out)
-    return said
 
 
 WRITES = choose(15, 200)
@@ -43,37 +21,29 @@ WRITES = choose(15, 200)
 def test_eight_processes_append_and_learn_without_loss(
     project: Path, environment: dict[str, str]
 ) -> None:
-    said = run_writers(project, environment, WRITES)
-    seqs = sorted(
-        int(line.split()[1]) for out in said for line in out.splitlines() if line[0] == "a"
-    )
-    assert seqs == list(range(1, 8 * WRITES + 1))
+    """Each keeps what it alone says, and what all say is one memory."""
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.writer", str(project), f"w{place}", str(WRITES),
+             "same"],
+            cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for place in range(8)
+    ]  # fmt: skip
+    seqs: list[int] = []
+    for writer in writers:
+        out, err = writer.communicate()
+        assert writer.returncode == 0, err
+        seqs += [int(line.split()[1]) for line in out.splitlines() if line[0] == "a"]
+    assert sorted(seqs) == list(range(1, 8 * WRITES + 1))
     with recollect.open(project, environment=environment) as memory:
         assert memory.verify(archive=True).messages == 8 * WRITES
-        assert memory.store.stats().memories == 8 * WRITES
+        assert memory.store.stats().memories == 9 * WRITES
         hits = memory.recall(f"fact {WRITES - 1} of w7", limit=3, kind=["fact"])
         assert hits[0].text == f"fact {WRITES - 1} of w7 is worth keeping"
-
-
-def test_eight_processes_learning_the_same_thing_make_one_memory(
-    project: Path, environment: dict[str, str]
-) -> None:
-    script = (
-        "import sys, recollect\n"
-        "with recollect.open(sys.argv[1]) as memory:\n"
-        "    for number in range(25):\n"
-        "        memory.learn(f'shared fact {number}', key=f'{sys.argv[2]}-{number}')\n"
-        "        memory.learn(f'shared fact {number}', key=f'{sys.argv[2]}-{number}')\n"
-    )
-    workers = [
-        subprocess.Popen([sys.executable, "-c", script, str(project), str(place)], env=environment)
-        for place in range(8)
-    ]
-    assert [worker.wait() for worker in workers] == [0] * 8
-    with recollect.open(project, environment=environment) as memory:
-        found = memory.list(limit=1000)
-    assert len(found) == 25
-    assert {memory.reinforcement for memory in found} == {8}
+        found = memory.list(limit=9 * WRITES)
+    shared = [one.reinforcement for one in found if one.text.startswith("shared")]
+    assert shared == [8] * WRITES
 
 
 NEW_STORES = choose(1, 50, 200)
@@ -107,14 +77,17 @@ def test_eight_processes_open_a_new_store_at_once(
             assert len(memory.list()) == 8
 
 
-def test_no_writer_starves(project: Path, tmp_path: Path) -> None:
-    """Closed loop of eight: when the fastest is done, the slowest has done at least a third as much.
-    It says nothing about how long the longest wait was: that depends on the machine."""
-    environment = {
+def sqlite_variables(tmp_path: Path) -> dict[str, str]:
+    return {
         "RECOLLECT_HOME": str(tmp_path / "home"),
         "PATH": "/usr/bin:/bin",
         "RECOLLECT_LOCK_WAIT": str(PATIENCE),
     }
+
+
+def test_no_writer_starves(project: Path, tmp_path: Path) -> None:
+    """Closed loop of eight: when the fastest is done, the slowest has done at least a third as much.
+    It says nothing about how long the longest wait was: that depends on the machine."""
     script = """
 import os, sys, recollect
 count, stop = 0, sys.argv[2]
@@ -133,7 +106,7 @@ print(count)
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", script, str(project), str(stop)],
-            env=environment,
+            env=sqlite_variables(tmp_path),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -149,6 +122,18 @@ print(count)
         writer.stdin.flush()
     counts = [int(writer.communicate()[0]) for writer in writers]
     assert min(counts) * 3 >= max(counts), counts
+
+
+HAMMERED = choose(25, 1000, 5000)
+
+
+def test_processes_that_write_back_and_close_at_once_lose_no_update(
+    project: Path, tmp_path: Path
+) -> None:
+    """Each has a second thread that opens, copies and closes the store while it writes."""
+    for agent in soak(project, 4, f"{HAMMERED} writes", sqlite_variables(tmp_path)):
+        assert agent["writes"] == HAMMERED
+        assert agent["files"][0] == agent["files"][1]
 
 
 COPIED = choose(100, 400)

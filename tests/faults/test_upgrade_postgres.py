@@ -195,3 +195,31 @@ def _patiently(work: Callable[[], Content]) -> Content:
         except psycopg.OperationalError:
             if time.monotonic() > deadline:
                 raise
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO documents (space, address, revision, type, title, text, fields, layer, owner, "
+        "origin, label, sources, valid_from, valid_to) SELECT space, 'memory://new', revision, "
+        "type, title, text, fields, layer, owner, origin, label, sources, valid_from, valid_to "
+        "FROM documents LIMIT 1",
+        "UPDATE memories SET text = 'The port is 7012'",
+    ],
+)
+def test_an_older_version_that_still_runs_is_refused_and_told(
+    postgres_url: str, statement: str
+) -> None:
+    """Its rows would have no seal, and would not be used."""
+    make_old(postgres_url, 16)
+    with psycopg.connect(postgres_url, options="-c search_path=recollect,public") as running:
+        running.execute("SELECT set_config('recollect.space', 'project', false)")
+        running.execute("SELECT count(*) FROM memories")
+        running.commit()
+        database = PostgresDatabase(postgres_url, "project", "project", wait=PATIENCE)
+        database.write(lambda tx: tx.one("SELECT 1"))
+        database.close()
+        before = content_of(postgres_url)
+        with pytest.raises(psycopg.errors.CheckViolation, match="upgrade this one, and restart"):
+            running.execute(statement)
+    assert content_of(postgres_url) == before

@@ -2,8 +2,8 @@
 
 python -m tests.faults.writer PROJECT NAME COUNT [WAY]
 
-WAY is `api` (a message and a memory each), `cli` (a process for each memory), `mcp` (a server on
-stdio) or `hook` (events, which acknowledge nothing). Each line ends with the number of the write.
+WAY is `api` (a message and a memory each), `same` (also a memory that all of them learn), `cli` (a process for each memory), `mcp` (a server on
+stdio) or `hook` (prompts with a rule, which is heard). Each line ends with the number of the write.
 """
 
 from __future__ import annotations
@@ -25,6 +25,14 @@ def by_api(project: str, name: str, count: int) -> Iterator[str]:
             recorded = memory.record("shared", f"message {number} of {name}")
             learned = memory.learn(f"fact {number} of {name} is worth keeping")
             yield f"{recorded.seq} {learned.id}"
+
+
+def by_same(project: str, name: str, count: int) -> Iterator[str]:
+    with recollect.open(project) as memory:
+        for number, told in enumerate(by_api(project, name, count)):
+            for _ in range(2):  # the same key again changes nothing
+                memory.learn(f"shared statement {number}", key=f"{name}-{number}")
+            yield told
 
 
 def by_cli(project: str, name: str, count: int) -> Iterator[str]:
@@ -76,7 +84,7 @@ def by_hook(project: str, name: str, count: int) -> Iterator[str]:
             "prompt": f"From now on, always run check {number} before {name} is pushed.",
         }  # fmt: skip
         done = subprocess.run(
-            [*COMMAND, "hook", "claude-code"], cwd=project, input=json.dumps(event), text=True,
+            [*COMMAND, "hook"], cwd=project, input=json.dumps(event), text=True,
             capture_output=True,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -84,7 +92,7 @@ def by_hook(project: str, name: str, count: int) -> Iterator[str]:
 
 
 WAYS: dict[str, Callable[[str, str, int], Iterator[str]]] = {
-    "api": by_api, "cli": by_cli, "mcp": by_mcp, "hook": by_hook,
+    "api": by_api, "same": by_same, "cli": by_cli, "mcp": by_mcp, "hook": by_hook,
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import recollect
 from recollect.errors import EXIT_STATUS
-from recollect.interfaces import cli, commands, manual
+from recollect.interfaces import commands, manual
 from recollect.interfaces.slash import run_slash
 from recollect.operation_table import EVERYDAY, OPERATIONS
 
@@ -233,7 +233,7 @@ def test_help_examples_can_be_parsed() -> None:
             while "|" in words:  # what our command reads may come from another one
                 words = words[words.index("|") + 1 :]
             assert words[0] == "recollect"
-            found, rest = cli.find_command(words[1:])
+            found, rest = manual.find_command(words[1:])
             assert found == command
             commands.parse_arguments(commands.load_command(found), rest)
 

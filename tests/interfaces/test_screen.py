@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from recollect.agents.operations_import import Progress
-from recollect.interfaces.screens.progress import render_progress
+from recollect.interfaces.screens.terminal import render_progress
 
 Seen = Callable[..., str]
 

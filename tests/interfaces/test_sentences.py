@@ -14,7 +14,7 @@ import pytest
 import recollect
 from recollect.errors import EXIT_STATUS
 from recollect.interfaces import cli, commands, origin
-from recollect.interfaces.screens import progress, style
+from recollect.interfaces.screens import style, terminal
 from recollect.operation_table import OPERATIONS, SHORT_COMMANDS
 
 Say = Callable[..., tuple[int, str]]
@@ -190,6 +190,6 @@ def test_what_is_kept_after_an_interruption_is_said(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "run_command", interrupt)
-    assert say("import") == (130, f"\nstopped. {progress.KEPT['import']}\n")
+    assert say("import") == (130, f"\nstopped. {terminal.KEPT['import']}\n")
     assert say("list") == (130, "\nstopped.\n")
-    assert {name for name in progress.KEPT if name != "demo"} <= set(OPERATIONS)
+    assert {name for name in terminal.KEPT if name != "demo"} <= set(OPERATIONS)

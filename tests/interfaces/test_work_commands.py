@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import EXIT_STATUS
-from recollect.interfaces import cli
+from recollect.interfaces import cli, manual
 from recollect.interfaces.screens.work import SCREENS
 
 
@@ -25,7 +25,7 @@ class Say:
         self.said: set[str] = set()
 
     def __call__(self, *words: str, status: int = 0) -> str:
-        self.said.add(cli.find_command(list(words))[0])
+        self.said.add(manual.find_command(list(words))[0])
         assert cli.main([*words, "--project", str(self._project)]) == status
         return self._capsys.readouterr().out
 

@@ -21,6 +21,7 @@ from recollect.storage.database import (
     IndexedRecord,
     IndexMatch,
     Params,
+    Result,
     Row,
     StemFrequencies,
     Tx,
@@ -455,6 +456,9 @@ class Failing:
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         self._count()
         return self._tx.run_batched(sql, params)
+
+    def gather(self, work: Callable[[], Result]) -> Result:
+        return work()
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         self._count()

@@ -306,8 +306,10 @@ def test_a_question_how_to_run_something_is_answered_with_the_commands_that_work
     for number in range(3):
         work(mem, clock, f"s{number}", good("make test"), good("npm run lint"), good("make deploy"))
         clock.advance(days=1)
-    (line,) = mem.recall("how do I run the tests").commands
+    found = mem.recall("how do I run the tests")
+    (line,) = found.commands
     assert line.startswith("test: `make test` worked in 3 sessions")
+    assert not any(hit.role in ("assistant", "tool") for hit in found), "what they were read from"
     assert (
         mem.recall("which command is for linting?").commands[0].startswith("lint: `npm run lint`")
     )

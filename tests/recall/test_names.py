@@ -148,3 +148,47 @@ def test_an_edit_comes_before_the_older_text_that_it_replaced(mem: Mem) -> None:
     mem.record("s", {"role": "tool", "tool_call_id": "c2", "content": "done"})
     ids = [hit.id for hit in mem.recall("timeout seconds uploads")]
     assert ids.index("s:3") < ids.index("s:2")
+
+
+def test_the_reply_comes_before_the_request_that_asks_the_same(mem: Mem) -> None:
+    asked = "The upload tests hang on my machine. Can you find out why?"
+    answer = "They wait for minio on port 9001, which compose does not start."
+    mem.record("s", asked)
+    run(mem, "c1", "pytest tests/upload", "1 failed, timeout")
+    mem.record("s", {"role": "assistant", "content": answer})
+    mem.record("s", "Thanks, now bump the version")
+    mem.record("s", {"role": "assistant", "content": "Done, it is 1.2 now."})
+    assert [hit.text for hit in mem.recall("why do the upload tests hang?")][:2] == [answer, asked]
+
+
+def test_an_answer_comes_before_calls_output_and_announcements(mem: Mem) -> None:
+    answer = "The wrapper script exists because hooks of both settings files run twice."
+    mem.record("s", {"role": "assistant", "content": "Let me look at the wrapper script of hooks:"})
+    run(mem, "c1", "cat hooks/wrapper", "#!/bin/sh\nset -e\nexec entire hooks $@ # wrapper")
+    mem.record("s", {"role": "assistant", "content": answer})
+    texts = [hit.text for hit in mem.recall("why is there a wrapper script for hooks?")]
+    assert texts[0] == answer and "Let me look at the wrapper script of hooks:" not in texts
+
+
+def test_the_same_output_is_shown_once(mem: Mem) -> None:
+    for number in range(4):
+        run(mem, f"c{number}", f"make lint  # run {number}", "0 lint issues in 12 files")
+    texts = [hit.text for hit in mem.recall("lint issues in files")]
+    assert texts.count("0 lint issues in 12 files") == 1
+    whole = mem.recall("lint issues in files", kind=["tool"])
+    assert len(whole) == 4, "a filter leaves nothing out"
+
+
+def test_a_snippet_is_cut_where_most_words_of_the_question_stand(mem: Mem) -> None:
+    filler = "a token here. " + "nothing else in this line. " * 60
+    mem.record("s", f"{filler} The refresh token expires after nine minutes. {filler}")
+    (hit,) = mem.recall("when does the refresh token expire")
+    assert "refresh token expires after nine minutes" in hit.text and len(hit.text) < 700
+
+
+def test_a_long_memory_with_a_name_is_found_among_many_with_its_parts(mem: Mem) -> None:
+    texts = [f"read the manifest header {n}" for n in range(70)]
+    texts += [f"nothing {n} of this kind" for n in range(200)]
+    mem.learn_many([{"text": text} for text in texts])
+    mem.learn("parseManifestHeader is old. " + " ".join(f"word{n}" for n in range(250)))
+    assert mem.recall("parseManifestHeader")[0].text.startswith("parseManifestHeader is old")

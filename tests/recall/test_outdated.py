@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import recollect
@@ -93,3 +95,37 @@ def test_two_memories_are_never_compared() -> None:
     assert outdated.find_outdated(texts, {"port"}) == {}
     assert outdated.find_outdated([texts[0], texts[1]._replace(settled=False)], {"port"}) == {0: 1}
     assert outdated.find_outdated([texts[0], texts[1]._replace(settled=False)], {"redis"}) == {}
+
+
+def call(mem: Mem, id: str, name: str, given: dict[str, str], output: str) -> None:
+    """Record a call and its result."""
+    made = {"id": id, "function": {"name": name, "arguments": json.dumps(given)}}
+    mem.record("s", {"role": "assistant", "content": None, "tool_calls": [made]})
+    mem.record("s", {"role": "tool", "tool_call_id": id, "content": output})
+
+
+def test_the_result_of_a_command_replaces_the_earlier_one(mem: Mem) -> None:
+    call(mem, "c1", "bash", {"command": "make lint", "description": "lint"}, "2 problems in a.py")
+    call(mem, "c2", "bash", {"command": "make lint", "description": "again"}, "all fine")
+    assert marks(mem, "did make lint work?") == {"2 problems in a.py": "all fine"}
+    assert mem.recall("did make lint work?")[0].text == "all fine"
+
+
+def test_an_edit_replaces_the_lines_that_it_takes_out(mem: Mem) -> None:
+    old, new = "upload_timeout = 30  # seconds", "upload_timeout = 90  # seconds"
+    call(mem, "c1", "bash", {"command": "cat limits.py"}, f"{old}\nretries = 3\n")
+    call(mem, "c2", "bash", {"command": "cat other.py"}, "upload_timeout is read in limits\n")
+    given = {"file_path": "limits.py", "old_string": old, "new_string": new}
+    call(mem, "c3", "Edit", given, "done")
+    found = {hit.id: hit.outdated_by for hit in mem.recall("upload_timeout seconds")}
+    assert found["s:2"] == "memory://session/s/messages/5-5"
+    assert list(found).index("s:5") < list(found).index("s:2")
+    assert not any(mark for id, mark in found.items() if id != "s:2")
+
+
+def test_an_edit_that_only_adds_lines_replaces_nothing(mem: Mem) -> None:
+    old = "upload_timeout = 30  # seconds"
+    call(mem, "c1", "bash", {"command": "cat limits.py"}, f"{old}\n")
+    given = {"file_path": "a.py", "old_string": old, "new_string": f"{old}\nupload_retries = 3"}
+    call(mem, "c2", "Edit", given, "done")
+    assert marks(mem, "upload_timeout seconds") == {}

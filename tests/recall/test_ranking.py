@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall import judgement, ranking
+from recollect.recall import judgement, ranking, steps_candidates
 from recollect.recall import questions as recall_questions
 from recollect.recall.ranking import RankingCandidate, RankingQuestion
 
@@ -306,3 +306,10 @@ def test_a_message_that_only_restates_the_question_scores_lower_and_is_not_lifte
 )
 def test_the_stems_of_a_question_are_found(question: str, stems: set[str]) -> None:
     assert recall_questions.question_stems(question) == stems
+
+
+def test_a_large_store_is_searched_for_the_rarer_words() -> None:
+    holding = {"the": 90_000, "port": 20_000, "redis": 700, "quux": 3}
+    assert steps_candidates.choose_stems([*holding], 1_000_000, holding, True) == ["quux", "redis"]
+    assert steps_candidates.choose_stems(["the"], 1_000_000, holding, True) == ["the"]
+    assert steps_candidates.choose_stems([], 1_000_000, holding, True) == []

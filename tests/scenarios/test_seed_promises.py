@@ -21,7 +21,7 @@ def test_every_operation_on_a_task_is_in_its_log(mem: recollect.Recollect) -> No
     mem.tasks.start("Feature X", phases=["design", "build"])
     mem.tasks.phase("feature-x", "design")
     mem.tasks.decide("feature-x", "Use one table", reason="fewer joins")
-    mem.tasks.deliver("feature-x", "Schema", "One table, two indexes")
+    mem.tasks.deliver("feature-x", "Schema.md", "One table, two indexes")
     mem.tasks.verify("feature-x", items=["login works"])
     mem.tasks.phase("feature-x", "design", report="settled")
     mem.tasks.phase("feature-x", "build", blocked="no licence")
@@ -109,6 +109,8 @@ def test_lists_of_other_systems_are_loaded_by_their_names(
         ],
         semantic / "links.json": [{"from": "sem-1", "to": "anti-1", "relation": "contradicts"}],
         learnings / "2026-01-05.json": [{"error": "EADDRINUSE", "fix": "stop the old server"}],
+        learnings / "2026-01-06.json": {"learnings": [
+            {"message": "TS7010", "resolution": "name the return type"}]},
         tmp_path / "ltm.json": {"patterns": {
             "failures": ["Deploying on Fridays fails"], "context_rules": ["Answer in English"]}},
     }  # fmt: skip
@@ -122,6 +124,7 @@ def test_lists_of_other_systems_are_loaded_by_their_names(
         "The port is 5433": "fact",
         "Handlers return a result": "pattern",
         "EADDRINUSE: stop the old server": "pitfall",
+        "TS7010: name the return type": "pitfall",
         "Deploying on Fridays fails": "pitfall",
         "Answer in English": "policy",
     }
@@ -138,12 +141,21 @@ def test_what_is_known_of_the_person_is_told_in_every_project_but_not_incognito(
         (tmp_path / name).mkdir()
     with recollect.open(tmp_path / "one", environment=environment, origin="user") as memory:
         memory.learn("I prefer short answers in British English", kind="preference", layer="user")
+        memory.learn("I am a data engineer, new to Go", layer="user")
+    with (
+        recollect.open(tmp_path / "two", environment=environment, origin="agent") as memory,
+        pytest.raises(recollect.Refused, match="only a person"),
+    ):
+        memory.learn("They are an administrator", layer="user")
     with recollect.open(tmp_path / "two", environment=environment, origin="user") as memory:
         assert "British English" in memory.briefing().text
+        told = memory.briefing().text.splitlines()
+        assert "new to Go" in told[told.index("About the user:") + 1]
+        assert memory.list(layer="user")[0].text == "I am a data engineer, new to Go"
     for mode in ("incognito", "no-ltm"):
         given = {**environment, "RECOLLECT_MODE": mode}
         with recollect.open(tmp_path / "two", environment=given, origin="user") as memory:
-            assert "British English" not in memory.briefing().text
+            assert memory.briefing().text == ""
 
 
 def test_usage_is_shown_with_the_session_and_no_ltm_is_an_option(

@@ -7,8 +7,8 @@ from typing import Any
 
 from recollect.providers.formats import from_wire, to_wire
 from recollect.types.records import Message, ToolCall
-from recollect.window.limits import Budget
-from recollect.window.trim import WindowState, plan_trim, view_messages
+from recollect.window.state import Budget, WindowState, view_messages
+from recollect.window.trim import plan_trim
 from recollect.window.units import elide_units, group_units
 from tests.builders.sessions import number
 

@@ -14,20 +14,18 @@ from recollect.providers.formats import to_wire
 from recollect.text.messages import NumberedMessage, plain_text
 from recollect.text.tokens import PRIMING, TokenMeasure, count_chars, count_message, count_prompt
 from recollect.types.records import Message, ToolCall
-from recollect.window.limits import (
+from recollect.window.state import (
     Budget,
     Limits,
+    WindowState,
     proactive_budget,
     reactive_budget,
+    state_from_json,
+    state_to_json,
     validation_budget,
-)
-from recollect.window.steps import state_from_json, state_to_json
-from recollect.window.trim import (
-    TrimPlan,
-    WindowState,
-    plan_trim,
     view_messages,
 )
+from recollect.window.trim import TrimPlan, plan_trim
 from recollect.window.units import (
     MOST_WAITING,
     Unit,

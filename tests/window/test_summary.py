@@ -12,8 +12,8 @@ from recollect.providers.formats import from_wire
 from recollect.text.display import SUMMARY_TAG
 from recollect.text.messages import NumberedMessage
 from recollect.types.records import Message, ToolCall
-from recollect.window.limits import Budget
-from recollect.window.summary import SUMMARY_SHARES, render_summary
+from recollect.window.state import Budget, WindowState
+from recollect.window.summary import SUMMARY_SHARES, open_blockers, render_summary, todos
 from recollect.window.thread_facts import (
     CAPS,
     Fact,
@@ -24,10 +24,8 @@ from recollect.window.thread_facts import (
     facts_from_json,
     facts_to_json,
     merge_facts,
-    open_blockers,
-    todos,
 )
-from recollect.window.trim import WindowState, plan_trim
+from recollect.window.trim import plan_trim
 from recollect.window.units import group_units
 from tests.builders.sessions import number, sessions
 

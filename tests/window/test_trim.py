@@ -13,15 +13,18 @@ from recollect.errors import InvalidInput, Overflow
 from recollect.text.messages import NumberedMessage
 from recollect.text.tokens import count_prompt
 from recollect.types.records import Message, ToolCall
-from recollect.window.limits import (
+from recollect.window.state import (
     Budget,
     Limits,
+    WindowState,
     proactive_budget,
     reactive_budget,
+    state_from_json,
+    state_to_json,
     validation_budget,
+    view_messages,
 )
-from recollect.window.steps import state_from_json, state_to_json
-from recollect.window.trim import TrimPlan, WindowState, plan_trim, view_messages
+from recollect.window.trim import TrimPlan, plan_trim
 from tests.builders.sessions import number, sessions
 
 FRESH = WindowState("s1")

@@ -6,8 +6,8 @@ import pytest
 
 from recollect.errors import InvalidInput
 from recollect.types.records import Message, ToolCall
-from recollect.window.limits import Budget
-from recollect.window.trim import WindowState, plan_trim, view_messages
+from recollect.window.state import Budget, WindowState, view_messages
+from recollect.window.trim import plan_trim
 from tests.builders.sessions import number
 
 FRESH = WindowState("s1")

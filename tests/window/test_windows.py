@@ -18,7 +18,7 @@ from recollect.window import operations as window_operations
 from recollect.window import sql as window_sql
 from recollect.window import steps as window_steps
 from recollect.window.operations import compact
-from recollect.window.trim import view_messages
+from recollect.window.state import view_messages
 from tests.conftest import Clock
 
 Mem = recollect.Recollect

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from ..fast_typing import NamedTuple
 from .command_words import (
+    INTERPRETERS,
     RUNNERS,
     TEMPORARY,
     is_dangerous_word,
@@ -27,7 +28,6 @@ from .command_words import (
 )
 from .shell import SimpleCommand, Word, simple_commands, unwrap
 
-_INTERPRETERS = "python python3 python2 py node ruby perl php bash sh zsh tsx ts-node Rscript lua"
 _NESTS = "run exec x dlx task tool workspace run-script"
 _SELECTS = (
     "--filter -F --workspace -w --prefix -C --cwd --dir --project -p --package -pl -f --file"
@@ -227,7 +227,7 @@ class _Taken:
         program = words[0].text
         self._add(program)
         name, rest = program.rpartition("/")[2], words[1:]
-        if name in word_set(_INTERPRETERS):
+        if name in word_set(INTERPRETERS):
             return self._take_script(rest)
         if name in word_set(RUNNERS):
             return self._take_nested(rest)
@@ -335,30 +335,3 @@ class _Taken:
             return 1
         self.wording.append(text)
         return 0
-
-
-# ---------------------------------------------------------------- any command
-
-
-def outline(words: Sequence[Word]) -> str:
-    """Return program, subcommand and options of any command, also of one that teaches nothing:
-    `git rm --cached x` is `git rm --cached`."""
-    left = unwrap(words)
-    kept: list[str] = []
-    for place, word in enumerate(left):
-        text = word.text if place else word.text.rpartition("/")[2]
-        told = word.literal and (not place or is_name(text) or text[:1] == "-")
-        if not told or not text or place > 3 or text in ("-m", "-F", "-e"):
-            break
-        kept.append(text)
-    return " ".join(kept)
-
-
-def script_name(words: Sequence[Word]) -> str:
-    """Return an interpreter with the script that it runs, `sh codegen.sh`; empty for any other
-    command."""
-    left = [word for word in unwrap(words) if word.text[:1] != "-"][:2]
-    name = left[0].text.rpartition("/")[2] if left else ""
-    if name not in word_set(_INTERPRETERS) or len(left) < 2 or not left[1].literal:
-        return ""
-    return f"{name} {left[1].text.removeprefix('./')}" if is_lasting(left[1].text) else ""

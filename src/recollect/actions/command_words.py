@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from . import command_words
+
 _LOOKING = (
     "ag awk basename bat cat cmp column comm command cut date df diff dig dirname du egrep exa fd"
     " fgrep file find fold fx grep head hexdump host hostname id jq less ll locate ls lsof man md5"
@@ -38,6 +40,8 @@ WRAPPERS = (
 )
 RUNNERS = "npx bunx pnpx uvx"
 """Programs that run the tool that they are given."""
+
+INTERPRETERS = "python python3 python2 py node ruby perl php bash sh zsh tsx ts-node Rscript lua"
 
 _CHECKING = (
     "test tests lint check build typecheck type-check compile vet clippy tsc pytest jest vitest"
@@ -152,6 +156,20 @@ def is_dangerous(words: Sequence[str]) -> bool:
     return not programs.isdisjoint(words) or any(map(is_dangerous_word, words))
 
 
+def parts_of(form: str, folder: str) -> tuple[str, ...]:
+    """Return the folders that a command may be about: the one that it is run in, and the words
+    that name a part of a project: `--filter @acme/web`, `-C apps/api`, `api:generate`."""
+    found = {folder: None} if folder else {}
+    for word in form.split()[1:]:
+        name = word.removeprefix("./").strip("/")
+        if word.startswith("-") or not name:
+            continue
+        name = name.rpartition("/")[2] if name.startswith("@") else name.partition(":")[0]
+        if not command_words.purpose_of_part(name) and len(name) > 1:
+            found[name] = None
+    return tuple(found)
+
+
 def is_dangerous_word(word: str) -> bool:
     """Check whether a word fetches code, unlocks, pushes, deploys or destroys."""
     return (
@@ -179,7 +197,7 @@ def _dangerous_text() -> re.Pattern[str]:
         |\b(?:kubectl|helm)\s+(?:apply|delete|upgrade|install)\b|\bterraform\s+(?:apply|destroy)\b
         |\b(?:vercel|netlify|fly|flyctl|heroku|wrangler|gcloud|aws|az|ansible-playbook)\s+\w
         |\bdeploy\b|\b(?:gh|glab)\s+(?:pr\s+merge|release|secret)\b
-        |\bssh(?:-\w+)?\s|\bscp\s|\brsync\s|\bid_(?:rsa|ed25519)\b|(?<!\w)\.env\b
+        |\[REDACTED:|\bssh(?:-\w+)?\s|\bscp\s|\brsync\s|\bid_(?:rsa|ed25519)\b|(?<!\w)\.env\b
         |`[^`\n]*\b(?:password|passwd|secret|credential|api[_ -]?key|access[_ -]?token)s?\b[^`\n]*`
         |\b(?:docker|npm|gh|glab|doctl|auth)\s+(?:auth\s+)?log(?:in|out)\b|\brm\s+-\w*[rf]""",
         re.IGNORECASE | re.VERBOSE,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from ..fast_typing import NamedTuple
-from .command_words import WRAPPERS, word_set
+from .command_words import INTERPRETERS, WRAPPERS, is_lasting, is_name, word_set
 
 LONGEST_SCRIPT = 20_000
 """A longer script is data after a command; only the beginning is read."""
@@ -245,3 +245,27 @@ def _git_words(arguments: list[str]) -> tuple[str, ...]:
     while at < len(arguments) and arguments[at].startswith("-"):
         at += 2 if arguments[at] in _GIT_TAKES_VALUE else 1
     return tuple(arguments[at:])
+
+
+def outline(words: Sequence[Word]) -> str:
+    """Return program, subcommand and options of any command, also of one that teaches nothing:
+    `git rm --cached x` is `git rm --cached`."""
+    left = unwrap(words)
+    kept: list[str] = []
+    for place, word in enumerate(left):
+        text = word.text if place else word.text.rpartition("/")[2]
+        told = word.literal and (not place or is_name(text) or text[:1] == "-")
+        if not told or not text or place > 3 or text in ("-m", "-F", "-e"):
+            break
+        kept.append(text)
+    return " ".join(kept)
+
+
+def script_name(words: Sequence[Word]) -> str:
+    """Return an interpreter with the script that it runs, `sh codegen.sh`; empty for any other
+    command."""
+    left = [word for word in unwrap(words) if word.text[:1] != "-"][:2]
+    name = left[0].text.rpartition("/")[2] if left else ""
+    if name not in word_set(INTERPRETERS) or len(left) < 2 or not left[1].literal:
+        return ""
+    return f"{name} {left[1].text.removeprefix('./')}" if is_lasting(left[1].text) else ""

@@ -23,11 +23,11 @@ from ..window import operations as window_operations
 from ..window import steps as window_steps
 from . import hook_files_io, operations_transcripts, registry, steps_hooks, steps_import
 from .settings import plan_io
+from .transcripts import find_io
 
 if TYPE_CHECKING:
     from .transcripts.reader_io import Transcript
 
-_LOOKED_AT = 50
 _CHECKPOINT_WINDOW = 1_000_000
 
 
@@ -92,13 +92,13 @@ def _find_unread(context: Context, host: str) -> list[Transcript]:
     folder = private_folder(user_directory(context.environment), context.project.root)
     since = steps_hooks.mark_sweep(steps_hooks.requests_folder(context))
     heard = {run.host for run in hook_files_io.read_runs((folder,))} - {host}
-    known = [operations_transcripts.discover(context, host, {})]
+    known = [find_io.discover(context, host, {})]
     known += [
-        operations_transcripts.discover(context, other, {}, since=since)
+        find_io.discover(context, other, {}, since=since)
         for other in registry.AGENTS_WITH_HOOKS
         if other in heard
     ]
-    return [item for item in chain(*known) if operations_transcripts.is_ours(context, item)]
+    return [item for item in chain(*known) if find_io.is_ours(context, item)]
 
 
 def _checkpoint(context: Context, session: str) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import islice
 
 from ..capture import operations as capture_operations
 from ..context import Context
@@ -15,18 +14,18 @@ from ..freshness import git_io
 from ..index import steps as index_steps
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_observed as lessons_steps_observed
-from ..project import find_project, first_line
+from ..project import find_project
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
 from ..storage.database import Tx
 from ..types import agents
 from ..types.records import Learned
 from . import operations_import, registry
+from .transcripts import find_io
 
 if TYPE_CHECKING:
     from .transcripts.reader_io import Transcript
 
-_LOOKED_AT = 50
 _RULES = ("policy", "preference")
 _DECISIONS = ("decision", "architecture")
 FIRST_VECTORS = 1_000
@@ -62,13 +61,17 @@ def import_transcripts(
         return _import_all(context, agent, passed)
     if path:
         place = os.path.abspath(os.path.expanduser(path))
-        found = list(_given(place, agent, passed))
+        found = list(find_io.list_given(place, agent, passed))
         # A file that is named is meant; in a folder each goes to its own project.
         others = _group_others(context, found) if os.path.isdir(place) else {}
         aside = {id(item) for items in others.values() for item in items}
         found = [item for item in found if id(item) not in aside]
     else:
-        found = [item for item in discover(context, agent, passed) if is_ours(context, item)]
+        found = [
+            item
+            for item in find_io.discover(context, agent, passed)
+            if find_io.is_ours(context, item)
+        ]
         others = _find_new_projects(context, agent)
         if from_:
             found += _find_in_former(context, agent, from_, passed)
@@ -81,7 +84,7 @@ def import_transcripts(
 
 def count_unread(context: Context) -> int:
     """Count the conversations of this project that were not read yet."""
-    found = [item for item in discover(context, "", {}) if is_ours(context, item)]
+    found = [item for item in find_io.discover(context, "", {}) if find_io.is_ours(context, item)]
     if not context.project_space.present():
         return len(found)
     return context.project_space.read(lambda tx: operations_import.count_unread(tx, found))
@@ -97,8 +100,8 @@ def find_former_places(context: Context) -> dict[str, int]:
     unread conversations: clones without a memory of their own, and directories that are gone while
     the files that the newest conversations name are here."""
     places: dict[str, list[Transcript]] = {}
-    for item in discover(context, "", {}, everywhere=True):
-        if cwd := item.cwd or _cwd_in(item):
+    for item in find_io.discover(context, "", {}, everywhere=True):
+        if cwd := find_io.find_cwd(item):
             root = find_project(cwd).root if os.path.isdir(cwd) else cwd
             places.setdefault(root, []).append(item)
     places.pop(context.project.root, None)
@@ -119,13 +122,11 @@ def find_former_places(context: Context) -> dict[str, int]:
 
 
 def _is_former(here: str, identity: frozenset[str], root: str, items: Sequence[Transcript]) -> bool:
-    from .transcripts.find_io import find_named_files
-
     if os.path.isdir(root):
         has_memory = os.path.exists(find_project(root).database)
         return not (has_memory or git_io.read_identity(root).isdisjoint(identity))
     newest = sorted(items, key=lambda one: -one.modified)[:_LOOKED_THROUGH]
-    named = {name for item in newest for name in find_named_files(item.path, root)}
+    named = {name for item in newest for name in find_io.find_named_files(item.path, root)}
     there = sum(os.path.isfile(os.path.join(here, name)) for name in named)
     return there >= max(_FEWEST_FILES, _LEAST_SHARE * len(named))
 
@@ -134,12 +135,10 @@ def _find_in_former(
     context: Context, agent: str, place: str, passed: dict[str, str]
 ) -> list[Transcript]:
     """Return the transcripts of a directory where the project was before."""
-    from .transcripts.find_io import is_at_or_below
-
     _check_person(context, "from")
     folder = os.path.abspath(os.path.expanduser(place))
-    every = discover(context, agent, passed, everywhere=True)
-    found = [one for one in every if is_at_or_below(one.cwd or _cwd_in(one), (folder,))]
+    every = find_io.discover(context, agent, passed, everywhere=True)
+    found = [one for one in every if find_io.is_at_or_below(find_io.find_cwd(one), (folder,))]
     if not found:
         raise NotFound("no agent has a conversation of this directory", where=folder)
     return found
@@ -289,7 +288,7 @@ def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[st
     kept = {
         item.path
         for host in {item.host for item in found}
-        for item in discover(context, host, {}, everywhere=True)
+        for item in find_io.discover(context, host, {}, everywhere=True)
     }
     return frozenset(
         item.path
@@ -302,7 +301,7 @@ def _group_others(context: Context, found: Iterable[Transcript]) -> dict[str, li
     """Return the transcripts of other projects that are on this machine, by their roots."""
     others: dict[str, list[Transcript]] = {}
     for item in found:
-        cwd = item.cwd or _cwd_in(item)
+        cwd = find_io.find_cwd(item)
         root = find_project(cwd).root if os.path.isdir(cwd) else ""
         if root and root != context.project.root:
             others.setdefault(root, []).append(item)
@@ -311,7 +310,7 @@ def _group_others(context: Context, found: Iterable[Transcript]) -> dict[str, li
 
 def _find_new_projects(context: Context, agent: str) -> dict[str, list[Transcript]]:
     """Return the conversations about projects that have no memory yet, by their roots."""
-    others = _group_others(context, discover(context, agent, {}, everywhere=True))
+    others = _group_others(context, find_io.discover(context, agent, {}, everywhere=True))
     return {
         root: items
         for root, items in others.items()
@@ -319,41 +318,11 @@ def _find_new_projects(context: Context, agent: str) -> dict[str, list[Transcrip
     }
 
 
-def discover(
-    context: Context,
-    agent: str,
-    passed: dict[str, str],
-    everywhere: bool = False,
-    since: float = 0,
-) -> Iterator[Transcript]:
-    """Yield the transcripts on this machine. An agent whose files cannot be looked through is
-    passed over: that must not keep the others from being read.
-
-    since: seconds; only those that changed then or later, of an agent with hooks
-    """
-    more = {"since": since} if since else {}
-    home = context.environment.get("HOME") or os.path.expanduser("~")
-    roots = () if everywhere else _roots(context.project.root, context.project.start)
-    for host in (agent,) if agent else registry.AGENT_NAMES:
-        reader = registry.load_transcripts(host)
-        try:
-            if hasattr(reader, "discover"):
-                yield from reader.discover(home, roots, context.environment, **more)
-        except (InvalidInput, NotFound, Unavailable, OSError) as error:
-            passed[host] = str(error)
-
-
-def is_ours(context: Context, transcript: Transcript) -> bool:
-    """Check whether it belongs to this project, not to a repository inside it."""
-    cwd = transcript.cwd or _cwd_in(transcript)
-    return os.path.isdir(cwd) and find_project(cwd).root == context.project.root
-
-
 def _import_all(context: Context, agent: str, passed: dict[str, str]) -> agents.Imported:
     _check_person(context, "all")
     places: dict[str, list[Transcript]] = {}
-    for item in discover(context, agent, passed, everywhere=True):
-        cwd = item.cwd or _cwd_in(item)
+    for item in find_io.discover(context, agent, passed, everywhere=True):
+        cwd = find_io.find_cwd(item)
         if os.path.isdir(cwd):
             places.setdefault(find_project(cwd).root, []).append(item)
         else:
@@ -370,41 +339,3 @@ def _import_all(context: Context, agent: str, passed: dict[str, str]) -> agents.
         except RecollectError as error:
             passed[root] = str(error)
     return _combine(done, passed)
-
-
-def _given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript]:
-    """Return the transcripts at a path that was named."""
-    from .transcripts.find_io import make_transcript, walk_files
-
-    if not os.path.exists(path):
-        raise NotFound("there is no such file or folder", where=path)
-    whole = not os.path.isdir(path) or os.path.isdir(os.path.join(path, "message"))
-    for file in [path] if whole else walk_files(path, ""):
-        try:
-            yield make_transcript(agent or registry.detect_transcript(file), file)
-        except (InvalidInput, Unavailable, OSError) as error:
-            if whole:
-                raise
-            passed[file] = getattr(error, "message", str(error))
-
-
-def _cwd_in(transcript: Transcript) -> str:
-    """Return the working directory in the first records of a transcript."""
-    reader = registry.load_transcripts(transcript.host)
-    try:
-        items = islice(reader.read(transcript.path, None, transcript.session), _LOOKED_AT)
-        return next((cwd for item in items if (cwd := getattr(item, "cwd", ""))), "")
-    except RecollectError:
-        return ""
-
-
-def _roots(root: str, start: str) -> tuple[str, ...]:
-    """Return the project's directories: its root, the working directory, its worktrees."""
-    from .transcripts.find_io import list_names
-
-    found = {root: None, start: None}
-    linked = os.path.join(root, ".git", "worktrees")
-    for name in list_names(linked):
-        if gitdir := first_line(os.path.join(linked, name, "gitdir")):
-            found[os.path.dirname(gitdir)] = None
-    return tuple(found)

@@ -243,6 +243,23 @@ def last_message_by(tx: Tx, session: str, role: str, first: int, last: int) -> M
     return MessageRow(*row) if row else None
 
 
+def turn_ends(tx: Tx, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    """Return the last message of the assistant before the next one of the user, for messages by
+    session and number; those without a reply are left out."""
+    params: dict[str, str | int] = {}
+    parts = []
+    for place, (session, seq) in enumerate(places):
+        params |= {f"s{place}": session, f"q{place}": seq}
+        after = f"space = :space AND session = :s{place} AND seq > :q{place}"
+        parts.append(
+            f"SELECT :q{place}, max(seq), :s{place} FROM messages WHERE {after} "
+            f"AND role = 'assistant' AND seq < coalesce((SELECT min(seq) FROM messages "
+            f"WHERE {after} AND role = 'user'), 9223372036854775807)"
+        )
+    rows = tx.run(" UNION ALL ".join(parts), params) if parts else []
+    return {(row[2], int(row[0])): row[1] for row in rows if row[1] is not None}
+
+
 def labels(tx: Tx, session: str, first: int, last: int) -> list[str]:
     """Return the distinct trust labels of a range of messages."""
     rows = tx.run(

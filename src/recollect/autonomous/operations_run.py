@@ -5,6 +5,7 @@ A model is asked outside of any transaction. Each effect is one transaction that
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -161,7 +162,7 @@ def _picked(
         found = [*progress["found"], *map(statements.evidence_to_json, fresh)]
         progress = {**progress, "done": number + 1, "found": found, "told": told}
         safe = redaction.redact_json(progress).text
-        run.space.write(partial(steps.save_progress, job=job, progress=safe))
+        run.space.write(partial(jobs_sql.save_progress, job=job, progress=json.loads(safe)))
     picked = [statements.evidence_from_json(one) for one in progress["found"]]
     return picked, *progress["told"]
 
@@ -203,7 +204,7 @@ def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     guide = files_io.load_prompt("read_path.md", user_directory(context.environment))
     head, _, tail = guide.partition("{{memory_summary}}")
     page = pages.render_memory(found, edits, len(material.extractions))
-    outputs = steps.Outputs(
+    outputs = pages.Outputs(
         page._replace(text=redaction.redact(page.text)),
         tuple(lines),
         (head.strip(), tail.strip()),

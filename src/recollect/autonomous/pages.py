@@ -72,6 +72,21 @@ class SummaryLine(NamedTuple):
     refs: tuple[str, ...] = ()
 
 
+class Outputs(NamedTuple):
+    """The three outputs of phase 2. `block` is memory_summary.md inside its prompt."""
+
+    page: MemoryPage
+    summary: tuple[SummaryLine, ...]
+    block: tuple[str, str]
+    skills: Mapping[str, str]
+    problem: str = ""
+    """Why a model did not take part, if it should have."""
+
+    @property
+    def summary_text(self) -> str:
+        return "\n".join(one.text for one in self.summary) + "\n" if self.summary else ""
+
+
 # ---------------------------------------------------------------- MEMORY.md
 
 

@@ -10,7 +10,7 @@ from ..briefing import rendering, selection, wording
 from ..capture import durability
 from ..fast_typing import NamedTuple
 from ..lessons import findings
-from ..text import display, terms
+from ..text import addresses, display, terms
 from ..types.records import BASELINE_KINDS, Json, Memory
 from . import commits
 from .statements import (
@@ -54,6 +54,18 @@ class CitedMemory(NamedTuple):
     sources: tuple[str, ...]
     message: str = ""
     after: tuple[str, ...] = ()
+
+
+def messages_around(
+    address: str, typed: Mapping[str, Sequence[tuple[int, str]]]
+) -> tuple[str, tuple[str, ...]]:
+    """Return a typed message, and those that the person typed after it in its session."""
+    place = addresses.parse_address(address)
+    if place.kind != "messages":
+        return "", ()
+    rows = typed.get(place.name, ())
+    said = next((text for seq, text in rows if seq == place.first), "")
+    return said, tuple(text for seq, text in rows if seq > place.first)[: durability.MOST_AFTER]
 
 
 class SessionEvidence(NamedTuple):

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
-from ..capture import durability
+from ..briefing import budget
 from ..capture import sql as capture_sql
 from ..config import Settings
 from ..documents import sql as documents_sql
+from ..documents import steps as documents_steps
 from ..episodes import records
 from ..episodes import sql as episodes_sql
 from ..episodes import steps as episodes_steps
@@ -28,14 +29,13 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses, messages
-from ..types.records import FOREVER, Json, Memory, SafeText, Session, Stored
-from . import pages, prompts, sql, statements
-from .quotations import CitedMemory
+from ..types.records import Memory, Session, Stored
+from . import pages, prompts, quotations, sql, statements
 
 EXTRACT, SUMMARISE = "extract", "summarise"
 JOBS = (EXTRACT, SUMMARISE)
 TYPE, ROOT = "extraction", "root"
-MEMORY_ADDRESS, SUMMARY_ADDRESS = "memory://root/MEMORY.md", "memory://root"
+MEMORY_ADDRESS = "memory://root/MEMORY.md"
 DAY, HOUR, SECOND = 86_400_000_000, 3_600_000_000, 1_000_000
 MOST_EXTRACTIONS, MOST_MEMORIES, MOST_PROCEDURES = 2_000, 1_000, 100
 MOST_EPISODES, MOST_TYPED, MOST_SESSIONS = 20, 500, 100_000
@@ -46,7 +46,7 @@ class Material(NamedTuple):
     """What phase 2 works on."""
 
     extractions: list[statements.Extraction]
-    memories: list[CitedMemory]
+    memories: list[quotations.CitedMemory]
     page: pages.MemoryPage
     skills: list[procedures_skills.Procedure]
     refused: frozenset[str]
@@ -193,13 +193,10 @@ def keep_extraction(tx: Tx, extraction: statements.Extraction, now: int) -> None
     label = "system" if extraction.by == "rules" else "tool"
     address = f"memory://{TYPE}/{extraction.session}"
     fields = statements.to_json(extraction)
-    put_document(tx, address, TYPE, ("", fields), label, now, owner=extraction.session)
+    owner = redaction.redact_name(extraction.session)
+    new = documents_steps.NewDocument(address, TYPE, extraction.session, "", fields, owner=owner)
+    documents_steps.write_revision(tx, new, "system", now, label)
     queue_summary(tx, now)
-
-
-def save_progress(tx: Tx, job: jobs_sql.Job, progress: SafeText) -> None:
-    """Keep what a model found in the first chunks of a session, for a later try."""
-    jobs_sql.save_progress(tx, job, json.loads(progress))
 
 
 def prepare_proposals(
@@ -226,38 +223,6 @@ def prepare_proposals(
         except Refused:
             continue  # it does not belong in long-term memory
     return ready
-
-
-def put_document(
-    tx: Tx,
-    address: str,
-    type: str,
-    content: tuple[str, Json],
-    label: str,
-    now: int,
-    owner: str = "",
-) -> None:
-    """Write a new revision of a document of the pipeline: its text and its fields."""
-    safe = redaction.redact
-    documents_sql.get_document(tx, address, hold=True)
-    documents_sql.close_document(tx, address, now)
-    row = documents_sql.DocumentRow(
-        address=redaction.check_path(address, "address"),
-        revision=documents_sql.last_revision(tx, address) + 1,
-        type=type,
-        title=safe(address.rpartition("/")[2]),
-        text=safe(content[0]),
-        fields=redaction.redact_json(content[1]).text,
-        layer="project",
-        owner=redaction.redact_name(owner),
-        status="active",
-        origin="system",
-        label=label,
-        sources=redaction.redact_json([]).text,
-        valid_from=now,
-        valid_to=FOREVER,
-    )
-    documents_sql.insert_document(tx, row)
 
 
 # ---------------------------------------------------------------- phase 2
@@ -287,7 +252,7 @@ def load_page(tx: Tx) -> pages.MemoryPage:
     return pages.page_from_json(document.text, document.fields)
 
 
-def _cited(tx: Tx, memories: Sequence[Memory]) -> list[CitedMemory]:
+def _cited(tx: Tx, memories: Sequence[Memory]) -> list[quotations.CitedMemory]:
     """Return memories with the messages that they were said in; one that was typed at a terminal
     cites itself."""
     typed: dict[str, list[tuple[int, str]]] = {}
@@ -297,8 +262,8 @@ def _cited(tx: Tx, memories: Sequence[Memory]) -> list[CitedMemory]:
         for address in (*memory.sources, *memory.evidence):
             cited += _messages_of(tx, address, memory, typed)
         sources = tuple(dict.fromkeys(cited)) or (memory.address,)
-        message, after = _around(sources[-1], typed)
-        found.append(CitedMemory(memory, sources, message, after))
+        message, after = quotations.messages_around(sources[-1], typed)
+        found.append(quotations.CitedMemory(memory, sources, message, after))
     return found
 
 
@@ -324,41 +289,14 @@ def _messages_of(
     return [address]
 
 
-def _around(
-    address: str, typed: Mapping[str, Sequence[tuple[int, str]]]
-) -> tuple[str, tuple[str, ...]]:
-    """Return a typed message, and those that the person typed after it in its session."""
-    place = addresses.parse_address(address)
-    if place.kind != "messages":
-        return "", ()
-    rows = typed.get(place.name, ())
-    said = next((text for seq, text in rows if seq == place.first), "")
-    return said, tuple(text for seq, text in rows if seq > place.first)[: durability.MOST_AFTER]
-
-
 def _plain(body: str) -> str:
     return " ".join(messages.plain_text(messages.message_from_body(json.loads(body))).split())
-
-
-class Outputs(NamedTuple):
-    """The three outputs of phase 2. `block` is memory_summary.md inside its prompt."""
-
-    page: pages.MemoryPage
-    summary: tuple[pages.SummaryLine, ...]
-    block: tuple[str, str]
-    skills: Mapping[str, str]
-    problem: str = ""
-    """Why a model did not take part, if it should have."""
-
-    @property
-    def summary_text(self) -> str:
-        return "\n".join(one.text for one in self.summary) + "\n" if self.summary else ""
 
 
 def save_outputs(
     tx: Tx,
     job: jobs_sql.Job,
-    outputs: Outputs,
+    outputs: pages.Outputs,
     proposed: Iterable[procedures_sql.ProcedureRow],
     write_files: Callable[[], list[str]],
     now: int,
@@ -367,16 +305,25 @@ def save_outputs(
     names of skills that were pruned."""
     jobs_sql.hold_lease(tx, job)
     fields = pages.page_to_json(outputs.page)
-    put_document(tx, MEMORY_ADDRESS, ROOT, (outputs.page.text, fields), "agent", now)
+    own_pages = [
+        documents_steps.NewDocument(MEMORY_ADDRESS, ROOT, "MEMORY.md", outputs.page.text, fields)
+    ]
     head, tail = outputs.block
     lines = [[one.text, list(one.refs)] for one in outputs.summary]
     about = {"head": head, "tail": tail, "lines": lines}
-    put_document(tx, SUMMARY_ADDRESS, ROOT, (outputs.summary_text, about), "agent", now)
+    own_pages.append(
+        documents_steps.NewDocument(
+            budget.SUMMARY_ADDRESS, ROOT, "root", outputs.summary_text, about
+        )
+    )
+    for page in own_pages:
+        documents_steps.write_revision(tx, page, "system", now, "agent")
     for document in documents_sql.list_documents(tx, "skill", MOST_PROCEDURES):
         documents_sql.close_document(tx, document.address, now)
     for name, text in outputs.skills.items():
         address = f"memory://root/skills/{name}/SKILL.md"
-        put_document(tx, address, "skill", (text, {}), "system", now)
+        skill = documents_steps.NewDocument(address, "skill", "SKILL.md", text)
+        documents_steps.write_revision(tx, skill, "system", now)
     for row in proposed:
         if procedures_sql.get_by_name(tx, row.name) is None:
             procedures_steps.learn_procedure(tx, row)

@@ -7,12 +7,13 @@ knows prices and not what the items say (`briefing.selection` ordered them).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms
 from ..text.tokens import TokenCounter, count_tokens
+from ..types.records import Json
 from .rendering import (
     CLOSE,
     LONGEST_WORD,
@@ -29,6 +30,7 @@ from .rendering import (
     longest_footer,
     short_block,
     start_block,
+    wrapped,
 )
 
 
@@ -165,3 +167,56 @@ def _words(rest: Sequence[Wanted]) -> tuple[str, ...]:
         if len(found) == MOST_WORDS:
             break
     return tuple(found)
+
+
+# ---------------------------------------------------------------- memory_summary.md
+
+SUMMARY_ADDRESS = "memory://root"
+IN_SUMMARY = "memory_summary.md says it"
+"""Why a line is left out of the start block: the summary above it says the same."""
+
+
+class InjectedSummary(NamedTuple):
+    """The summary as a block, and the names under which the start block would show the same."""
+
+    text: str = ""
+    refs: frozenset[str] = frozenset()
+    tokens: int = 0
+
+
+NO_SUMMARY = InjectedSummary()
+
+
+def fit_summary(
+    fields: Mapping[str, Json], limit: int, is_said: Callable[[str], str]
+) -> InjectedSummary:
+    """Return the summary as a block within a limit of tokens. A line that `is_said` finds in an
+    instruction file is left out; a heading without lines too."""
+    frame = [str(fields["head"]), str(fields["tail"])]
+    used = count_tokens(wrapped("memory_summary", "\n".join(frame)))
+    refs: set[str] = set()
+    kept: list[str] = []
+    title = ""
+    for item, names in fields["lines"]:
+        if item.endswith(":") and not item.startswith(("-", ">")):
+            title = str(item)
+            continue
+        if is_said(_without_bullet(item)):
+            continue
+        lines = [title, item] if title else [item]
+        price = count_tokens("\n".join(lines) + "\n")
+        if used + price <= limit:
+            kept += lines
+            used += price
+            title = ""
+            refs.update(map(str, names))
+    if not kept:
+        return NO_SUMMARY
+    text = wrapped("memory_summary", "\n".join(filter(None, (frame[0], *kept, frame[1]))))
+    return InjectedSummary(text, frozenset(refs), used)
+
+
+def _without_bullet(line: str) -> str:
+    """Return a line without its bullet and id."""
+    text = line.removeprefix("- ")
+    return text.partition("] ")[2] if text.startswith("[") else text

@@ -19,8 +19,9 @@ MOST_WORDS = 24
 """So many words of a prompt are looked up; a longer prompt is pasted text for the most part."""
 
 SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 320
-RARE_SHARE, RARE_IN_FEW = 0.01, 3
-"""A word is rare when it stands in at most 1 % of all passages, or in at most 3."""
+RARE_SHARE, RARE_IN_FEW, RARE_AT_MOST = 0.01, 3, 1_000
+"""A word is rare when it stands in at most 1 % of all passages, or in at most 3; in a large store,
+in at most a thousand: more of them tell nothing, and a prompt would score them all."""
 
 LEAST_RARE = 2
 
@@ -100,7 +101,7 @@ def _name() -> re.Pattern[str]:
 
 def is_rare(holding: int, passages: int) -> bool:
     """Check whether a word is rare, by the number of passages with it."""
-    return 0 < holding <= max(RARE_IN_FEW, int(passages * RARE_SHARE))
+    return 0 < holding <= max(RARE_IN_FEW, min(int(passages * RARE_SHARE), RARE_AT_MOST))
 
 
 def best_passage(

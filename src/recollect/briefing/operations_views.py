@@ -58,12 +58,16 @@ def recall(
     Example: recollect recall "what did I say about the release last week" --around 1
     Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
     """
-    found = recall_operations.recall(context, query, limit, budget, **filters)
     purpose = recall_questions.asked_purpose(query)
+    commands: tuple[str, ...] = ()
     if purpose and not filters and context.project_space.present():
-        found.commands = context.project_space.read_ahead(
+        commands = context.project_space.read_ahead(
             lambda tx: _describe_commands(tx, purpose, context.clock())
         )
+    found = recall_operations.recall(
+        context, query, limit, budget, answered=bool(commands), **filters
+    )
+    found.commands = commands
     return found
 
 

@@ -37,6 +37,7 @@ QUOTES = " > quotes data."
 
 STATE = "Where things stand"
 USER_RULES = "Rules"
+ABOUT_USER = "About the user"
 COMMANDS = "How work is done here"
 DISCOVERIES = "Key Discoveries"
 SOLUTIONS = "Problem Solutions"
@@ -48,6 +49,7 @@ HISTORY = "History"
 SECTIONS = (
     STATE,
     USER_RULES,
+    ABOUT_USER,
     COMMANDS,
     DISCOVERIES,
     SOLUTIONS,

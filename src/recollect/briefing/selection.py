@@ -1,6 +1,7 @@
 """Choose what the start block of a session holds, and say why or why not.
 
-    A  rules       policies, preferences and architecture in the user's own words: always
+    A  rules       policies, preferences and architecture in the user's own words: always;
+                   then the profile: what else the user said of themselves for all projects
     B  lessons     commands that worked, discoveries, solutions, patterns, pitfalls, unconfirmed
     C  skills      up to 3, proven ones first
     D  history     related episodes
@@ -36,6 +37,7 @@ from ..types.records import (
 from . import budget as fitting
 from . import matching
 from .rendering import (
+    ABOUT_USER,
     COMMANDS,
     DISCOVERIES,
     HISTORY,
@@ -74,14 +76,9 @@ MOST_ITEMS: Mapping[str, int] = {
     SKILLS: 3,
     HISTORY: 3,
 }
-MOST_TOKENS: Mapping[str, int] = {STATE: 150, COMMANDS: 135}
+MOST_TOKENS: Mapping[str, int] = {STATE: 150, ABOUT_USER: 100, COMMANDS: 135}
 
-_SECTIONS = {
-    "solution": SOLUTIONS,
-    "pattern": PATTERNS,
-    "pitfall": PITFALLS,
-    "workflow": SKILLS,
-}
+_SECTIONS = {"solution": SOLUTIONS, "pattern": PATTERNS, "pitfall": PITFALLS, "workflow": SKILLS}
 _REACH = 6
 """Characters for each token of the budget: lines cost a token for four, and more for their ids."""
 
@@ -166,11 +163,9 @@ def plan_start(
 _SERVED: Mapping[str, tuple[int]] = {
     STATE: (0,),
     USER_RULES: (1,),
+    ABOUT_USER: (1,),
     COMMANDS: (2,),
-    DISCOVERIES: (3,),
-    SOLUTIONS: (3,),
-    PATTERNS: (3,),
-    PITFALLS: (3,),
+    **dict.fromkeys((DISCOVERIES, SOLUTIONS, PATTERNS, PITFALLS), (3,)),
     UNCONFIRMED: (4,),
     SKILLS: (5,),
     HISTORY: (6,),
@@ -199,6 +194,11 @@ def is_rule(memory: Memory) -> bool:
     return memory.kind in BASELINE_KINDS and memory.label == "user"
 
 
+def is_profile(memory: Memory) -> bool:
+    """Check whether a memory is what the user said of themselves, and no rule."""
+    return memory.layer == "user" and memory.label == "user" and not is_rule(memory)
+
+
 def _why_not_now(candidate: Candidate, withhold: bool) -> str:
     """Return why a memory is not shown at session start; empty if it is."""
     memory = candidate.memory
@@ -208,7 +208,7 @@ def _why_not_now(candidate: Candidate, withhold: bool) -> str:
         return "shown five times where it fitted, without effect"
     if memory.scope:
         return "it applies to some files only: it is shown when one of them is changed"
-    if is_rule(memory):
+    if is_rule(memory) or is_profile(memory):
         return ""
     if memory.label == "agent" and not has_evidence(memory, candidate.freshness):
         return "an agent's claim that nothing confirms: only on explicit recall"
@@ -269,8 +269,10 @@ def _similar(one: set[str], other: set[str], is_rule: bool) -> bool:
 
 def _of_memory(candidate: Candidate) -> Wanted:
     memory = candidate.memory
-    rule = is_rule(memory)
+    rule, profile = is_rule(memory), is_profile(memory)
     section = USER_RULES if rule else _SECTIONS.get(memory.kind, DISCOVERIES)
+    if profile:
+        section = ABOUT_USER
     if memory.label == "agent":
         section = UNCONFIRMED
     item = item_of(memory, section, candidate.freshness, candidate.moved_to)
@@ -278,10 +280,12 @@ def _of_memory(candidate: Candidate) -> Wanted:
     why = (
         f"a rule of the user: {memory.kind} of {memory.priority} priority, {strength}"
         if rule
+        else "about the user, for all projects"
+        if profile
         else f"strong enough for every session: {strength}, confidence {memory.confidence:.2f}"
     )
-    own = memory.label == "user" and section in (USER_RULES, DISCOVERIES)
-    aim = STATEMENT_AIM if own and "captured" in memory.detail else AIM
+    own = memory.label == "user" and section in (USER_RULES, ABOUT_USER, DISCOVERIES)
+    aim = STATEMENT_AIM if own and "captured" in memory.detail else 0 if profile else AIM
     if rule:
         aim = RULE_AIM if _is_said_in_passing(memory) else 0
     passing = own and (not rule or _is_said_in_passing(memory))
@@ -292,6 +296,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
         # What the user decided is served with the rules, after them.
         *_SERVED[USER_RULES if own else section],
         not rule,
+        not profile,
         candidate.freshness == "missing",
         candidate.freshness in STALE_STATES,
         memory.label != "user",
@@ -324,7 +329,7 @@ def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "
     return Item(
         id=memory.id,
         address=memory.address,
-        layer="A" if section == USER_RULES else "C" if section == SKILLS else "B",
+        layer="A" if section in (USER_RULES, ABOUT_USER) else "C" if section == SKILLS else "B",
         section=section,
         kind=memory.kind,
         text=memory.text,

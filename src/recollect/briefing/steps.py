@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..actions import command_words
 from ..archive import sql as archive_sql
-from ..documents import memory_summary
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple
@@ -25,14 +24,12 @@ from ..procedures import sql as procedures_sql
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text.display import format_time, quote_data
 from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import matching, selection, sql, steps_action, steps_follow_up, wording
-from .rendering import COMMANDS, STATE, Item, LeftOut, code, plain, wrapped
+from . import budget, matching, selection, sql, steps_action, steps_follow_up, wording
+from .rendering import COMMANDS, Item, LeftOut
 
 if TYPE_CHECKING:
-    from ..documents.memory_summary import InjectedSummary
     from ..lessons.findings import KnownCommand
 
 REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
@@ -79,7 +76,7 @@ class LoadedStart(NamedTuple):
     material: selection.StartMaterial = selection.StartMaterial()
     frozen: window_steps_contexts.StableBlock | None = None
     shown: frozenset[str] = frozenset()
-    summary: InjectedSummary | None = None
+    summary: budget.InjectedSummary | None = None
     commands: tuple[KnownCommand, ...] = ()
     """All commands that may be shown, also those that are not in the block."""
     checks: freshness_steps.LoadedChecks | None = None
@@ -156,7 +153,7 @@ def load_start(
     lines, full = _lines(txs, ask, now, commands, said)
     left_out += full
     left_out += [
-        LeftOut(one.id, one.address, memory_summary.REASON) for one in memories if one.id in said
+        LeftOut(one.id, one.address, budget.IN_SUMMARY) for one in memories if one.id in said
     ]
     memories = [one for one in memories if one.id not in said]
     if txs and len(lines) + len(memories) < FEW_LINES:
@@ -183,12 +180,12 @@ def load_start(
 
 def _summary(
     txs: Sequence[Tx], instructions: matching.Instructions, limit: int
-) -> InjectedSummary | None:
+) -> budget.InjectedSummary | None:
     """Return the summary of autonomous memory, if there is one."""
-    document = documents_sql.get_document(txs[0], memory_summary.ADDRESS) if txs else None
+    document = documents_sql.get_document(txs[0], budget.SUMMARY_ADDRESS) if txs else None
     if document is None or document.label == "import":  # the label of one changed from outside
         return None
-    return memory_summary.fit_summary(document.fields, limit, instructions.where, wrapped)
+    return budget.fit_summary(document.fields, limit, instructions.where)
 
 
 def _lines(
@@ -305,7 +302,6 @@ def with_freshness(
 
 NOTES = "memory://notes"
 MOST_HANDOFFS = 50
-LONGEST = 240
 
 
 def state_lines(tx: Tx, session: str, host: str) -> list[Item]:
@@ -317,10 +313,10 @@ def state_lines(tx: Tx, session: str, host: str) -> list[Item]:
     task = memory_steps_visible.running_task(tx, session)
     document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
     if document is not None and document.label not in UNTRUSTED_ORIGINS:
-        lines += _task_lines(document)
+        lines += wording.task_lines(document)
     for handoff in documents_sql.list_documents(tx, "handoff", MOST_HANDOFFS):
         if handoff.label not in UNTRUSTED_ORIGINS and not handoff.fields.get("accepted_at"):
-            lines.append(_handoff_line(handoff))
+            lines.append(wording.handoff_line(handoff))
             break
     return lines
 
@@ -339,41 +335,4 @@ def _note_lines(tx: Tx, document: Document) -> Iterator[Item]:
         ("Pending", "; ".join(notes.pending)),
     ):
         if content:
-            yield _state_item(document, name, content, "the notes say so")
-
-
-def _task_lines(document: Document) -> Iterator[Item]:
-    from ..work import tasks
-
-    task = tasks.task_from_json(document.fields)
-    waiting = [one.name for one in task.phases if one.state not in ("done", "active", "blocked")]
-    step = f", phase {task.phase}" if task.phase else ""
-    after = f", next: {waiting[0]}" if waiting else ""
-    yield _state_item(document, "Running task", f"{task.title}{step}{after}", "it is not complete")
-    for phase in task.phases:
-        if phase.state == "blocked":
-            content = f"{phase.name}: {phase.report}"
-            yield _state_item(document, "Blocked", content, "a phase is blocked")
-
-
-def _handoff_line(document: Document) -> Item:
-    name = document.address.removeprefix("memory://handoff/")
-    item = _state_item(document, "A handoff waits", document.title, "it was not accepted yet")
-    return item._replace(line=f"{item.line}; {code(f'recollect handoff accept {name}')}")
-
-
-def _state_item(document: Document, name: str, content: str, why: str) -> Item:
-    text = plain(content)[:LONGEST]
-    own = document.label == "user"
-    when = "" if own else f", {document.label} {format_time(document.valid_from)[:10]}"
-    return Item(
-        id=f"{document.address}#{name}",
-        address=f"{document.address}#{name}",
-        layer="A",
-        section=STATE,
-        kind="state",
-        text=f"{name} {text}",
-        label=document.label,
-        why=why,
-        line=f"{name}{when}: {text if own else quote_data(text)}",
-    )
+            yield wording.state_line(document, name, content, "the notes say so")

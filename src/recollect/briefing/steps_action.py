@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
-from ..documents import memory_summary
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..freshness import steps as freshness_steps
 from ..lessons import findings
@@ -22,7 +21,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Json, Memory
 from ..window import steps_contexts as window_steps_contexts
-from . import command_rules, matching, selection, sql, steps_follow_up, wording
+from . import budget, command_rules, matching, selection, sql, steps_follow_up, wording
 from .rendering import Item, LeftOut
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def usable_commands(
     commands: list[KnownCommand] = []
     left_out: list[LeftOut] = []
     for one, ref in zip(known, refs, strict=True):
-        reason = one.retired or (memory_summary.REASON if ref in said else "")
+        reason = one.retired or (budget.IN_SUMMARY if ref in said else "")
         if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):
@@ -183,7 +182,6 @@ def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
             purpose=purpose,
             sessions_succeeded=sessions,
             sessions_failed=0,
-            failed_in_a_row=0,
             last_success=last,
             folder="".join(where[:1]),
             below="".join(where[1:]),

@@ -10,12 +10,13 @@ instruction, and none holds the prose of a tool.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..fast_typing import TYPE_CHECKING
 from ..text import display
 from ..text.tokens import count_tokens
-from .rendering import COMMANDS, HISTORY, UNCONFIRMED, Item, code
+from ..types.records import Document
+from .rendering import COMMANDS, HISTORY, STATE, UNCONFIRMED, Item, code, plain
 
 if TYPE_CHECKING:
     from ..episodes.session_errors import Remedy
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
 
 LONGEST_LINE = 158
+LONGEST_STATE = 240
 MOST_FILES, MOST_ADDED = 3, 2
 LEAST_TOGETHER, MOST_TOGETHER = 3, 2
 """From how many sessions files changed together are named, and how many of them: with two
@@ -260,6 +262,46 @@ def episode_line(id: str, goal: str, outcome: str, at: int) -> Item:
         date=_date(at),
         mark="" if outcome == "unknown" else f"ended in {outcome}",
         why="the latest tasks, where little else is known",
+    )
+
+
+def task_lines(document: Document) -> Iterator[Item]:
+    """Return the running task, and its blocked phases."""
+    from ..work import tasks
+
+    task = tasks.task_from_json(document.fields)
+    waiting = [one.name for one in task.phases if one.state not in ("done", "active", "blocked")]
+    step = f", phase {task.phase}" if task.phase else ""
+    after = f", next: {waiting[0]}" if waiting else ""
+    yield state_line(document, "Running task", f"{task.title}{step}{after}", "it is not complete")
+    for phase in task.phases:
+        if phase.state == "blocked":
+            content = f"{phase.name}: {phase.report}"
+            yield state_line(document, "Blocked", content, "a phase is blocked")
+
+
+def handoff_line(document: Document) -> Item:
+    """Return a handoff that waits, with the command that accepts it."""
+    name = document.address.removeprefix("memory://handoff/")
+    item = state_line(document, "A handoff waits", document.title, "it was not accepted yet")
+    return item._replace(line=f"{item.line}; {code(f'recollect handoff accept {name}')}")
+
+
+def state_line(document: Document, name: str, content: str, why: str) -> Item:
+    """Return a line of the first section: where the work stands."""
+    text = plain(content)[:LONGEST_STATE]
+    own = document.label == "user"
+    when = "" if own else f", {document.label} {_date(document.valid_from)}"
+    return Item(
+        id=f"{document.address}#{name}",
+        address=f"{document.address}#{name}",
+        layer="A",
+        section=STATE,
+        kind="state",
+        text=f"{name} {text}",
+        label=document.label,
+        why=why,
+        line=f"{name}{when}: {text if own else display.quote_data(text)}",
     )
 
 

@@ -1,21 +1,68 @@
-"""Index documents, and store scratch: documents under a key, for the current work."""
+"""Write and index documents, and store scratch: documents under a key, for the current work."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from functools import partial
 
 from ..errors import NotFound
+from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx, read_or_none
 from ..text import addresses, terms
-from ..types.records import FOREVER, Document
+from ..types.records import FOREVER, Document, Json
 from . import continuity, sql
 
 _CHECKPOINTS = "memory://scratch/session_progress"
 """The prefix of the checkpoints of `window.steps`."""
+
+
+class NewDocument(NamedTuple):
+    """A document to write; secrets are removed when it becomes a row."""
+
+    address: str
+    type: str
+    title: str
+    text: str
+    fields: Mapping[str, Json] = {}
+    layer: str = "project"
+    owner: str = ""
+
+
+def write_revision(
+    tx: Tx, new: NewDocument, origin: str, now: int, label: str = "", if_changed: bool = False
+) -> bool:
+    """Write the next revision at an address and close the current one; return whether it did.
+
+    if_changed: write nothing where text and fields are the same
+    """
+    held = sql.get_document(tx, new.address, hold=True)
+    text, fields = redaction.redact(new.text), redaction.redact_json(dict(new.fields)).text
+    if if_changed and held and (held.text, held.fields) == (text, json.loads(fields)):
+        return False
+    row = sql.DocumentRow(
+        address=redaction.check_path(new.address, "name"),
+        revision=sql.last_revision(tx, new.address) + 1,
+        type=new.type,
+        title=redaction.redact(new.title),
+        text=text,
+        fields=fields,
+        layer=new.layer,
+        owner=redaction.check_name(new.owner, "owner"),
+        status="active",
+        origin=origin,
+        label=label or origin,
+        sources=redaction.redact_json([]).text,
+        valid_from=max(now, held.valid_from + 1) if held else now,
+        valid_to=FOREVER,
+    )
+    sql.close_document(tx, new.address, row.valid_from)
+    sql.insert_document(tx, row)
+    return True
 
 
 def document_entry(kept: Document) -> tuple[index_sql.IndexEntry, str] | None:
@@ -87,26 +134,7 @@ def store_scratch(tx: Tx, key: str, text: str, origin: str, now: int, once: str 
         and (there := sql.get_document(tx, address))
     ):
         return there
-    sql.get_document(tx, address, hold=True)
-    sql.close_document(tx, address, now)
-    title = redaction.redact(key)
-    row = sql.DocumentRow(
-        address=address,
-        revision=sql.last_revision(tx, address) + 1,
-        type=SCRATCH,
-        title=title,
-        text=clean,
-        fields=redaction.redact_json({}).text,
-        layer="session",
-        owner=redaction.redact(""),
-        status="active",
-        origin=origin,
-        label=origin,
-        sources=redaction.redact_json([]).text,
-        valid_from=now,
-        valid_to=FOREVER,
-    )
-    sql.insert_document(tx, row)
+    write_revision(tx, NewDocument(address, SCRATCH, key, text, layer="session"), origin, now)
     stored = get_scratch(tx, key)
     index_document(tx, stored)
     if once:

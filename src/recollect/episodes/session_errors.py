@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from ..actions.call_results import CallAttempt, share_a_file
-from ..actions.command_forms import below, form_of, outline, script_name
+from ..actions.command_forms import below, form_of
 from ..actions.command_output import TOOL_MISUSE, TRANSIENT, ErrorLine, error_lines
 from ..actions.command_words import (
     is_dangerous,
@@ -25,7 +25,7 @@ from ..actions.command_words import (
     only_looks,
     suggests_danger,
 )
-from ..actions.shell import SimpleCommand, simple_commands
+from ..actions.shell import SimpleCommand, outline, script_name, simple_commands
 from ..actions.tool_calls import read_edit
 from ..fast_typing import NamedTuple
 from ..types.records import Json
@@ -268,7 +268,8 @@ def _code_names() -> re.Pattern[str]:
 
 @cache
 def _comments() -> re.Pattern[str]:
-    return re.compile(r"(?m)(?://|#|--) .*$|/\*.*?\*/|<!--.*?-->")
+    """Match comments, and addresses: their host and path are no names of code."""
+    return re.compile(r"(?m)\w+://[^\s\"'`<>)]*|(?://|#|--) .*$|/\*.*?\*/|<!--.*?-->")
 
 
 @cache

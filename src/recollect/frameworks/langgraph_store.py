@@ -46,7 +46,7 @@ try:
 except ModuleNotFoundError as error:
     raise missing_extra("langgraph", __name__) from error
 
-SHELF = "langgraph"
+FRAMEWORK = "langgraph"
 _MINUTE = 60_000_000
 Vector = Sequence[float]
 
@@ -89,7 +89,7 @@ class MemoryStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Remove expired items and return their number."""
-        return self._storage.remove_expired(SHELF)
+        return self._storage.remove_expired(FRAMEWORK)
 
     def _done(self, ops: Sequence[Op], near: Mapping[str, Vector]) -> list[Result]:
         """Answer all reads, then write; the last value of a key wins."""
@@ -110,7 +110,7 @@ class MemoryStore(BaseStore):
                 raise TypeError(f"{type(op).__name__} is not an operation of a store")
             results.append(answer)
         if puts:
-            self._storage.put(SHELF, list(puts.values()))
+            self._storage.put(FRAMEWORK, list(puts.values()))
         return results
 
     def _put(self, op: PutOp, near: Mapping[str, Vector]) -> PutValue:
@@ -127,7 +127,7 @@ class MemoryStore(BaseStore):
         )
 
     def _item(self, op: GetOp) -> Item | None:
-        kept = self._storage.get(SHELF, op.namespace, op.key)
+        kept = self._storage.get(FRAMEWORK, op.namespace, op.key)
         if kept is None:
             return None
         self._refresh([kept], op.refresh_ttl)
@@ -136,7 +136,7 @@ class MemoryStore(BaseStore):
     def _found(self, op: SearchOp, near: Mapping[str, Vector]) -> list[SearchItem]:
         there = [
             item
-            for item in self._storage.list_below(SHELF, tuple(op.namespace_prefix))
+            for item in self._storage.list_below(FRAMEWORK, tuple(op.namespace_prefix))
             if all(
                 _matches_filter(_get_path(item.value, path), want)
                 for path, want in (op.filter or {}).items()
@@ -151,7 +151,7 @@ class MemoryStore(BaseStore):
                 if item.vectors
             }
         elif op.query:
-            scores = self._storage.find_matches(SHELF, op.query)
+            scores = self._storage.find_matches(FRAMEWORK, op.query)
         there.sort(key=lambda item: -scores.get(item.address, -2.0))
         page = there[op.offset : op.offset + op.limit]
         self._refresh(page, op.refresh_ttl)
@@ -160,7 +160,7 @@ class MemoryStore(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         named = {
             folder[: op.max_depth]
-            for folder, _ in self._storage.list_folders(SHELF)
+            for folder, _ in self._storage.list_folders(FRAMEWORK)
             if all(_matches_condition(folder, condition) for condition in op.match_conditions or ())
         }
         return sorted(named)[op.offset : op.offset + op.limit]

@@ -1,6 +1,6 @@
-"""Conversations of a framework: its records unchanged on a shelf, their messages in the archive.
+"""Conversations of a framework: its records are kept unchanged, their messages go to the archive.
 
-A removed record leaves the shelf; the archive keeps its messages. A cleared thread continues in a
+A removed record is gone; the archive keeps its messages. A cleared thread continues in a
 new session, so that each session of the archive is one conversation.
 """
 
@@ -56,7 +56,7 @@ def _messages(value: Json) -> list[Message]:
 
 def add_turns(
     tx: Tx,
-    host: str,
+    framework: str,
     thread: str,
     records: Sequence[FrameworkRecord],
     about: archive_steps.NewSession,
@@ -64,10 +64,10 @@ def add_turns(
 ) -> None:
     """Store the next turns of a thread."""
     # The lock serialises writers of the same thread.
-    steps_folders.lock_shelf(tx, host, now)
-    name = make_session_name(host, thread, _read_part(tx, host, thread))
+    steps_folders.lock_records(tx, framework, now)
+    name = make_session_name(framework, thread, _read_part(tx, framework, thread))
     session = about._replace(id=redaction.check_name(name, "session id"))
-    there = steps_folders.list_last(tx, host, (thread,), 1)
+    there = steps_folders.list_last(tx, framework, (thread,), 1)
     place = int(there[0].key) if there else 0
     puts: list[steps_folders.PutValue] = []
     prepared: list[archive_steps.PreparedMessage] = []
@@ -78,7 +78,7 @@ def add_turns(
             # A turn that is removed and added again at the same place is the same message.
             key = f"{place}.{at}:{text_messages.text_digest(message.body)[:24]}"
             prepared.append(_drop_known_calls(tx, session.id, message)._replace(key=key))
-    steps_folders.put_values(tx, host, puts, about.origin, now)
+    steps_folders.put_values(tx, framework, puts, about.origin, now)
     if prepared:
         archive_steps.record(tx, session, prepared, now)
 
@@ -91,31 +91,33 @@ def _drop_known_calls(
     return message._replace(calls=()) if any(known) else message
 
 
-def list_turns(tx: Tx, host: str, thread: str, limit: int | None) -> list[Json]:
+def list_turns(tx: Tx, framework: str, thread: str, limit: int | None) -> list[Json]:
     """Return the newest turns of a thread in their order."""
-    found = steps_folders.list_last(tx, host, (thread,), _EVERY if limit is None else max(limit, 0))
+    found = steps_folders.list_last(
+        tx, framework, (thread,), _EVERY if limit is None else max(limit, 0)
+    )
     return [item.value for item in reversed(found)]
 
 
-def pop_turn(tx: Tx, host: str, thread: str, now: int) -> Json:
+def pop_turn(tx: Tx, framework: str, thread: str, now: int) -> Json:
     """Remove and return the newest turn; None if there is none."""
-    steps_folders.lock_shelf(tx, host, now)
-    found = steps_folders.list_last(tx, host, (thread,), 1)
+    steps_folders.lock_records(tx, framework, now)
+    found = steps_folders.list_last(tx, framework, (thread,), 1)
     if not found:
         return None
     steps_folders.put_values(
-        tx, host, [steps_folders.PutValue((thread,), found[0].key, None)], "agent", now
+        tx, framework, [steps_folders.PutValue((thread,), found[0].key, None)], "agent", now
     )
     return found[0].value
 
 
-def clear_turns(tx: Tx, host: str, thread: str, now: int) -> None:
+def clear_turns(tx: Tx, framework: str, thread: str, now: int) -> None:
     """Remove all turns; later ones begin a new session."""
-    steps_folders.lock_shelf(tx, host, now)
-    if steps_folders.list_last(tx, host, (thread,), 1):
-        steps_folders.clear_folder(tx, host, (thread,), now)
-        part = str(_read_part(tx, host, thread) + 1)
-        storage_sql.set_value(tx, _state_key(host, thread), redaction.redact(part), now)
+    steps_folders.lock_records(tx, framework, now)
+    if steps_folders.list_last(tx, framework, (thread,), 1):
+        steps_folders.clear_folder(tx, framework, (thread,), now)
+        part = str(_read_part(tx, framework, thread) + 1)
+        storage_sql.set_value(tx, _state_key(framework, thread), redaction.redact(part), now)
 
 
 Fold = Callable[[Json, Sequence[Json]], Json]
@@ -124,7 +126,7 @@ Fold = Callable[[Json, Sequence[Json]], Json]
 
 def mirror_records(
     tx: Tx,
-    host: str,
+    framework: str,
     folder: steps_folders.Folder,
     records: Sequence[Json],
     fold: Fold | None,
@@ -135,15 +137,15 @@ def mirror_records(
     Records with the same uuid are the same.
     """
     fresh: dict[str, Json] = {}
-    so_far, _ = steps_folders.lock_shelf(tx, host, now)
+    so_far, _ = steps_folders.lock_records(tx, framework, now)
     for entry in records:
         key = str(entry.get("uuid") or f"{so_far + len(fresh):012d}")
-        if key not in fresh and steps_folders.get_value(tx, host, folder, key, now) is None:
+        if key not in fresh and steps_folders.get_value(tx, framework, folder, key, now) is None:
             fresh[key] = entry
     puts = [steps_folders.PutValue(folder, key, entry) for key, entry in fresh.items()]
-    steps_folders.put_values(tx, host, puts, "agent", now)
+    steps_folders.put_values(tx, framework, puts, "agent", now)
     if fold and fresh:
-        side, above, key = locate_summary(host, folder)
+        side, above, key = locate_summary(framework, folder)
         known = steps_folders.get_value(tx, side, above, key, now)
         folded = fold(known.value if known else None, list(fresh.values()))
         steps_folders.put_values(
@@ -152,29 +154,29 @@ def mirror_records(
     return list(fresh.values())
 
 
-def remove_mirror(tx: Tx, host: str, folder: steps_folders.Folder, now: int) -> None:
+def remove_mirror(tx: Tx, framework: str, folder: steps_folders.Folder, now: int) -> None:
     """Remove a transcript and those of its subagents."""
-    steps_folders.clear_folder(tx, host, folder, now)
+    steps_folders.clear_folder(tx, framework, folder, now)
     if len(folder) == 2:
-        side, above, key = locate_summary(host, folder)
+        side, above, key = locate_summary(framework, folder)
         steps_folders.put_values(tx, side, [steps_folders.PutValue(above, key, None)], "agent", now)
 
 
 def locate_summary(
-    host: str, folder: steps_folders.Folder
+    framework: str, folder: steps_folders.Folder
 ) -> tuple[str, steps_folders.Folder, str]:
-    """Return shelf, folder and key of a transcript's summary."""
-    return f"{host}-summaries", folder[:1], folder[1]
+    """Return owner, folder and key of a transcript's summary."""
+    return f"{framework}-summaries", folder[:1], folder[1]
 
 
-def make_session_name(host: str, thread: str, part: int) -> str:
+def make_session_name(framework: str, thread: str, part: int) -> str:
     """Return the session id of a thread's current conversation."""
-    return make_session_id(host, thread, *((str(part),) if part > 1 else ()))
+    return make_session_id(framework, thread, *((str(part),) if part > 1 else ()))
 
 
-def _read_part(tx: Tx, host: str, thread: str) -> int:
-    return int(storage_sql.get_value(tx, _state_key(host, thread)) or 1)
+def _read_part(tx: Tx, framework: str, thread: str) -> int:
+    return int(storage_sql.get_value(tx, _state_key(framework, thread)) or 1)
 
 
-def _state_key(host: str, thread: str) -> str:
-    return f"thread {make_session_id(host, thread)}"
+def _state_key(framework: str, thread: str) -> str:
+    return f"thread {make_session_id(framework, thread)}"

@@ -57,12 +57,12 @@ class StoredValue(NamedTuple):
     address: str
 
 
-def put_values(tx: Tx, shelf: str, puts: Sequence[PutValue], origin: str, now: int) -> None:
+def put_values(tx: Tx, framework: str, puts: Sequence[PutValue], origin: str, now: int) -> None:
     """Store or remove values."""
     label = trust.least_trusted((origin, "agent"))
-    turn, soonest = lock_shelf(tx, shelf, now)
+    turn, soonest = lock_records(tx, framework, now)
     for item in puts:
-        address = _make_address(shelf, item)
+        address = _make_address(framework, item)
         there = documents_sql.get_document(tx, address, hold=True)
         if there:
             documents_sql.close_document(tx, address, now)
@@ -75,7 +75,7 @@ def put_values(tx: Tx, shelf: str, puts: Sequence[PutValue], origin: str, now: i
         fields = {"created": now, "turn": turn, **before, "vectors": item.vectors}
         fields |= {"life": item.life, "expires": now + item.life if item.life else FOREVER}
         soonest = min(soonest, fields["expires"])
-        row = _make_row(shelf, address, item, label, now)
+        row = _make_row(framework, address, item, label, now)
         row = row._replace(revision=revision, fields=redaction.redact_json(fields).text)
         documents_sql.insert_document(tx, row)
         if item.words:
@@ -91,45 +91,45 @@ def put_values(tx: Tx, shelf: str, puts: Sequence[PutValue], origin: str, now: i
                 at=now,
             )
             index_steps.index_text(tx, entry, item.words)
-    _set_state(tx, shelf, turn, soonest, now)
+    _set_state(tx, framework, turn, soonest, now)
 
 
-def get_value(tx: Tx, shelf: str, folder: Folder, key: str, now: int) -> StoredValue | None:
+def get_value(tx: Tx, framework: str, folder: Folder, key: str, now: int) -> StoredValue | None:
     """Return the value with a key; None if there is none or it expired."""
-    document = documents_sql.get_document(tx, _make_address(shelf, PutValue(folder, key, None)))
+    document = documents_sql.get_document(tx, _make_address(framework, PutValue(folder, key, None)))
     return None if document is None or _is_expired(document, now) else _load_value(document)
 
 
-def list_below(tx: Tx, shelf: str, folder: Folder, now: int) -> list[StoredValue]:
+def list_below(tx: Tx, framework: str, folder: Folder, now: int) -> list[StoredValue]:
     """Return the values in a folder and its subfolders, newest first."""
-    found = documents_sql.list_below(tx, _document_type(shelf), _encode_folder(folder))
+    found = documents_sql.list_below(tx, _document_type(framework), _encode_folder(folder))
     return [_load_value(document) for document in found if not _is_expired(document, now)]
 
 
-def list_last(tx: Tx, shelf: str, folder: Folder, limit: int) -> list[StoredValue]:
+def list_last(tx: Tx, framework: str, folder: Folder, limit: int) -> list[StoredValue]:
     """Return the values with the highest keys in a folder, highest first."""
-    found = documents_sql.list_last(tx, _document_type(shelf), _encode_folder(folder), limit)
+    found = documents_sql.list_last(tx, _document_type(framework), _encode_folder(folder), limit)
     return [_load_value(document) for document in found]
 
 
-def list_folders(tx: Tx, shelf: str, folder: Folder) -> list[tuple[Folder, int]]:
+def list_folders(tx: Tx, framework: str, folder: Folder) -> list[tuple[Folder, int]]:
     """Return the folders that hold a value with the time of their last write."""
-    named = documents_sql.list_owners(tx, _document_type(shelf), _encode_folder(folder))
+    named = documents_sql.list_owners(tx, _document_type(framework), _encode_folder(folder))
     return [(_decode_folder(owner), at) for owner, at in named]
 
 
-def clear_folder(tx: Tx, shelf: str, folder: Folder, now: int) -> None:
+def clear_folder(tx: Tx, framework: str, folder: Folder, now: int) -> None:
     """Remove all values in a folder and its subfolders; none of them may be indexed."""
-    documents_sql.close_below(tx, _document_type(shelf), _encode_folder(folder), now)
+    documents_sql.close_below(tx, _document_type(framework), _encode_folder(folder), now)
 
 
-def find_matches(tx: Tx, shelf: str, query: str) -> dict[str, float]:
+def find_matches(tx: Tx, framework: str, query: str) -> dict[str, float]:
     """Return the addresses of values that contain words of a query, with scores."""
     asked = terms.query_terms(query)
     if not asked:
         return {}
     wanted = list(dict.fromkeys([*asked, *terms.stem_all(asked)]))
-    kinds = {"source": ("document",), "kind": (_document_type(shelf),)}
+    kinds = {"source": ("document",), "kind": (_document_type(framework),)}
     return {
         item.ref: item.score for item in index_sql.find_candidates(tx, wanted, _MOST_MATCHES, kinds)
     }
@@ -144,46 +144,48 @@ def renew_values(tx: Tx, addresses: Sequence[str], now: int) -> None:
             documents_sql.set_fields(tx, address, redaction.redact_json(fields).text)
 
 
-def remove_expired(tx: Tx, shelf: str, now: int) -> int:
+def remove_expired(tx: Tx, framework: str, now: int) -> int:
     """Remove expired values and return their number."""
-    turn, _ = lock_shelf(tx, shelf, now)
-    every = documents_sql.list_below(tx, _document_type(shelf), "")
+    turn, _ = lock_records(tx, framework, now)
+    every = documents_sql.list_below(tx, _document_type(framework), "")
     over = [item for item in every if _is_expired(item, now)]
     for document in over:
         documents_sql.close_document(tx, document.address, now)
         index_sql.remove_entry(tx, "document", document.address)
     left = (item.fields["expires"] for item in every if not _is_expired(item, now))
-    _set_state(tx, shelf, turn, min(left, default=FOREVER), now)
+    _set_state(tx, framework, turn, min(left, default=FOREVER), now)
     return len(over)
 
 
-def lock_shelf(tx: Tx, shelf: str, now: int) -> tuple[int, int]:
-    """Lock the shelf until the commit; return the number of its keys and the earliest expiry.
+def lock_records(tx: Tx, framework: str, now: int) -> tuple[int, int]:
+    """Lock a framework's records until the commit; return their number and the earliest expiry.
 
     Writers that read first take this lock before reading.
     """
-    turn, soonest = json.loads(storage_sql.lock_value(tx, _state_key(shelf), _NEW, now))
+    turn, soonest = json.loads(storage_sql.lock_value(tx, _state_key(framework), _NEW, now))
     return int(turn), int(soonest)
 
 
-def may_have_expired(tx: Tx, shelf: str, now: int) -> bool:
-    """Check whether a value on the shelf may have expired."""
-    return bool(json.loads(storage_sql.get_value(tx, _state_key(shelf)) or _NEW)[1] <= now)
+def may_have_expired(tx: Tx, framework: str, now: int) -> bool:
+    """Check whether a value of the framework may have expired."""
+    return bool(json.loads(storage_sql.get_value(tx, _state_key(framework)) or _NEW)[1] <= now)
 
 
 # ---------------------------------------------------------------- as documents
 
 
-def _document_type(shelf: str) -> str:
-    return f"kept:{shelf}"
+def _document_type(framework: str) -> str:
+    return f"kept:{framework}"
 
 
-def _state_key(shelf: str) -> str:
-    return f"shelf {shelf}"
+def _state_key(framework: str) -> str:
+    return f"shelf {framework}"  # written by every version so far
 
 
-def _set_state(tx: Tx, shelf: str, turn: int, soonest: int, now: int) -> None:
-    storage_sql.set_value(tx, _state_key(shelf), redaction.redact_json([turn, soonest]).text, now)
+def _set_state(tx: Tx, framework: str, turn: int, soonest: int, now: int) -> None:
+    storage_sql.set_value(
+        tx, _state_key(framework), redaction.redact_json([turn, soonest]).text, now
+    )
 
 
 def _is_expired(document: Document, now: int) -> bool:
@@ -222,20 +224,20 @@ def _encode_label(label: str) -> str:
     return quote(redaction.check_name(label, "name"), safe="", errors="surrogatepass")
 
 
-def _make_address(shelf: str, item: PutValue) -> str:
+def _make_address(framework: str, item: PutValue) -> str:
     path = f"{_encode_folder(item.folder)}{_encode_label(item.key)}"
     if len(path) > _LONGEST:
         path = f"{path[:_LONGEST]}~{messages.text_digest(path)[:24]}"
-    return f"memory://kept/{shelf}/{path}"
+    return f"memory://kept/{framework}/{path}"
 
 
 def _make_row(
-    shelf: str, address: str, item: PutValue, label: str, now: int
+    framework: str, address: str, item: PutValue, label: str, now: int
 ) -> documents_sql.DocumentRow:
     return documents_sql.DocumentRow(
         address=redaction.check_path(address, "name"),
         revision=1,
-        type=_document_type(shelf),
+        type=_document_type(framework),
         title=redaction.redact(item.key),
         text=redaction.redact_json(item.value).text,
         fields=redaction.redact("{}"),

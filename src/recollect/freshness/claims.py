@@ -174,6 +174,13 @@ _PARSED = (".json", ".toml")
 LONGEST_CITATION = 500
 
 
+_CUES = (
+    *("class ", "function ", "method ", "struct ", "interface ", "trait ", "enum ", "constant "),
+    *("component ", "hook ", "module "),
+)
+"""What stands before the name of a symbol."""
+
+
 def _any_of(listed: str) -> str:
     return "|".join(listed.split())
 
@@ -189,8 +196,8 @@ _SOURCES = {
     "folder": rf"(?<![\w/.@:~$-])(?:\./)?((?:{_any_of(_FOLDERS)})(?:/[\w@.+-]*[\w@+-])+/?|"
     r"(?:[\w@.+-]+/){2,}|[\w@+-]{3,}/)(?![\w/.*-])",
     "call": r"(?<![\w.:/-])([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)\(\)",
-    "cue": r"\b(?:class|function|method|struct|interface|trait|enum|constant|component|hook|module)"
-    r" ([A-Za-z_]\w*(?:\.\w+)*)\b",
+    "cue": rf"\b(?:{'|'.join(_CUES)})([A-Za-z_]\w*(?:\.\w+)*)\b",
+    "dotted": r"\.\w",
     "name": r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*",
     "located": r"([^\s`:]+\.\w{1,10}|[^\s:]+/[^\s:#]+)(?:::|#(?!L\d))([A-Za-z_$][\w$.]*)(?:\(\))?",
     "line": r"(.+?)(?::|#L)([0-9]{1,9})",
@@ -212,7 +219,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     """Return the claims of a memory: cited ones first, then those found in the text."""
     found = [claim for citation in citations if (claim := _cited(citation))]
-    sentences = _pattern("sentence").split(text)
+    sentences = _pattern("sentence").split(text) if _may_claim(text) else []
     paths = [_paths(sentence) for sentence in sentences]
     files = {claim.path for inside in paths for claim in inside}
     only = min(files) if len(files) == 1 else ""
@@ -228,6 +235,15 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
         place = claim.path, claim.symbol, claim.line
         united[place] = claim._replace(given=united.get(place, claim).given)
     return list(united.values())[:MOST_CLAIMS]
+
+
+def _may_claim(text: str) -> bool:
+    """Check whether a text holds a mark that each claim has: most sentences have none, and the
+    patterns cost more than to look for it."""
+    return (
+        any(mark in text for mark in ("`", "/", "()", "file", *_CUES))
+        or _pattern("dotted").search(text) is not None
+    )
 
 
 def _cited(citation: Json) -> Claim | None:
@@ -268,7 +284,8 @@ def _paths(sentence: str) -> list[Claim]:
     found: dict[int, Claim] = {}
     for match in _pattern("folder").finditer(bare) if "/" in bare else ():
         found[match.start()] = Claim(match[1].rstrip("/"))
-    for match in _pattern("path").finditer(bare) if "." in bare or "file" in bare else ():
+    has_path = "file" in bare or _pattern("dotted").search(bare)
+    for match in _pattern("path").finditer(bare) if has_path else ():
         stem, _, ending = match[1].rpartition(".")
         if ending != "js" or stem.lower() not in _PRODUCTS.split():
             line = int(match[2] or match[3] or 0)
@@ -286,11 +303,12 @@ def _symbols(sentence: str, home: str) -> Iterator[Claim]:
         prose = _pattern("code").sub(" ", sentence)
     if "()" in prose:
         found += [Claim(home, match[1], 0, "symbol") for match in _pattern("call").finditer(prose)]
-    found += [
-        Claim(home, match[1], 0, "symbol")
-        for match in _pattern("cue").finditer(prose)
-        if _is_spelled_like_code(match[1])
-    ]
+    if any(cue in prose for cue in _CUES):
+        found += [
+            Claim(home, match[1], 0, "symbol")
+            for match in _pattern("cue").finditer(prose)
+            if _is_spelled_like_code(match[1])
+        ]
     declares = bool(found) and _pattern("declares").search(sentence)
     for claim in found:
         yield claim._replace(kind="declaration") if declares and claim.kind == "symbol" else claim

@@ -41,7 +41,7 @@ class IndexEntry(NamedTuple):
 FEW = 600
 """So many entries that a filter leaves are compared themselves."""
 
-_SELECTIVE = frozenset({"tag", "ref", "owner"})
+_SELECTIVE = frozenset({"tag", "ref", "owner", "kind"})
 
 _LONGEST_FACET = 500
 """An index of PostgreSQL takes at most 2,700 bytes."""
@@ -261,7 +261,7 @@ def find_candidates(
 ) -> list[IndexMatch]:
     """Return the best entries for the stems, with their vectors if a `vector` is compared.
 
-    `few`: no more than `limit` entries are expected to hold a stem, so SQLite filters all at once.
+    `few`: few entries are expected to hold a stem, so SQLite filters all at once.
     What has none of the `needed` stems may be left out.
 
     `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
@@ -270,18 +270,20 @@ def find_candidates(
     """
     if not stems:
         return []
-    left = list_few(tx, filters) if is_selective(filters) else None
+    selective = is_selective(filters)
+    left = list_few(tx, filters) if selective else None
     if left is not None:
         return _best_parts(_match_few(tx, stems, left, vector))[:limit]
     where, params = _where(tx, filters)
     if few and not tx.is_remote:
         return _best_parts(tx.match(stems, limit, where, params, vector=vector))[:limit]
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
-    # remain. A kind keeps some of them.
-    depth = 7 * limit if "kind" in filters and not tx.is_remote else limit + limit // 8
+    # remain. A kind keeps some of them, and a source where messages are mixed with memories.
+    share = 7 if "kind" in filters else 3 if "source" in filters else 1
+    depth = limit + limit // 8 if tx.is_remote or share == 1 else share * limit
     near = tx.match(stems, depth, where, params, exact=False, vector=vector, needed=needed)
-    if where and len(near) < limit:
-        left = list_few(tx, filters)
+    if where and 4 * len(near) < 3 * limit:
+        left = None if selective else list_few(tx, filters)
         if left is not None:
             near = _match_few(tx, stems, left, vector)
         else:

@@ -20,6 +20,7 @@ among the 400 best by sign, and the missed ones are the last.
 from __future__ import annotations
 
 import struct
+from _operator import mul
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from math import sqrt
@@ -32,12 +33,15 @@ _HIGH_HALVES, _UNUSED = bytes([value >> 4 for value in range(256)]), bytes(240)
 
 def quantise(numbers: Sequence[float]) -> bytes:
     """Convert a direction to bytes; a component four times the mean still fits."""
-    length = sqrt(sum([x * x for x in numbers]))
+    length = sqrt(sum(map(mul, numbers, numbers)))
     factor = 127 / 4 * sqrt(len(numbers)) / length if length else 0.0
-    scaled = [round(x * factor) for x in numbers]
-    if max(scaled) > 127 or min(scaled) < -127:
-        scaled = [min(max(x, -127), 127) for x in scaled]
-    return bytes([x + ZERO for x in scaled])
+    try:
+        found = bytes([round(x * factor) + ZERO for x in numbers])
+    except ValueError:
+        found = b"\0"
+    if 0 in found:  # few have a component that does not fit
+        found = bytes([min(max(round(x * factor), -127), 127) + ZERO for x in numbers])
+    return found
 
 
 def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:

@@ -250,7 +250,7 @@ def _told(one: Mapping[str, Json]) -> str:
 
 
 _PAIRS = (
-    (("error", "problem"), ("solution", "fix")),
+    (("error", "problem", "message"), ("solution", "fix", "resolution")),
     (("what_broke", "what_fails", "mistake"), ("prevention",)),
     (("condition",), ("action", "rule")),
 )
@@ -266,7 +266,7 @@ def _links(given: Json) -> tuple[tuple[str, str], ...]:
 
 _TEXTS = (
     *("fact", "text", "pattern", "what_fails", "what_broke", "rule", "statement", "description"),
-    *("lesson", "content", "mistake", "name", "title"),
+    *("lesson", "learning", "content", "mistake", "error", "message", "name", "title"),
 )
 
 

@@ -122,7 +122,7 @@ def _save_page(tx: Tx, given: ForeignRecord, origin: str, now: int, _: object) -
         # The pages of a new task are empty forms.
     elif _is_there(tx, address, given.value):
         return False
-    new = work_steps.NewDocument(
+    new = documents_steps.NewDocument(
         address=address,
         type=work_steps_tasks.PAGE_TYPE,
         title=page,

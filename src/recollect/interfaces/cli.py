@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from ..fast_typing import TYPE_CHECKING
-from ..operation_table import OPERATIONS, SHORT_COMMANDS
 from ..text import display
 from ..types.records import Learned
 from . import commands, manual
 from .screens import style
 
 if TYPE_CHECKING:
+    from ..context import Context
     from .origin import Caller
 
 
@@ -34,7 +34,7 @@ def main(words: Sequence[str] | None = None) -> int:
     style.use_page(style.measure_page(sys.stdout))
     try:
         try:
-            status = _run([_decode_argument(word) for word in words], as_json)
+            status = _run([_decode_argument(word) for word in words])
         except RecollectError as error:
             _print_error(error, as_json)
             status = EXIT_STATUS[error.code]
@@ -90,14 +90,14 @@ def _print_interrupted(words: Sequence[str]) -> None:
     """Print what is kept after Ctrl-C."""
     if not sys.stderr:
         return
-    from .screens.progress import KEPT
+    from .screens.terminal import KEPT
 
     kept = KEPT.get(" ".join(words[:2])) or KEPT.get(words[0] if words else "", "")
     start = "\r\033[K" if style.can_redraw(sys.stderr) else "\n"
     print(f"{start}stopped. {kept}".rstrip(), file=sys.stderr)
 
 
-def _run(words: list[str], as_json: bool) -> int:
+def _run(words: list[str]) -> int:
     words = words or ["status"]
     first = words[0]
     if first in ("-h", "--help", "help"):
@@ -109,10 +109,11 @@ def _run(words: list[str], as_json: bool) -> int:
         return 0
     if status := _run_other(words):
         return status[0]
-    if _asks_help(words) and (text := manual.render_group_help(words)):
+    asks_help = not {"-h", "--help", "help", "--version", "-V"}.isdisjoint(words)
+    if asks_help and (text := manual.render_group_help(words)):
         style.print_page(style.finish(text))
         return 0
-    name, rest = find_command(words)
+    name, rest = manual.find_command(words)
     command = commands.load_command(name)
     given = commands.parse_arguments(command, rest, join=words[0] == "memory")
     if given.help:
@@ -130,10 +131,6 @@ def _run(words: list[str], as_json: bool) -> int:
     return 0 if getattr(result, "ok", True) else 1
 
 
-def _asks_help(words: list[str]) -> bool:
-    return bool({"-h", "--help", "help", "--version", "-V"} & set(words))
-
-
 def _show_help(words: list[str]) -> int:
     """Show the help of everything, of a group or of one command."""
     if words[:1] == ["--man"]:
@@ -145,7 +142,7 @@ def _show_help(words: list[str]) -> int:
         is_all = words[:1] in (["--all"], ["-a"])
         style.print_page(style.finish(manual.render_all() if is_all else manual.render_overview()))
         return 0
-    return _run([*words, "--help"], as_json=False)
+    return _run([*words, "--help"])
 
 
 def _run_other(words: list[str]) -> tuple[int] | None:
@@ -177,43 +174,6 @@ def _run_other(words: list[str]) -> tuple[int] | None:
     return None
 
 
-def find_command(words: list[str]) -> tuple[str, list[str]]:
-    """Return the command at the start of the words, and the words after it; `status` without one.
-
-    Options that all commands share may come before it.
-    """
-    rest: list[str] = []
-    while words and words[0].startswith("-") and len(words[0]) > 1:
-        taken = 2 if words[0] in ("--project", "-C") else 1
-        rest += words[:taken]
-        words = words[taken:]
-    if rest and not words:
-        return "status", rest  # `recollect -C DIR`, `recollect --json`
-    if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
-        words = manual.expand_chat_alias(words[1:])
-    for length in (2, 1):
-        command = " ".join(words[:length])
-        command = SHORT_COMMANDS.get(command, command)
-        if len(words) >= length and command in OPERATIONS:
-            if command == "review" and _gives_answer(words[1:3]):
-                command = "review answer"  # `review ID keep`
-            return _expand_plot(command, rest + words[length:])
-    raise manual.unknown_command(words)
-
-
-def _expand_plot(command: str, words: list[str]) -> tuple[str, list[str]]:
-    """Turn `stats --plot FILE` into `stats plot FILE`, which a model is not offered."""
-    place = next((at for at, word in enumerate(words) if word.startswith("--plot")), -1)
-    if place < 0 or command not in ("stats", "eval"):
-        return command, words
-    _, given, path = words[place].partition("=")
-    return f"{command} plot", [*words[:place], *([path] if given else []), *words[place + 1 :]]
-
-
-def _gives_answer(words: list[str]) -> bool:
-    return len(words) == 2 and not any(word.startswith("-") for word in words)
-
-
 # ---------------------------------------------------------------- running a command
 
 
@@ -222,13 +182,13 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
     if name not in ("review", "seen"):
         return False
     from .origin import identify_caller
-    from .screens import keyboard
+    from .screens import terminal
 
     by = identify_caller(os.environ)
     if by.sign and sys.stderr:
         told = f"shown without keys to answer: {by.explain()}"
         print(style.wrap_long(told), file=sys.stderr)
-    if by.origin != "user" or not keyboard.is_attended():
+    if by.origin != "user" or not terminal.is_attended():
         return False
     from typing import cast
 
@@ -250,9 +210,13 @@ def _run_with_questions(command: commands.Command, given: commands.Arguments) ->
     """Run a command, asking first where it changes much and a person is there to answer."""
     if command.words not in ("init", "import", "undo"):
         return run_command(command, given)
-    from .screens import agents, results
+    from .screens import agents, results, store
 
-    ask = {"init": agents.run_init, "import": agents.run_import, "undo": results.run_undo}
+    ask: dict[str, Callable[..., object]] = {
+        "init": agents.run_init,
+        "import": store.run_import,
+        "undo": results.run_undo,
+    }
     return ask[command.words](
         given.values,
         lambda more: run_command(command, given._replace(values={**given.values, **more})),
@@ -276,7 +240,7 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
     with Recollect(context) as memory:
         line = None
         if style.can_redraw(sys.stderr):
-            from .screens.progress import ProgressLine
+            from .screens.terminal import ProgressLine
 
             line = ProgressLine()
             context.progress = line.show
@@ -291,7 +255,7 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
                 line.clear()
         if isinstance(result, Learned):
             result = result._replace(notes=(*result.notes, *_notes_for(result, recognised, by)))
-        _prepare_page(memory, command.words, values, result)
+        _prepare_page(context, command.words, values, result)
         return result
 
 
@@ -320,18 +284,16 @@ _ID = re.compile(r"\bm-[0-9a-hjkmnp-tv-z]{12}\b")
 _MOST_SHORTENED = 400
 
 
-def _prepare_page(memory: object, name: str, values: dict[str, object], result: object) -> None:
+def _prepare_page(context: Context, name: str, values: dict[str, object], result: object) -> None:
     """Set what screens need beside the result: the question, short ids."""
     page = style.page()._replace(
         query=str(values.get("query", "")), whole="limit" in values, given=values
     )
     if page.is_terminal and not name.startswith(("scratch", "session", "notes", "export")):
-        from ..client import Recollect
         from ..maintenance.operations_overview import shorten_ids
 
-        assert isinstance(memory, Recollect)
         ids = list(dict.fromkeys(_ID.findall(repr(result))))[:_MOST_SHORTENED]
-        page = page._replace(short=shorten_ids(memory.context, ids) if ids else {})
+        page = page._replace(short=shorten_ids(context, ids) if ids else {})
     style.use_page(page)
 
 

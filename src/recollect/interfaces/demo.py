@@ -16,7 +16,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -27,27 +26,18 @@ from .. import open as open_memory
 from ..client import Recollect
 from ..lessons.steps_observed import known_commands
 from ..text import display
+from ..text.addresses import parse_address
 from ..text.messages import plain_text
 from ..types.records import Hit, Json, Memory
-from .screens.style import shorten_place, terminal_width, wants_colour
+from .screens import style
 
 RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
-"""One file per agent, with its name."""
+"""One file per agent, with its name; project.json holds the files of the project."""
 
 FAKE_SECRET = "AKIA" + "Q3J5K7M2N4P6R8T1"
 _TRANSCRIPTS = {
     "claude-code": ".claude/projects/demo/5b0c2f6e-7a41-4d0f-9c53-2f1e6a8d9b10.jsonl",
     "codex": ".codex/sessions/rollout-019a1de2-326c-7201-abe0-b8c049ba2d21.jsonl",
-}
-
-_FILES = {
-    ".git/HEAD": "ref: refs/heads/main\n",
-    "Makefile": "redis-test:\n\tdocker run --rm -d -p 6380:6379 redis:7\n"
-    "generate:\n\tpython schema/build.py schema/orders.yaml > src/generated/client.ts\n",
-    "docker-compose.yml": 'services:\n  redis:\n    image: redis:7\n    ports: ["6379:6379"]\n',
-    "docs/testing.md": "Run `make redis-test`, then `pytest`.\n",
-    "schema/orders.yaml": "post:\n  summary: recieve an order\n",
-    "src/generated/client.ts": "// recieve an order\n",
 }
 
 _INHERITED = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
@@ -76,8 +66,9 @@ class Sandbox:
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         place = {"HOME": self._home, "RECOLLECT_HOME": os.path.join(folder, "data")}
         self._environment = {**inherited, **place}
-        for name, text in _FILES.items():
-            _write(os.path.join(self.project, name), text)
+        with open(os.path.join(RECORDINGS, "project.json"), encoding="utf-8") as file:
+            for name, text in json.load(file).items():
+                _write(os.path.join(self.project, name), text)
         for name in ("objects", "refs"):
             # These folders make it a repository of its own.
             os.makedirs(os.path.join(self.project, ".git", name))
@@ -112,12 +103,17 @@ class Sandbox:
     def _fire(self, agent: str, payload: Mapping[str, Json]) -> ReplayedEvent:
         event = payload["hook_event_name"]
         about = payload.get("tool_name") or payload.get("source") or ""
-        heard = ReplayedEvent(agent, event, payload)
+        context = notice = ""
         for group in self._hooks[agent].get(event, ()):
-            if re.fullmatch(group.get("matcher") or ".*", about):
-                for handler in group["hooks"]:
-                    heard = _add_answer(heard, self._run(handler["command"], payload))
-        return heard
+            for handler in group["hooks"]:
+                if not re.fullmatch(group.get("matcher") or ".*", about):
+                    continue
+                answer = self._run(handler["command"], payload)
+                reply = json.loads(answer) if answer.startswith("{") else {}
+                added = reply.get("hookSpecificOutput", {}).get("additionalContext", "")
+                context += added if reply else answer
+                notice += reply.get("systemMessage", "")
+        return ReplayedEvent(agent, event, payload, context, notice)
 
     def _run(self, command: str, payload: Mapping[str, Json]) -> str:
         """Run a hook; return its answer when all processes that it started have ended."""
@@ -140,16 +136,6 @@ class Sandbox:
         return done.stdout
 
 
-def _add_answer(heard: ReplayedEvent, answer: str) -> ReplayedEvent:
-    if not answer.startswith("{"):
-        return heard._replace(context=heard.context + answer)
-    reply = json.loads(answer)
-    context = reply.get("hookSpecificOutput", {}).get("additionalContext", "")
-    return heard._replace(
-        context=heard.context + context, notice=heard.notice + reply.get("systemMessage", "")
-    )
-
-
 def _write(path: str, text: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "a", encoding="utf-8") as file:
@@ -160,11 +146,8 @@ AGENTS = {"claude-code": "Claude Code", "codex": "Codex"}
 """The agents in the order of their sessions."""
 
 _QUESTION = "why do the tests wait for Redis?"
-
 _TRIMMED = "ConnectionError localhost:6380"
-
 _MARK = "[REDACTED:"
-
 _MARGIN = " " * 14
 
 
@@ -186,15 +169,13 @@ def run_demo(arguments: Sequence[str]) -> int:
     if set(arguments) - {"--json", "-j", "--short"}:
         print(_USAGE)
         return 0 if set(arguments) & {"-h", "--help"} else 2
-    as_json = bool({"--json", "-j"} & set(arguments))
-    story: object = None
     with TemporaryDirectory(prefix="recollect-demo-") as folder:
-        if "--short" in arguments and not as_json:
+        if {"--json", "-j"} & set(arguments):
+            print(display.format_json(play_sessions(Sandbox(folder), SilentPage())))
+        elif "--short" in arguments:
             play_short(Sandbox(folder), DemoPage())
         else:
-            story = play_sessions(Sandbox(folder), SilentPage() if as_json else DemoPage())
-    if as_json:
-        print(display.format_json(story))
+            play_sessions(Sandbox(folder), DemoPage())
     return 0
 
 
@@ -202,26 +183,21 @@ class DemoPage:
     """Prints the demo, in colour at a terminal."""
 
     def __init__(self) -> None:
-        self._colour = wants_colour(sys.stdout)
-        self._width = min(terminal_width(), 88)
+        self._width = min(style.terminal_width(), 88)
 
     def title(self, text: str) -> None:
-        text = textwrap.fill(text, self._width)
-        self._print(f"\033[1m{text}\033[0m" if self._colour else text, before="\n")
+        self._print("\n" + style.paint("title", textwrap.fill(text, self._width)))
 
     def say(self, who: str, text: str) -> None:
         """Print text with the speaker's name before the first line."""
         for line in text.splitlines():
             lead = f"  {who:<12}"
             filled = self._fill(line, lead, _MARGIN)
-            if self._colour and who:
-                filled = f"\033[36m{lead}\033[0m{filled.removeprefix(lead)}"
-            self._print(filled)
+            self._print(style.paint("id", lead) + filled.removeprefix(lead) if who else filled)
             who = ""
 
     def note(self, text: str, indent: str = "  ") -> None:
-        line = self._fill(text, indent, indent)
-        self._print(f"\033[2m{line}\033[0m" if self._colour else line)
+        self._print(style.paint("faint", self._fill(text, indent, indent)))
 
     def _fill(self, text: str, first: str, others: str) -> str:
         return textwrap.fill(
@@ -232,14 +208,14 @@ class DemoPage:
             break_on_hyphens=False,
         )
 
-    def _print(self, text: str, before: str = "") -> None:
-        print(f"{before}{text}")
+    def _print(self, text: str) -> None:
+        print(style.finish(text))
 
 
 class SilentPage(DemoPage):
     """Prints nothing."""
 
-    def _print(self, text: str, before: str = "") -> None: ...
+    def _print(self, text: str) -> None: ...
 
 
 def play_sessions(sandbox: Sandbox, page: DemoPage) -> dict[str, object]:
@@ -322,10 +298,8 @@ def _show_event(heard: ReplayedEvent, page: DemoPage) -> None:
 def _show_saved(memory: Recollect, page: DemoPage) -> list[Memory]:
     captured = list(memory.list())[::-1]
     for item in captured:
-        waits = (
-            "" if item.status == "active" else f" ({item.status}: not in use before you keep it)"
-        )
-        page.say(f"{item.kind}:", item.text + waits)
+        waits = f" ({item.status}: not in use before you keep it)"
+        page.say(f"{item.kind}:", item.text + (waits if item.status != "active" else ""))
     if not captured:
         page.note("no memory captured")
     now = memory.context.clock()
@@ -361,7 +335,7 @@ def _search(memory: Recollect, page: DemoPage, agent: str) -> dict[str, object]:
     gone = [
         hit
         for hit in memory.recall(_TRIMMED, session=session.id)
-        if any(first <= _number(hit.address) <= last for first, last in trimmed.dropped)
+        if any(first <= parse_address(hit.address).last <= last for first, last in trimmed.dropped)
     ]
     page.note(f"recollect recall {_TRIMMED!r}")
     _show_hits(gone[:1], page)
@@ -371,12 +345,6 @@ def _search(memory: Recollect, page: DemoPage, agent: str) -> dict[str, object]:
 def _show_hits(hits: Sequence[Hit], page: DemoPage) -> None:
     for hit in hits:
         page.say(f"{hit.score:.2f}", display.format_line(hit.text, 150))
-        page.note(shorten_place(hit.address.removeprefix("memory://")), _MARGIN)
+        page.note(style.shorten_place(hit.address.removeprefix("memory://")), _MARGIN)
     if not hits:
         page.note("nothing found")
-
-
-def _number(address: str) -> int:
-    """Return the number of the message at an address; 0 for other records."""
-    last = address.rpartition("-")[2]
-    return int(last) if "/messages/" in address and last.isdecimal() else 0

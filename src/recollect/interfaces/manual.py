@@ -1,4 +1,4 @@
-"""Help: the everyday commands, all commands by group, one group, the manual page, suggestions.
+"""Find the command that words name; render help, the manual page and suggestions.
 
 Everything is read from the table of operations and the docstrings.
 """
@@ -138,6 +138,40 @@ def expand_chat_alias(words: list[str]) -> list[str]:
             hint=f"such as: {', '.join(_CHAT_COMMANDS)}",
         )
     return [CHAT_ALIASES.get(name, name), *words[1:]]
+
+
+def find_command(words: list[str]) -> tuple[str, list[str]]:
+    """Return the command at the start of the words, and the words after it; `status` without one.
+
+    Options that all commands share may come before it.
+    """
+    rest: list[str] = []
+    while words and words[0].startswith("-") and len(words[0]) > 1:
+        taken = 2 if words[0] in ("--project", "-C") else 1
+        rest += words[:taken]
+        words = words[taken:]
+    if rest and not words:
+        return "status", rest  # `recollect -C DIR`, `recollect --json`
+    if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
+        words = expand_chat_alias(words[1:])
+    for length in (2, 1):
+        command = " ".join(words[:length])
+        command = SHORT_COMMANDS.get(command, command)
+        if len(words) >= length and command in OPERATIONS:
+            after = [word for word in words[1:3] if not word.startswith("-")]
+            if command == "review" and len(after) == 2:
+                command = "review answer"  # `review ID keep`
+            return _expand_plot(command, rest + words[length:])
+    raise unknown_command(words)
+
+
+def _expand_plot(command: str, words: list[str]) -> tuple[str, list[str]]:
+    """Turn `stats --plot FILE` into `stats plot FILE`, which a model is not offered."""
+    place = next((at for at, word in enumerate(words) if word.startswith("--plot")), -1)
+    if place < 0 or command not in ("stats", "eval"):
+        return command, words
+    _, given, path = words[place].partition("=")
+    return f"{command} plot", [*words[:place], *([path] if given else []), *words[place + 1 :]]
 
 
 _SUGGESTIONS = {

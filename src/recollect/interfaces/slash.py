@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..client import call_operation
 from ..errors import InvalidInput
 from ..text import display
-from . import cli, commands, manual
+from . import commands, manual
 from .screens.results import show
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def run_slash(memory: Recollect, text: str) -> str:
     words = _split_words(text.strip().removeprefix("/"))
     if text := manual.render_group_help(words):
         return text
-    name, rest = cli.find_command(words)
+    name, rest = manual.find_command(words)
     command = commands.load_command(name)
     # Chat users do not quote.
     given = commands.parse_arguments(command, rest, join=True)

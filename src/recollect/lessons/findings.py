@@ -61,8 +61,6 @@ class KnownCommand(NamedTuple):
     """test, lint, format, typecheck, build, run, migrate, generate, install, deploy, or empty."""
     sessions_succeeded: int
     sessions_failed: int
-    failed_in_a_row: int
-    """How many of the latest sessions that ran it saw only failures."""
     last_success: int
     sessions_as_told: int = 0
     """Sessions in which it worked in this wording; others had further options or targets."""
@@ -237,7 +235,9 @@ def known_command(
         retired = "never succeeded"
     elif script and scripts is not None and script not in scripts:
         retired = f"the script {script} is gone"
-    elif now - last > UNUSED and (days is None or _count_after(days, last) >= DAYS_WITHOUT):
+    elif now - last > UNUSED and (
+        days is None or sum(day > last // DAY for day in days) >= DAYS_WITHOUT
+    ):
         retired = f"not used for {(now - last) // DAY} days"
     elif len(good) < CONFIRMED:
         retired = _why_not_once(body, script, passed_over)
@@ -246,19 +246,14 @@ def known_command(
         purpose=str(body["purpose"]),
         sessions_succeeded=len(good),
         sessions_failed=int(body["failed"]),
-        failed_in_a_row=int(body["in_a_row"]),
         last_success=last,
         sessions_as_told=int(body.get("as_told", 0)),
         retired=retired,
         folder=str(body.get("folder", "")),
         below=str(body.get("below", "")),
         script=script,
-        parts=parts_of(form, str(body.get("folder", ""))),
+        parts=command_words.parts_of(form, str(body.get("folder", ""))),
     )
-
-
-def _count_after(days: Collection[int], at: int) -> int:
-    return sum(day > at // DAY for day in days)
 
 
 def _why_not_once(body: Mapping[str, Json], script: str, passed_over: int) -> str | None:
@@ -272,20 +267,6 @@ def _why_not_once(body: Mapping[str, Json], script: str, passed_over: int) -> st
     if passed_over >= PASSED_OVER:
         return f"seen once, and not in {passed_over} sessions since"
     return None
-
-
-def parts_of(form: str, folder: str) -> tuple[str, ...]:
-    """Return the folders that a command may be about: the one that it is run in, and the words
-    that name a part of a project: `--filter @acme/web`, `-C apps/api`, `api:generate`."""
-    found = {folder: None} if folder else {}
-    for word in form.split()[1:]:
-        name = word.removeprefix("./").strip("/")
-        if word.startswith("-") or not name:
-            continue
-        name = name.rpartition("/")[2] if name.startswith("@") else name.partition(":")[0]
-        if not command_words.purpose_of_part(name) and len(name) > 1:
-            found[name] = None
-    return tuple(found)
 
 
 def advice(
@@ -330,15 +311,10 @@ def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
 
 
 def _remedy(given: Mapping[str, Json]) -> session_errors.Remedy:
-    return session_errors.Remedy(
-        gained=tuple(given["gained"]),
-        lost=tuple(given["lost"]),
-        step_before=given["step_before"],
-        other_form=given["other_form"],
-        files=tuple(given["files"]),
-        added=tuple(given.get("added", ())),
-        also=tuple(given.get("also", ())),
-    )
+    values: dict[str, Json] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in given.items()
+    }
+    return session_errors.Remedy(**values)
 
 
 def _common_remedy(

@@ -1,4 +1,4 @@
-"""Erase for good: forget a record or a text; blame and retract a source.
+"""Erase for good: forget a record or a text.
 
 Forgetting erases the text in every table, in the search index and in every file that Recollect
 manages, and leaves a tombstone with digests only. Backups that Recollect made by itself are removed
@@ -20,7 +20,6 @@ from ..errors import InvalidInput, NotFound, Refused
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..memory import operations as memory_operations
-from ..memory import sql as memory_sql
 from ..memory import steps_revisions as memory_steps_revisions
 from ..project import user_directory
 from ..recall import steps_reindex as recall_steps_reindex
@@ -44,26 +43,6 @@ class Receipt(NamedTuple):
     digests: tuple[str, ...]
     notes: tuple[str, ...]
     applied: bool = True
-
-
-class Lineage(NamedTuple):
-    """What a memory was made from, and what was made from it."""
-
-    id: str
-    text: str
-    origin: str
-    label: str
-    revisions: int
-    sources: tuple[str, ...]
-    evidence: tuple[str, ...]
-    derived: tuple[str, ...]
-
-
-class Retracted(NamedTuple):
-    """The memories that were taken out of use because of their source."""
-
-    source: str
-    memories: tuple[str, ...]
 
 
 def forget(context: Context, target: str = "", text: str = "", yes: bool = False) -> Receipt:
@@ -119,36 +98,6 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
         notes=tuple(notes),
         applied=yes,
     )
-
-
-def blame(context: Context, id: str) -> Lineage:
-    """Show where a memory comes from, and what was made from it.
-
-    id: the memory
-
-    Example: recollect blame m-4k9w2c
-    """
-    for space in context.present_spaces():
-        found = space.read(lambda tx: _lineage(tx, id))
-        if found:
-            return found
-    raise NotFound("there is no such memory", where=id, hint="`recollect list` lists them")
-
-
-def retract(context: Context, source: str) -> Retracted:
-    """Hide everything that came from a source; `restore` brings one back.
-
-    source: a session, messages, an episode, a memory, or a source as `blame` shows it
-
-    Example: recollect retract memory://session/claude-code.77
-    """
-    if context.origin != "user":
-        raise Refused("only a person can retract a source", hint="run `recollect retract` yourself")
-    ref = source.removeprefix(addresses.SCHEME)
-    done: list[str] = []
-    for space in context.present_spaces():
-        done += space.write(lambda tx: _retract(tx, ref))
-    return Retracted(source, tuple(done))
 
 
 # ---------------------------------------------------------------- forget
@@ -353,41 +302,3 @@ def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
         "log, replicas and backups keep the text until they are recycled. How an administrator "
         "overwrites the files now: docs/guarantees.md, Forgotten on PostgreSQL"
     ]
-
-
-# ---------------------------------------------------------------- blame and retract
-
-
-def _lineage(tx: Tx, id: str) -> Lineage | None:
-    memory = memory_steps_revisions.find(tx, id)
-    if memory is None:
-        return None
-    derived = [row[0] for row in sql_erase.find_derived(tx, memory.id)]
-    return Lineage(
-        id=memory.id,
-        text=memory.text,
-        origin=memory.origin,
-        label=memory.label,
-        revisions=memory.revision,
-        sources=memory.sources,
-        evidence=memory.evidence,
-        derived=tuple(one for one in derived if one != memory.id),
-    )
-
-
-def _retract(tx: Tx, ref: str) -> list[str]:
-    """Hide the memories made from a source, and those made from them."""
-    done: list[str] = []
-    queue = [ref]
-    while queue:
-        for row in sql_erase.find_derived(tx, queue.pop()):
-            if row[0] in done:
-                continue
-            memory = memory_sql.get(tx, row[0], lock=True)
-            if memory is None or memory.status not in ("active", "proposed"):
-                continue
-            memory_sql.update(tx, memory.id, {"status": "hidden"})
-            index_sql.set_status(tx, "memory", memory.id, "hidden")
-            done.append(memory.id)
-            queue.append(memory.id)
-    return done

@@ -1,4 +1,4 @@
-"""Undo the last change, whatever it was: one command over all records of changes.
+"""Undo the last change, whatever it was; show where a memory comes from, and retract a source.
 
 Memories keep their own history; everything else that can be undone has an undo record.
 """
@@ -13,21 +13,23 @@ from typing import NamedTuple
 from ..archive import sql as archive_sql
 from ..context import Context
 from ..documents import steps as documents_steps
-from ..errors import Conflict, NotFound
+from ..errors import Conflict, NotFound, Refused
+from ..index import sql as index_sql
 from ..lessons import operations as lessons_operations
 from ..memory import operations as memory_operations
 from ..memory import sql as memory_sql
 from ..memory import steps_lifecycle as memory_steps_lifecycle
+from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import steps as procedures_steps
 from ..storage.database import Database, Tx
-from ..text import display
+from ..text import addresses, display
 from ..types.overview import Reverted
 from ..types.records import Json
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
 from ..work import operations as work_operations
 from ..work import steps as work_steps
-from . import files_io, sql
+from . import files_io, sql, sql_erase
 
 
 class LastChange(NamedTuple):
@@ -243,3 +245,91 @@ def _undo_setting(
         context.writable(space).write(lambda tx: undo_sql.mark_undone(tx, record.id))
     before = "the default" if body["before"] is None else display.format_line(str(body["before"]))
     return Reverted(body["what"], f"back to {before} in {path}", record.at, not print)
+
+
+# ---------------------------------------------------------------- blame and retract
+
+
+class Lineage(NamedTuple):
+    """What a memory was made from, and what was made from it."""
+
+    id: str
+    text: str
+    origin: str
+    label: str
+    revisions: int
+    sources: tuple[str, ...]
+    evidence: tuple[str, ...]
+    derived: tuple[str, ...]
+
+
+class Retracted(NamedTuple):
+    """The memories that were taken out of use because of their source."""
+
+    source: str
+    memories: tuple[str, ...]
+
+
+def blame(context: Context, id: str) -> Lineage:
+    """Show where a memory comes from, and what was made from it.
+
+    id: the memory
+
+    Example: recollect blame m-4k9w2c
+    """
+    for space in context.present_spaces():
+        found = space.read(lambda tx: _lineage(tx, id))
+        if found:
+            return found
+    raise NotFound("there is no such memory", where=id, hint="`recollect list` lists them")
+
+
+def retract(context: Context, source: str) -> Retracted:
+    """Hide everything that came from a source; `restore` brings one back.
+
+    source: a session, messages, an episode, a memory, or a source as `blame` shows it
+
+    Example: recollect retract memory://session/claude-code.77
+    """
+    if context.origin != "user":
+        raise Refused("only a person can retract a source", hint="run `recollect retract` yourself")
+    ref = source.removeprefix(addresses.SCHEME)
+    done: list[str] = []
+    for space in context.present_spaces():
+        done += space.write(lambda tx: _retract(tx, ref))
+    return Retracted(source, tuple(done))
+
+
+def _lineage(tx: Tx, id: str) -> Lineage | None:
+    memory = memory_steps_revisions.find(tx, id)
+    if memory is None:
+        return None
+    derived = [row[0] for row in sql_erase.find_derived(tx, memory.id)]
+    return Lineage(
+        id=memory.id,
+        text=memory.text,
+        origin=memory.origin,
+        label=memory.label,
+        revisions=memory.revision,
+        sources=memory.sources,
+        evidence=memory.evidence,
+        derived=tuple(one for one in derived if one != memory.id),
+    )
+
+
+def _retract(tx: Tx, ref: str) -> list[str]:
+    """Hide the memories made from a source, and those made from them."""
+    done: list[str] = []
+    queue = [ref]
+    while queue:
+        for row in sql_erase.find_derived(tx, queue.pop()):
+            if row[0] in done:
+                continue
+            memory = memory_sql.get(tx, row[0], lock=True)
+            if memory is None or memory.status not in ("active", "proposed"):
+                continue
+            memory_sql.update(tx, memory.id, {"status": "hidden"})
+            index_sql.set_status(tx, "memory", memory.id, "hidden")
+            done.append(memory.id)
+            queue.append(memory.id)
+    return done

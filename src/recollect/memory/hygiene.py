@@ -83,11 +83,10 @@ def _of_sentence(sentence: str) -> Refusal | None:
 
 def _find_rules(text: str) -> list[str]:
     """Return the rules that can apply to a text: one of their words occurs, or a commit hash."""
-    words = split_lower_words(text)
     known = _rules_by_cue()
-    found = {known[word] for word in words if word in known}
-    if "history" not in found and any(len(word) >= 7 and not word.isalpha() for word in words):
-        found |= {"history"} if _pattern("hash").search(text) else set()
+    found = {known[word] for word in known.keys() & split_lower_words(text)}
+    if "history" not in found and _pattern("digit").search(text) and _pattern("hash").search(text):
+        found.add("history")
     return [name for name in _VERDICTS if name in found]
 
 
@@ -160,6 +159,7 @@ _SOURCES = {
     r"due to|otherwise|so that|since|workaround|avoid|don't|do not|cannot|can't|only|every|"
     r"each|means|caused|causes|after|before|instead|until|by default|convention)\b",
     "hash": _HASH,
+    "digit": "[0-9]",
     "history": rf"{_FIRST_HASH}|"
     rf"\b(?:pr|pull request|merge request|mr|branch|commit|tag|hotfix)\b.{{0,60}}"
     rf"\b(?:was|were|has been|have been|got)\s+(?:\w+ )?(?:{_MERGED}|deleted|closed|opened|"

@@ -8,6 +8,7 @@ from functools import partial
 from ..context import Context, new_id
 from ..documents.input_files_io import read_json_lines
 from ..errors import InvalidInput, RecollectError
+from ..fast_typing import Any
 from ..freshness import steps as freshness_steps
 from ..types.records import Json, Learned
 from . import steps
@@ -32,14 +33,16 @@ def learn_many(
     now = context.clock()
     space = context.writable(context.space_of(layer))
     ready: list[steps.PreparedMemory] = []
-    for number, item in enumerate(items, start=1):
+    # In order: neighbours in every index, and a list of them keeps the order of the call.
+    ids = sorted([new_id("m") for _ in items])
+    for number, (item, id) in enumerate(zip(items, ids, strict=True), start=1):
         try:
             draft = _read_draft(item, layer)
             label = context.origin
             if draft.evidence:
                 look = partial(steps.find_label, origin=context.origin, evidence=draft.evidence)
                 label = context.project_space.read(look)
-            ready.append(steps.prepare(draft, context.origin, now, new_id("m"), label))
+            ready.append(steps.prepare(draft, context.origin, now, id, label))
         except RecollectError as error:
             error.where = f"statement {number}" + (f", {error.where}" if error.where else "")
             raise
@@ -61,29 +64,28 @@ def _pin_all(
 
 
 _LISTS = ("scope", "tags", "examples", "citations", "evidence")
-_TEXTS = ("kind", "subject", "reason", "priority", "layer", "owner", "near", "key")
+_TEXTS = ("text", "kind", "subject", "reason", "priority", "layer", "owner", "near", "key")
+_FIELDS: Mapping[str, Any] = {
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys(_LISTS, (list, tuple)),
+    "confidence": (int, float),
+    "detail": Mapping,
+}
 
 
 def _read_draft(item: Mapping[str, Json], layer: str) -> steps.Draft:
     """Return the draft in an object; raise InvalidInput for a wrong field."""
-    known = {"text", "confidence", "detail", *_LISTS, *_TEXTS}
     for name, value in item.items():
-        right: bool = name in known
-        if name in _LISTS:
-            right = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
-        elif name == "confidence":
-            right = isinstance(value, int | float) and not isinstance(value, bool)
-        elif name == "detail":
-            right = isinstance(value, Mapping)
-        elif right:
-            right = isinstance(value, str)
-        if not right:
-            unknown = name not in known
+        known = _FIELDS.get(name)
+        if known is None:
             raise InvalidInput(
-                "there is no such field" if unknown else "this value is of the wrong type",
+                "there is no such field",
                 where=name,
-                hint=f"fields: {', '.join(sorted(known))}" if unknown else "see `learn`",
+                hint=f"fields: {', '.join(sorted(_FIELDS))}",
             )
+        right = isinstance(value, known) and not isinstance(value, bool)
+        if not right or (name in _LISTS and not all(isinstance(one, str) for one in value)):
+            raise InvalidInput("this value is of the wrong type", where=name, hint="see `learn`")
     fields: MemoryFields = {"layer": layer}
     fields.update(item)  # type: ignore[typeddict-item]
     if (fields["layer"] == "user") != (layer == "user"):

@@ -26,8 +26,8 @@ _COLUMNS = Memory._fields
 SELECT = f"SELECT {list_columns(_COLUMNS)}, seal FROM memories WHERE space = :space"
 SELECT_EARLIER = f"SELECT {list_columns(_COLUMNS)}, seal FROM memory_revisions WHERE space = :space"
 _INSERT = (
-    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}) "
-    f"SELECT :space, {list_parameters(_COLUMNS)} WHERE NOT EXISTS "
+    f"INSERT INTO memories (space, {list_columns(_COLUMNS)}, seal) "
+    f"SELECT :space, {list_parameters(_COLUMNS)}, :seal WHERE NOT EXISTS "
     "(SELECT 1 FROM tombstones WHERE space = :space AND digest = :digest) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
@@ -132,7 +132,9 @@ def load_owners(
 def insert(tx: Tx, row: MemoryRow) -> bool:
     """Write a new memory; false when an open one with the same text and scope is there, or when
     the text was forgotten on request."""
-    return tx.one(_INSERT, row._asdict()) is not None
+    # Sealed here, the row is written once; PostgreSQL makes its own.
+    seal = seals.make_seal(*[row[place] for place in _SEALED])
+    return tx.one(_INSERT, {**row._asdict(), "seal": seal}) is not None
 
 
 def insert_many(tx: Tx, rows: Sequence[MemoryRow]) -> set[str]:

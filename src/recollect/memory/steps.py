@@ -61,7 +61,8 @@ class Draft(NamedTuple):
 
 def check_draft(draft: Draft) -> Draft:
     """Return the draft, or raise the error that names the wrong field."""
-    draft = draft._replace(kind=KIND_NAMES.get(draft.kind, draft.kind))
+    if draft.kind in KIND_NAMES:
+        draft = draft._replace(kind=KIND_NAMES[draft.kind])
     if not draft.text.strip():
         raise InvalidInput("there is nothing to learn: the text is empty", where="text")
     if len(draft.text) > LONGEST_TEXT:

@@ -40,7 +40,7 @@ LARGE, RAREST, PROMISED = 2_000, 4, 250
 promise so many candidates: what says the same, the opposite or another value lacks fewer of them
 than that, and common words would cost as much as all that was ever learned."""
 
-MOST_PROMISED = 5_000
+MOST_PROMISED = 2_000
 """If even the rarest words have more candidates than this, only two words are looked up."""
 
 

@@ -45,7 +45,7 @@ def learn_procedure(
 
     Example: recollect procedure learn add-endpoint "Add an API endpoint" --step "Read the spec"
     """
-    procedure = procedures_steps.build_procedure(name, description, _given_parts(parts))
+    procedure = skills.build_procedure(name, description, _given_parts(parts))
     row = procedures_steps.prepare_row(
         procedure, context.origin, context.origin, context.clock(), new_id("p")
     )
@@ -111,7 +111,7 @@ def revise_procedure(
     """
     now, id = context.clock(), new_id("p")
     held = show_procedure(context, name).procedure
-    new = procedures_steps.replace_parts(held, description, _given_parts(parts))
+    new = skills.replace_parts(held, description, _given_parts(parts))
     row = procedures_steps.prepare_row(new, context.origin, context.origin, now, id)
     return _write(
         context,

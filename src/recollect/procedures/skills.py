@@ -69,6 +69,32 @@ class Procedure(NamedTuple):
     extra: Mapping[str, YamlValue] = {}
 
 
+def build_procedure(name: str, description: str, parts: Mapping[str, Sequence[str]]) -> Procedure:
+    """Build a procedure from its parts; an error is given as `error: fix`."""
+    errors = []
+    for words in parts.get("errors", ()):
+        error, _, fix = words.partition(": ")
+        errors.append(KnownError(error.strip(), fix.strip()))
+    return Procedure(
+        name=name,
+        description=description,
+        prerequisites=tuple(parts.get("prerequisites", ())),
+        steps=tuple(parts.get("steps", ())),
+        errors=tuple(errors),
+        exit_criteria=tuple(parts.get("exit_criteria", ())),
+    )
+
+
+def replace_parts(
+    held: Procedure, description: str, parts: Mapping[str, Sequence[str]]
+) -> Procedure:
+    """Return the procedure with the given parts replaced."""
+    given = {field: words for field, words in parts.items() if words}
+    new = build_procedure(held.name, description or held.description, given)
+    fields = {field: getattr(new, field) for field in given}
+    return held._replace(description=new.description, **fields)
+
+
 # ---------------------------------------------------------------- writing
 
 

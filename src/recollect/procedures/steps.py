@@ -7,7 +7,7 @@ a file is quarantined, and tool output never becomes one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..episodes import steps as episodes_steps
 from ..errors import Conflict, InvalidInput, NotFound, Refused
@@ -58,24 +58,6 @@ class ExportedSkill(NamedTuple):
     text: str
     path: str = ""
     notes: tuple[str, ...] = ()
-
-
-def build_procedure(
-    name: str, description: str, parts: Mapping[str, Sequence[str]]
-) -> skills.Procedure:
-    """Build a procedure from its parts; an error is given as `error: fix`."""
-    errors = []
-    for words in parts.get("errors", ()):
-        error, _, fix = words.partition(": ")
-        errors.append(skills.KnownError(error.strip(), fix.strip()))
-    return skills.Procedure(
-        name=name,
-        description=description,
-        prerequisites=tuple(parts.get("prerequisites", ())),
-        steps=tuple(parts.get("steps", ())),
-        errors=tuple(errors),
-        exit_criteria=tuple(parts.get("exit_criteria", ())),
-    )
 
 
 def prepare_row(
@@ -168,16 +150,6 @@ def count_use(tx: Tx, name: str, result: str, now: int) -> ShownProcedure:
     count = "successes" if result == "success" else "failures"
     sql.update(tx, row.id, {count: getattr(row, count) + 1, "last_used": now})
     return show_row(get_procedure(tx, row.name))
-
-
-def replace_parts(
-    held: skills.Procedure, description: str, parts: Mapping[str, Sequence[str]]
-) -> skills.Procedure:
-    """Return the procedure with the given parts replaced."""
-    given = {field: words for field, words in parts.items() if words}
-    new = build_procedure(held.name, description or held.description, given)
-    fields = {field: getattr(new, field) for field in given}
-    return held._replace(description=new.description, **fields)
 
 
 # ---------------------------------------------------------------- look up

@@ -1,15 +1,18 @@
 """Judge ranked candidates: which of two statements is the newer, and how likely a hit is right.
 
 `ranking` decides which candidate is better by its signals. What is decided here depends on the
-other hits: the newer of two about the same thing goes first, and a score becomes a likelihood that
-can be compared between questions.
+other hits: the newer of two about the same thing goes first, a score becomes a likelihood that can
+be compared between questions, and only hits that fit and say something new are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf, nextafter
 
+from ..memory import lifecycle
+from ..text import tokens
+from ..types.records import Hit, Recalled
 from . import ranking
 from .ranking import RankingCandidate, RankingQuestion
 
@@ -20,7 +23,7 @@ WEAK = 0.3
 """A hit that is less likely than this is probably wrong."""
 
 _FALL = 1.5
-_FAR, _CUT_NAME = 0.1, 0.1
+_FAR, _FAR_ASKED, _FAR_RAW, _UNLIKELY_RAW, _CUT_NAME = 0.3, 0.5, 0.7, 0.6, 0.1
 _EXACT_ONES = 12
 _SAME_THING = 0.5
 _DONE = 0.6
@@ -88,6 +91,18 @@ def _lift_group(
     return found
 
 
+def lift_replacing(
+    candidates: Sequence[RankingCandidate], scores: Sequence[float], newer: Mapping[int, int]
+) -> list[float]:
+    """Lift each candidate that replaces an older one, by position, just above the best of these;
+    what is not trusted lifts above nothing that is."""
+    found = list(scores)
+    for old, new in newer.items():
+        if candidates[new].trusted or not candidates[old].trusted:
+            found[new] = max(found[new], nextafter(found[old], inf))
+    return found
+
+
 def calibrate(
     question: RankingQuestion, candidates: Sequence[RankingCandidate], scores: Sequence[float]
 ) -> list[float]:
@@ -99,7 +114,7 @@ def calibrate(
     questions that nothing answers get less than `WEAK`.
     """
     found = [0.0] * len(scores)
-    order = sorted(range(len(scores)), key=lambda place: -scores[place])
+    order = sorted(range(len(scores)), key=lambda at: (-scores[at], -candidates[at].at))
     done: list[int] = []
     for places in ranking.trust_groups(candidates):
         group = set(places)
@@ -142,16 +157,29 @@ def _pool(
 
 
 def is_tail(
-    question: RankingQuestion, likely: Sequence[float], scores: Sequence[float]
+    question: RankingQuestion,
+    candidates: Sequence[RankingCandidate],
+    likely: Sequence[float],
+    scores: Sequence[float],
+    raw: Sequence[bool],
 ) -> list[bool]:
-    """Return for each candidate whether it is dropped: far behind the best, or unlikely where a
-    name alone was asked for, and found."""
-    best = max(scores, default=0.0)
+    """Return for each candidate whether it is dropped: far behind the best, for a question less far
+    and unlikely if it is a call or raw output without the names asked for; or unlikely where a name
+    alone was asked for, and found."""
+    best, most = max(scores, default=0.0), max(likely, default=0.0)
+    far = _FAR_ASKED if question.asks else _FAR
+    exact = ranking.exact_shares(question, candidates)
+    done = [
+        question.asks and one and share <= ranking.ALMOST
+        for one, share in zip(raw, exact, strict=True)
+    ]
     one_name = question.naming > ranking.NAME_ALONE and len(question.wholes) == 1
-    named = one_name and max(likely, default=0.0) >= 0.5
+    named = one_name and most >= 0.5
     return [
-        score < _FAR * best or (named and value < _CUT_NAME)
-        for value, score in zip(likely, scores, strict=True)
+        score < (_FAR_RAW if one else far) * best
+        or (one and value < _UNLIKELY_RAW * most)
+        or (named and value < _CUT_NAME)
+        for value, score, one in zip(likely, scores, done, strict=True)
     ]
 
 
@@ -190,3 +218,93 @@ def _shared_weight(
             either += tells
             both += tells if mine and others else 0.0
     return both / either if either else 0.0
+
+
+# ---------------------------------------------------------------- what is shown
+
+FROM_ONE_SOURCE = 2
+"""Hits in every ten that may come from one untrusted source."""
+
+
+def drop_copies(hits: Sequence[Hit]) -> list[Hit]:
+    """Drop a result, or what an agent said or did in the same session, if the same text is shown: a
+    reader learns nothing from it."""
+    kept: dict[str, Hit] = {}
+    for hit in hits:
+        text = " ".join(hit.text.split())
+        same = {"tool": text, "assistant": f"{hit.session} {text}"}
+        kept.setdefault(same.get(hit.role, hit.address), hit)
+    return list(kept.values())
+
+
+def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hit]:
+    """Drop hits of an untrusted source beyond two in ten, so that it cannot flood the answer. Those
+    at the `exact` addresses stay: they hold what was asked for word for word."""
+    kept: list[Hit] = []
+    counts: dict[str, int] = {}
+    for hit in best:
+        if hit.trust in lifecycle.UNTRUSTED and hit.address not in exact:
+            # What was loaded from files is one source: a file has no name here.
+            source = hit.session or hit.trust
+            counts[source] = counts.get(source, 0) + 1
+            if counts[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
+                continue
+        kept.append(hit)
+    return kept
+
+
+def pack_hits(
+    found: Sequence[Hit], limit: int, budget: int, notes: tuple[str, ...] = ()
+) -> Recalled:
+    """Return the best hits that fit into limit and budget, and count the rest."""
+    chosen: list[Hit] = []
+    spent = 0
+    for hit in found:
+        if len(chosen) == limit:
+            break
+        texts = [hit.text, *[nearby.text for nearby in hit.around]]
+        cost = sum(map(tokens.count_text, texts))
+        if not budget or spent + cost <= budget:
+            chosen.append(hit._replace(tokens=cost))
+            spent += cost
+    left = len(found) - len(chosen)
+    if left and len(chosen) < limit:
+        notes += (f"{left} more did not fit into {budget} tokens",)
+    return Recalled(chosen, left, spent, notes)
+
+
+_SIGNS = {
+    "exact": "holds it word for word",
+    "words": "has {words:.0%} of the words",
+    "meaning": "is {meaning:.2f} close in meaning",
+    "around": "the messages around it have more words",
+    "beside": "the messages beside it match",
+    "opening": "stands at the beginning",
+    "speaker": "is said by the one asked about",
+    "period": "is of the time asked about",
+    "standing": "is a rule or a preference",
+    "typed": "was typed by the user",
+}
+
+
+def describe_score(
+    question: RankingQuestion,
+    candidate: RankingCandidate,
+    signs: Mapping[str, float],
+    factor: float,
+    score: float,
+) -> str:
+    """Describe a score: the matched words and meaning, or all amounts that add up to it."""
+    words, meaning = ranking.matched_share(question, candidate), candidate.cosine
+    if not signs:
+        return f"words {words:.2f}, meaning {meaning:.2f}"
+    named = {
+        _SIGNS[name].format(words=words, meaning=meaning): value
+        for name, value in signs.items()
+        if value >= 0.005
+    }
+    rest = score / factor - sum(signs.values())
+    if abs(rest) >= 0.005:
+        named["compared with other hits"] = rest
+    told = ", ".join(f"{name} {value:+.2f}" for name, value in named.items())
+    return f"{told}; for its record ×{factor:.2f}; together {score:.2f}"

@@ -92,12 +92,18 @@ def search_sessions(
 
 
 def recall(
-    context: Context, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
+    context: Context,
+    query: str,
+    limit: int = 0,
+    budget: int = 0,
+    answered: bool = False,
+    **filters: Unpack[RecallFilters],
 ) -> Recalled:
-    """Answer a question; `briefing.operations_views.recall`, the operation, adds known commands."""
+    """Answer a question; `briefing.operations_views.recall`, the operation, adds known commands
+    that answer it."""
     now = context.clock()
     question = _build_question(context, query, limit, budget, filters, now)
-    return answer_question(context, question, now)
+    return answer_question(context, question._replace(answered=answered), now)
 
 
 def _build_question(

@@ -2,7 +2,9 @@
 
 Texts that share words are at most about the same thing. One replaces another only if a sentence of
 it states the other with a different value, or its opposite, by the same rule with which one memory
-supersedes another (`memory.similarity`). Questions, conditions and requests state nothing.
+supersedes another (`memory.similarity`). Questions, conditions and requests state nothing. Inside a
+session, an edit replaces the lines that it takes out, and the result of a command the earlier
+result of the same command.
 
 Precision comes before recall: a reader skips what is marked as outdated.
 """
@@ -17,13 +19,16 @@ from itertools import permutations
 from ..capture.sentences import pasted
 from ..fast_typing import NamedTuple
 from ..memory import similarity
-from ..text.terms import stem
+from ..text.terms import split_terms, stem
 
 LONGEST, MOST = 4_000, 8
 """Characters of a text, and sentences about the question, that are compared: a page of text states
 nothing."""
 
 FEWEST_WORDS, MOST_WORDS = 3, 25
+SHORTEST_LINE = 20
+"""Characters of a line of code or text that tell it from others."""
+
 _ALIKE = 0.3
 """The least similarity of two sentences that differ only in a value."""
 
@@ -35,6 +40,18 @@ class DatedText(NamedTuple):
     text: str
     at: int
     settled: bool
+
+
+class DoneText(NamedTuple):
+    """What an agent did or saw, as it is shown."""
+
+    session: str
+    seq: int
+    shown: str
+    edit: tuple[str, str] = ("", "")
+    """What a call takes out of a file, and what it puts in."""
+    command: str = ""
+    """The command whose result it is."""
 
 
 class _Statement(NamedTuple):
@@ -58,15 +75,42 @@ def find_outdated(texts: Sequence[DatedText], searched: Collection[str]) -> dict
     return found
 
 
+def find_replaced(done: Sequence[DoneText], searched: Collection[str]) -> dict[int, int]:
+    """Return the positions of outdated results and edits, each with that of the newest one in its
+    session that replaces it."""
+    found: dict[int, int] = {}
+    for old, new in permutations(range(len(done)), 2):
+        one, other = done[old], done[new]
+        newest = done[found[old]].seq if old in found else one.seq
+        if one.session == other.session and newest < other.seq:
+            again = one.command == other.command != "" and one.shown != other.shown
+            if again or _takes_out(other, one, searched):
+                found[old] = new
+    return found
+
+
+def _takes_out(new: DoneText, old: DoneText, searched: Collection[str]) -> bool:
+    """Check whether an edit takes out a line that an older text shows, one about the question."""
+    before, after = new.edit
+    held = old.edit[1] or old.shown
+    lines = [line for line in map(str.strip, before.splitlines()) if line not in after]
+    return any(
+        len(line) >= SHORTEST_LINE
+        and line in held
+        and any(stem(word) in searched for word in split_terms(line))
+        for line in lines
+    )
+
+
 def _statements_about(text: str, searched: Collection[str]) -> list[_Statement]:
     found = [
         _Statement(one, similarity.split_words("", one))
-        for one in split_statements(_strip_pasted(text))
+        for one in split_statements(strip_pasted(text))
     ]
     return [one for one in found if any(stem(word) in searched for word in one.words)][:MOST]
 
 
-def _strip_pasted(text: str) -> str:
+def strip_pasted(text: str) -> str:
     """Return the text without pasted parts: these are not statements of the user."""
     text = text[:LONGEST]
     kept, at = [], 0

@@ -1,4 +1,5 @@
-"""Read a question: what it is about, who is asked for, and whether it asks for a rule."""
+"""Read a question: what it is about, who is asked for, whether it asks for a rule; and read in
+which form a message would answer it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,10 @@ from collections.abc import Sequence
 from functools import cache
 
 from ..actions import command_words
+from ..text import messages
 from ..text.terms import query_terms, split_terms, stem, stem_text
+from ..types.records import Message
+from . import outdated
 
 _ASKING = """
     many much ago passed total currently recently often usually ever remind mentioned discussed
@@ -87,3 +91,69 @@ def question_stems(question: str) -> frozenset[str]:
     if not asks and not {*split_terms(question)[:1]} & {*_INTERROGATIVES.split()}:
         return frozenset()
     return frozenset(stem_text(question).split())
+
+
+FORMS = {
+    "prose": 1.0,
+    "reasoning": 0.9,
+    "write": 0.85,
+    "output": 0.8,
+    "request": 0.8,
+    "call": 0.75,
+    "receipt": 0.65,
+    "announcement": 0.55,
+}
+"""The factor of a message by what it is, unless it holds the names of the question: an answer, the
+text that a call writes, the thoughts of a model, raw output, a request, a call, one line of output
+(which says nothing without its call), the announcement of a call."""
+
+_LONGEST_ANNOUNCEMENT, _LONGEST_RECEIPT = 300, 120
+_MOST_BESIDE = 8
+"""Words beside an announcement up to which a message says nothing else: "All tests pass."."""
+
+_ANNOUNCES = re.compile(
+    r"^(?:(?:now|next|then|first|finally|good|great|ok|okay|so)[,.!]? )?"
+    r"(?:let me|i'll|i will|i'm going to|let's)\b(?! know)|:$",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?:…])\s+|\n+")
+_ASKS = re.compile(
+    r"\?$|^(?:(?:and|but|so|ok|okay|also|hey|hi),? )*"
+    r"(?:what|which|who|whose|when|where|why|how|can you|could you|please)\b",
+    re.IGNORECASE,
+)
+
+
+def read_form(message: Message, writes: bool) -> str:
+    """Return what a message is: see `FORMS`. Own words that only announce a call do not count."""
+    said = messages.plain_text(message).strip()
+    if message.role == "tool":
+        return "receipt" if len(said) < _LONGEST_RECEIPT and "\n" not in said else "output"
+    if message.role == "user":
+        typed = outdated.strip_pasted(said).strip()
+        if not typed:
+            return "output"
+        return "request" if all(map(_ASKS.search, split_sentences(typed))) else "prose"
+    announces = announces_only(said or messages.searchable_text(message._replace(calls=())))
+    if message.calls and (announces or not said):
+        return "write" if writes else "call"
+    return "announcement" if announces else "prose" if said else "reasoning"
+
+
+def announces_only(text: str) -> bool:
+    """Check whether an agent's words only say what it does next: "Now let me run the tests:"."""
+    if len(text) > _LONGEST_ANNOUNCEMENT:
+        return False
+    said = split_sentences(text)
+    beside = [one for one in said if not _ANNOUNCES.search(one)]
+    return len(beside) < len(said) and len(" ".join(beside).split()) <= _MOST_BESIDE
+
+
+def requests(text: str) -> bool:
+    """Check whether a text of the user asks for something, so that the reply to it may answer."""
+    return any(map(_ASKS.search, split_sentences(text)))
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, without blanks around them."""
+    return [found for one in _SENTENCE_END.split(text[:4000]) if (found := one.strip())]

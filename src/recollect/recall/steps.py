@@ -19,7 +19,14 @@ MOST_OUTCOMES, WHOLLY = 8, 0.6
 """Calls whose results are shown with them, and the share of the question from which on a call
 matches."""
 
+LONGEST_CALL = 20
+"""The words of a call for each word of the question, up to which the question is about the call."""
+
+MOST_REPLIES = 3
+"""Requests of the user whose replies are shown with them."""
+
 _BEFORE, _BEHIND = 1.01, 0.99
+_DONE = ("call", "output", "receipt", "announcement")
 _SPELLED, _SPELLED_ALONE, _MOST_SPELLED = 1.15, 2.0, 20
 """The factors of a message with a name in the spelling of the question, which may be that name
 alone; and how many such messages are loaded beside the best."""
@@ -79,12 +86,13 @@ def _recall(
             item for item in near if (item.matched.ref, item.matched.seq) not in question.without
         ]
     best, exact = _rank_hits(found, asked, question, now)
-    # A question about one session may be answered by that session alone.
-    shown = best if question.session else steps_hits.limit_untrusted(best, exact)
+    # A question about one session, or about results, may be answered by one source alone.
+    alone = question.session or "tool" in question.kinds
+    shown = best if alone else judgement.limit_untrusted(best, exact)
     held_back = len({*best[: question.limit]} - {*shown})
     if held_back:
         notes += (f"{held_back} more of one untrusted source were left out",)
-    return steps_hits.pack_hits(shown, question.limit, question.budget, notes)
+    return judgement.pack_hits(shown, question.limit, question.budget, notes)
 
 
 def _embed_question(embedder: records.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
@@ -115,18 +123,23 @@ def _rank_hits(
     little.
     """
     ranked = _load_best(found, asked, question, now)
+    if question.answered:
+        ranked = [item for item in ranked if item.loaded.form not in _DONE]
     candidates = [item.found.candidate for item in ranked]
     # An edit is the newest state of what was read before it: compare it with results.
     done = [
-        one._replace(role="tool") if item.loaded.writes else one
+        one._replace(role="tool") if item.loaded.edit else one
         for item, one in zip(ranked, candidates, strict=True)
     ]
     final = judgement.lift_newest(asked.ranking, done, [item.score for item in ranked])
+    newer = _find_outdated([item.loaded for item in ranked], asked.stems)
+    final = judgement.lift_replacing(candidates, final, newer)
     likely = judgement.calibrate(asked.ranking, candidates, final)
-    tail = judgement.is_tail(asked.ranking, likely, final)
+    raw = [item.loaded.form not in ("prose", "request", "reasoning") for item in ranked]
+    tail = judgement.is_tail(asked.ranking, candidates, likely, final, raw)
     if steps_candidates.is_filtered(question):
         tail = [False] * len(tail)  # what fulfils a filter and holds a word is found
-    newer = _find_outdated([item.loaded for item in ranked], asked.stems)
+    addresses = {old: ranked[new].loaded.hit.address for old, new in newer.items()}
     answer = sorted(
         [
             (
@@ -134,7 +147,7 @@ def _rank_hits(
                 item.loaded.hit._replace(
                     score=value,
                     why=_explain(asked, item, score),
-                    outdated_by=newer.get(number) or item.loaded.hit.outdated_by,
+                    outdated_by=addresses.get(number) or item.loaded.hit.outdated_by,
                 ),
             )
             for number, (item, score, value) in enumerate(zip(ranked, final, likely, strict=True))
@@ -148,7 +161,8 @@ def _rank_hits(
         for item in ranked
         if share(asked.ranking, item.found.candidate) > WHOLLY
     }
-    return [hit for _, hit in answer], exact
+    hits = [hit for _, hit in answer]
+    return hits if steps_candidates.is_filtered(question) else judgement.drop_copies(hits), exact
 
 
 def _load_best(
@@ -159,7 +173,7 @@ def _load_best(
     scores = ranking.score_candidates(asked.ranking, everything)
     signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
-    best = order[: question.limit * 3 // 2 + 5]
+    best = order[: question.limit * 2 + 5]
     if asked.ranking.naming > ranking.NAME_ALONE:
         best += _find_spelled(found, asked, question, order[len(best) :])
     spelled = _SPELLED_ALONE if asked.ranking.naming > ranking.NAME_ALONE else _SPELLED
@@ -180,12 +194,23 @@ def _load_best(
         near = []
         for entry, one in read.items():
             place = places[entry]
-            if one.spelled:
-                one = one._replace(factor=one.factor * spelled)
+            factor = one.factor * _weigh_form(one, asked, found[place].candidate)
+            one = one._replace(factor=factor * spelled if one.spelled else factor)
             sign = signs[place] if signs else {}
             near.append(_RankedHit(found[place], one, scores[place] * one.factor, sign))
         ranked += _with_outcomes(tx, near, asked, question, now)
     return ranked
+
+
+def _weigh_form(
+    loaded: steps_hits.LoadedHit, asked: PreparedQuestion, candidate: ranking.RankingCandidate
+) -> float:
+    """Return the factor of a message for what it is; 1 if it holds what was asked for exactly. A
+    subject is no question: what was done on it says almost as much as an answer."""
+    factor = questions.FORMS[loaded.form]
+    if not asked.ranking.asks:
+        factor = 1.0 if loaded.hit.role == "user" else (1.0 + factor) / 2
+    return 1.0 if ranking.exact_share(asked.ranking, candidate) > ranking.ALMOST else factor
 
 
 def _find_spelled(
@@ -220,27 +245,34 @@ def _with_outcomes(
     question: RecallQuestion,
     now: int,
 ) -> list[_RankedHit]:
-    """Add the results of calls that match, each just before its call: outcomes answer, calls do
-    not. A name alone is answered by the call that holds it."""
+    """Add the results of calls that match, and the replies to requests that do, each just before
+    its call or request: outcomes answer, calls do not. A name alone is answered by the call that
+    holds it."""
     share = ranking.matched_share
-    calls = {
-        item.loaded.hit.address: item
+    whole = [
+        item
         for item in sorted(ranked, key=lambda item: -item.score)
-        if item.loaded.calls and share(asked.ranking, item.found.candidate) >= WHOLLY
-    }
-    calls = dict(list(calls.items())[:MOST_OUTCOMES])
-    if not calls:
+        if share(asked.ranking, item.found.candidate) >= WHOLLY
+    ]
+    called = [item for item in whole if item.loaded.calls and _is_command(item, asked)]
+    called = called[:MOST_OUTCOMES]
+    requested = [item for item in whole if asked.ranking.asks and _is_request(item, asked)]
+    requested = requested[:MOST_REPLIES]
+    if not called and not requested:
         return list(ranked)
     beside = _BEHIND if asked.ranking.naming > ranking.NAME_ALONE else _BEFORE
-    called = [item.loaded for item in calls.values()]
-    outcomes = steps_hits.find_outcomes(tx, called, steps_candidates.build_filters(tx, question))
+    filters = steps_candidates.build_filters(tx, question)
+    outcomes = steps_hits.find_outcomes(tx, [item.loaded for item in called], filters)
+    outcomes |= steps_hits.find_replies(tx, [item.loaded for item in requested], filters)
     known = {item.found.matched.entry for item in ranked}
     new = [item for item in outcomes if item.entry not in known]
     read = steps_hits.load_hits(tx, new, question, asked.stems, now) if new else {}
+    read = {entry: one for entry, one in read.items() if one.form in ("prose", "output", "receipt")}
+    calls = {item.loaded.hit.address: item for item in (*called, *requested)}
     of_entry = {item.entry: calls[address] for item, address in outcomes.items()}
     found = [
-        _as_outcome(item, of_entry[entry], beside)
-        if (entry := item.found.matched.entry) in of_entry
+        _as_outcome(item, call, asked, beside)
+        if (call := of_entry.get(item.found.matched.entry))
         else item
         for item in ranked
     ]
@@ -251,26 +283,64 @@ def _with_outcomes(
                 entry=item.entry, at=item.at, seq=item.seq - 1, role=item.kind, digest=""
             )
             candidate = candidate._replace(trusted=item.label not in lifecycle.UNTRUSTED)
-            one = FoundCandidate(tx, item, candidate)
-            found.append(_RankedHit(one, read[item.entry], call.score * beside, call.signs))
+            one = _RankedHit(FoundCandidate(tx, item, candidate), read[item.entry], 0.0, call.signs)
+            found.append(_as_outcome(one, call, asked, beside))
     return found
 
 
-def _as_outcome(item: _RankedHit, call: _RankedHit, beside: float) -> _RankedHit:
-    """Give a result the score and the matches of its call, if they are better."""
-    if item.score >= call.score * beside:
+def _is_command(item: _RankedHit, asked: PreparedQuestion) -> bool:
+    """Check whether a call is what was asked about, not one that carries a long text with the
+    words."""
+    return item.found.candidate.length <= LONGEST_CALL * max(len(asked.stems), 1)
+
+
+def _is_request(item: _RankedHit, asked: PreparedQuestion) -> bool:
+    """Check whether a hit is a request of the user: the reply may answer the question."""
+    return not asked.ranking.speaker and questions.requests(item.loaded.stated)
+
+
+def _as_outcome(
+    item: _RankedHit, call: _RankedHit, asked: PreparedQuestion, beside: float
+) -> _RankedHit:
+    """Give a result or reply the score and the matches of its call or request, if they are
+    better."""
+    held = call.found.candidate
+    if item.found.matched.kind == "tool":
+        item = item._replace(loaded=item.loaded._replace(command=call.loaded.command))
+    candidate = item.found.candidate._replace(counts=held.counts, phrase=held.phrase)
+    forms = [_weigh_form(one.loaded, asked, candidate) for one in (item, call)]
+    score = call.score * beside * max(forms[0] / forms[1], 1.0)
+    if item.score >= score:
         return item
-    asked = call.found.candidate
-    candidate = item.found.candidate._replace(counts=asked.counts, phrase=asked.phrase)
-    found = item.found._replace(candidate=candidate)
-    return item._replace(found=found, score=call.score * beside)
+    factor = call.loaded.factor * score / call.score if call.score else 1.0
+    return item._replace(
+        found=item.found._replace(candidate=candidate),
+        loaded=item.loaded._replace(factor=factor),
+        score=score,
+    )
 
 
-def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, str]:
-    """Return the places of hits that a newer statement of the user replaces, with its address."""
+def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, int]:
+    """Return the places of hits that a newer statement, result or edit replaces, with the place of
+    that one."""
+    done = [place for place, one in enumerate(best) if one.edit or one.hit.role == "tool"]
+    replaced = outdated.find_replaced(
+        [
+            outdated.DoneText(
+                session=one.hit.session,
+                seq=int(one.hit.id.rpartition(":")[2]),
+                shown=one.hit.text,
+                edit=one.edit or ("", ""),
+                command=one.command if one.hit.role == "tool" else "",
+            )
+            for one in [best[place] for place in done]
+        ],
+        set(searched),
+    )
+    marks = {done[old]: done[new] for old, new in replaced.items()}
     own = [place for place, one in enumerate(best) if one.stated]
     if len(own) < 2 or all(best[place].hit.kind != "message" for place in own):
-        return {}
+        return marks
     texts = [
         outdated.DatedText(
             best[place].stated, best[place].hit.at, best[place].hit.kind != "message"
@@ -278,40 +348,13 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
         for place in own
     ]
     found = outdated.find_outdated(texts, set(searched))
-    return {own[old]: best[own[new]].hit.address for old, new in found.items()}
-
-
-_SIGNS = {
-    "exact": "holds it word for word",
-    "words": "has {words:.0%} of the words",
-    "meaning": "is {meaning:.2f} close in meaning",
-    "around": "the messages around it have more words",
-    "beside": "the messages beside it match",
-    "opening": "stands at the beginning",
-    "speaker": "is said by the one asked about",
-    "period": "is of the time asked about",
-    "standing": "is a rule or a preference",
-    "typed": "was typed by the user",
-}
+    return marks | {own[old]: own[new] for old, new in found.items()}
 
 
 def _explain(asked: PreparedQuestion, item: _RankedHit, score: float) -> str:
-    """Describe the score of a hit: matched words and meaning, or all amounts that add up to it."""
-    words = ranking.matched_share(asked.ranking, item.found.candidate)
-    meaning = item.found.candidate.cosine
-    parts = [f"words {words:.2f}"]
-    if asked.vector:
-        parts.append(f"meaning {meaning:.2f}")
-    if item.signs:
-        named = {
-            _SIGNS[name].format(words=words, meaning=meaning): value
-            for name, value in item.signs.items()
-            if value >= 0.005
-        }
-        factor = item.loaded.factor
-        rest = score / factor - sum(item.signs.values())
-        if abs(rest) >= 0.005:
-            named["compared with other hits"] = rest
-        told = ", ".join(f"{name} {value:+.2f}" for name, value in named.items())
-        parts = [f"{told}; for its record ×{factor:.2f}; together {score:.2f}"]
-    return ", ".join([*parts, *filter(None, [item.loaded.hit.why])])
+    told = judgement.describe_score(
+        asked.ranking, item.found.candidate, item.signs, item.loaded.factor, score
+    )
+    if not item.signs and not asked.vector:
+        told = told.partition(", ")[0]
+    return ", ".join([told, *filter(None, [item.loaded.hit.why])])

@@ -25,6 +25,10 @@ ENOUGH = 4_000
 """From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
 candidates. Common terms are the most expensive to look up; they only rank what was found."""
 
+PLENTY = 600
+"""If the others promise so many, the last term is not looked up where it alone holds more than
+`ENOUGH`: in a store of a million it may hold a hundred thousand, and each is scored."""
+
 NAMED, NAMED_ALONE = 100, 600
 """Candidates that hold a name of the question, which may be that name alone, beside those by words:
 its spelling is compared later."""
@@ -62,6 +66,9 @@ class RecallQuestion(NamedTuple):
     as_of: int = 0
     around: int = 0
     explain: bool = False
+    answered: bool = False
+    """Whether known commands answer it: calls and their output, which they were read from, add
+    nothing."""
     seen: tuple[str, ...] | None = None
     """Owners whose records may be shown unasked: see `memory.steps_visible`."""
     without: frozenset[tuple[str, int]] = frozenset()
@@ -169,7 +176,11 @@ def choose_stems(
     """Return the stems to look up: all in a small store, the rarest in a large one."""
     if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
         return list(stems)
-    return terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
+    chosen = terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
+    others = sum(map(holding.__getitem__, chosen[:-1]))
+    if others >= PLENTY and holding[chosen[-1]] > ENOUGH:
+        chosen.pop()
+    return chosen
 
 
 def find_candidates(
@@ -185,12 +196,13 @@ def find_candidates(
     depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
     filters = build_filters(tx, question)
     matched = index_sql.find_candidates(tx, asked.searched, depth, filters, asked.vector)
-    if len(matched) < depth and len(asked.searched) < len(asked.stems) and is_filtered(question):
+    few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
+    if few and is_filtered(question):
         # A filter may leave only entries with the common words.
         matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
     if len(matched) == depth:
         matched = [*matched, *_find_named(tx, asked, known, filters, matched)]
-    matched = _leave_alone(matched, max(ALONE, 2 * question.limit))
+    matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit))
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}
@@ -208,12 +220,17 @@ def find_candidates(
     return _mark_typed(found) if recall_ranking.seeks_statement(asked.ranking) else found
 
 
-def _leave_alone(matched: Sequence[IndexMatch], most: int) -> list[IndexMatch]:
-    """Drop all but the first records that are no messages: no other candidate supports them."""
+def _leave_alone(
+    matched: Sequence[IndexMatch], asked: PreparedQuestion, most: int
+) -> list[IndexMatch]:
+    """Drop all but the first records that are no messages and hold no name of the question: no
+    other candidate supports them."""
+    wholes = [f" {asked.stems[place]} " for place in asked.ranking.wholes]
     kept = []
     for item in matched:
-        most -= item.source != "message"
-        if item.source == "message" or most >= 0:
+        alone = item.source != "message" and not (wholes and _holds(item.stems, wholes))
+        most -= alone
+        if not alone or most >= 0:
             kept.append(item)
     return kept
 
@@ -283,13 +300,14 @@ def _make_candidates(
             digest=stems,
             restates=bool(whole) and is_message and whole.issuperset(stems.split()),
             standing=source == "memory" and kind in _STANDING_KINDS,
-            phrase=bool(phrases) and _holds_phrase(stems, phrases),
+            phrase=bool(phrases) and _holds(stems, phrases),
         )
         found.append(FoundCandidate(tx, item, candidate))
     return found
 
 
-def _holds_phrase(stems: str, phrases: Sequence[str]) -> bool:
+def _holds(stems: str, phrases: Sequence[str]) -> bool:
+    """Check whether a text holds one of the phrases, each between spaces."""
     padded = f" {stems} "
     return any(phrase in padded for phrase in phrases)
 

@@ -1,9 +1,9 @@
-"""Load the records of index matches as hits, and fit them into limit and budget."""
+"""Load the records of index matches as hits."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..actions import tool_calls
 from ..archive import sql as archive_sql
@@ -16,9 +16,19 @@ from ..memory import sql_sketches as memory_sql_sketches
 from ..procedures import sql as procedures_sql
 from ..storage import database
 from ..storage.database import IndexMatch, Tx
-from ..text import messages, tokens
+from ..text import display, messages
 from ..text import terms as text_terms
-from ..types.records import IN_USE, KINDS, TRUSTED_ORIGINS, Hit, Message, NearbyMessage, Recalled
+from ..types.records import (
+    IN_USE,
+    KINDS,
+    TRUSTED_ORIGINS,
+    Hit,
+    Message,
+    NearbyMessage,
+    Recalled,
+    ToolCall,
+)
+from . import questions
 
 if TYPE_CHECKING:
     from .steps import RecallQuestion
@@ -29,21 +39,8 @@ _STATUS = {"active": 1.0, "proposed": 0.95, "hidden": 0.8, "superseded": 0.7, "q
 _TIE = 0.3
 """The share of the factor for trust that counts for a message."""
 
-_CALL, _ANNOUNCED = 0.9, 0.75
-"""The factors of a message that only calls, and of one that only announces the next call."""
-
-_LONGEST_ANNOUNCEMENT = 120
-_ANNOUNCES = re.compile(
-    r"(?:^|[.!:] )(?:(?:now|next|then|first|finally|good|great|ok|okay)[,.!]? )?"
-    r"(?:let me|i'll|i will|i'm going to|let's)\b(?! know)[^.!?\n]*[.:]?\s*$",
-    re.IGNORECASE,
-)
-
 _LATE = 4
 """Results are looked for among this many messages more than there were calls."""
-
-FROM_ONE_SOURCE = 2
-"""Hits in every ten that may come from one untrusted source."""
 
 
 class LoadedHit(NamedTuple):
@@ -52,12 +49,16 @@ class LoadedHit(NamedTuple):
     hit: Hit
     factor: float
     stated: str = ""
+    form: str = "prose"
+    """What a message is: see `questions.FORMS`."""
     calls: frozenset[str] = frozenset()
     """The ids of its calls, if the message does nothing but call."""
     spelled: bool = False
     """Whether it holds a name of the question in the same spelling."""
-    writes: bool = False
-    """True for a message with a call that writes a file: what was read before is older."""
+    edit: tuple[str, str] | None = None
+    """What a call that writes takes out of a file and puts in: what was read before is older."""
+    command: str = ""
+    """The only call of a message, or the call whose result it is."""
 
 
 def load_hits(
@@ -91,7 +92,7 @@ def load_hits(
         elif item.source == "document":
             one = _load_document(tx, item, searched)
         else:
-            one = _load_experience(tx, item)
+            one = _load_experience(tx, item, searched)
         if one:
             hits[item.entry] = one
     return _with_successors(tx, hits)
@@ -138,7 +139,7 @@ def _load_message(
         id=f"{row.session}:{row.seq}",
         address=messages.range_address(row.session, row.seq, row.seq),
         kind="message",
-        text=cut_snippet(text, searched),
+        text=display.cut_snippet(text, searched),
         score=0.0,
         why="",
         layer="session",
@@ -151,7 +152,7 @@ def _load_message(
             NearbyMessage(
                 messages.range_address(other.session, other.seq, other.seq),
                 other.role,
-                cut_snippet(messages.searchable_text(_parse_message(other)), searched),
+                display.cut_snippet(messages.searchable_text(_parse_message(other)), searched),
             )
             for other in others
             if messages.is_unchanged(other.body, other.digest, other.role)
@@ -159,27 +160,27 @@ def _load_message(
     )
     own = row.role == row.label == "user"
     stated = messages.typed_text(message) if own else ""
-    writes = any(tool_calls.read_effects(call).writes for call in message.calls)
-    only_calls = bool(message.calls) and not writes and not messages.plain_text(message).strip()
+    writing = [call for call in message.calls if tool_calls.read_effects(call).writes]
+    form = questions.read_form(message, bool(writing))
     # Trust only breaks ties between messages; the ranking judges which speaker is asked for.
     factor = 1.0 - _TIE * (1.0 - min(weigh_trust(row.label, "active"), 1.0))
-    # What a call writes is a statement; one that looks something up or runs something is none.
-    factor *= _CALL if only_calls else _ANNOUNCED if _only_announces(message, text) else 1.0
     return LoadedHit(
         hit=hit,
         factor=factor,
         stated=stated,
-        calls=frozenset([call.id for call in message.calls] if only_calls else ()),
+        form=form,
+        calls=frozenset([call.id for call in message.calls] if form == "call" else ()),
         spelled=names_literally(text, question.query),
-        writes=writes,
+        edit=tool_calls.read_edit(writing[0]) if writing else None,
+        command=_describe_call(message.calls[0]) if len(message.calls) == 1 else "",
     )
 
 
-def _only_announces(message: Message, text: str) -> bool:
-    """Check whether an agent's message only says what it does next: "Now let me run the tests:"."""
-    if message.role != "assistant" or message.calls or len(text) > _LONGEST_ANNOUNCEMENT:
-        return False
-    return _ANNOUNCES.search(text.strip()) is not None
+def _describe_call(call: ToolCall) -> str:
+    """Return a call without its description, which varies."""
+    return tool_calls.find_script(messages.parse_arguments(call.arguments) or {}) or (
+        f"{call.name} {call.arguments}"
+    )
 
 
 def names_literally(text: str, query: str) -> bool:
@@ -221,6 +222,20 @@ def find_outcomes(
     return {item: found[item.ref, item.seq] for item in near}
 
 
+def find_replies(
+    tx: Tx, requested: Sequence[LoadedHit], filters: Mapping[str, Sequence[Any]]
+) -> dict[IndexMatch, str]:
+    """Return the last messages of the turns that requests of the user began, each with the address
+    of its request."""
+    places = {
+        (one.hit.session, int(one.hit.id.rpartition(":")[2])): one.hit.address for one in requested
+    }
+    ends = archive_sql.turn_ends(tx, list(places))
+    found = {(session, end): places[session, seq] for (session, seq), end in ends.items()}
+    near = index_sql.find_messages(tx, list(found), filters) if found else []
+    return {item: found[item.ref, item.seq] for item in near}
+
+
 def _parse_message(row: archive_sql.MessageRow) -> Message:
     from json import loads
 
@@ -235,7 +250,7 @@ def _load_document(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> LoadedH
         id=document.address.removeprefix("memory://"),
         address=document.address,
         kind=document.type,
-        text=cut_snippet(document.text, searched),
+        text=display.cut_snippet(document.text, searched),
         score=0.0,
         why="",
         layer=document.layer,
@@ -246,8 +261,8 @@ def _load_document(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> LoadedH
     return LoadedHit(hit, weigh_trust(document.label, "active"))
 
 
-def _load_experience(tx: Tx, item: IndexMatch) -> LoadedHit | None:
-    """Return the hit of an episode or a procedure."""
+def _load_experience(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> LoadedHit | None:
+    """Return the hit of an episode or a procedure. Its words may be in what is not shown of it."""
     sketch = episodes_sql.sketch if item.source == "episode" else procedures_sql.sketch
     kept = sketch(tx, item.ref)
     if kept is None:
@@ -265,7 +280,9 @@ def _load_experience(tx: Tx, item: IndexMatch) -> LoadedHit | None:
         at=kept.at,
         session=item.owner,
     )
-    return LoadedHit(hit, weigh_trust(kept.label, kept.status))
+    small = kept.text.casefold()
+    form = "prose" if any(term in small for term in searched) else "receipt"
+    return LoadedHit(hit, weigh_trust(kept.label, kept.status), form=form)
 
 
 def _with_successors(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedHit]:
@@ -302,42 +319,6 @@ class FreshnessState(Protocol):
     def moved_to(self) -> str: ...
 
 
-def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hit]:
-    """Drop hits of an untrusted source beyond two in ten, so that it cannot flood the answer. Those
-    at the `exact` addresses stay: they hold what was asked for word for word."""
-    kept: list[Hit] = []
-    counts: dict[str, int] = {}
-    for hit in best:
-        if hit.trust in lifecycle.UNTRUSTED and hit.address not in exact:
-            # What was loaded from files is one source: a file has no name here.
-            source = hit.session or hit.trust
-            counts[source] = counts.get(source, 0) + 1
-            if counts[source] > FROM_ONE_SOURCE * (1 + len(kept) // 10):
-                continue
-        kept.append(hit)
-    return kept
-
-
-def pack_hits(
-    found: Sequence[Hit], limit: int, budget: int, notes: tuple[str, ...] = ()
-) -> Recalled:
-    """Return the best hits that fit into limit and budget, and count the rest."""
-    chosen: list[Hit] = []
-    spent = 0
-    for hit in found:
-        if len(chosen) == limit:
-            break
-        texts = [hit.text, *[nearby.text for nearby in hit.around]]
-        cost = sum(map(tokens.count_text, texts))
-        if not budget or spent + cost <= budget:
-            chosen.append(hit._replace(tokens=cost))
-            spent += cost
-    left = len(found) - len(chosen)
-    if left and len(chosen) < limit:
-        notes += (f"{left} more did not fit into {budget} tokens",)
-    return Recalled(chosen, left, spent, notes)
-
-
 def mark_freshness(found: Recalled, fresh: Mapping[str, FreshnessState]) -> Recalled:
     """Return the hits with the result of their freshness check."""
     answer = [
@@ -354,17 +335,3 @@ def _freshness_mark(fresh: FreshnessState) -> str:
 def weigh_trust(label: str, status: str, strong: float = 1.0) -> float:
     """Return the factor of a match for a record's trust, status and strength (±10 %)."""
     return _TRUST[label] * _STATUS[status] * (0.9 + 0.2 * strong / (strong + 1.0))
-
-
-def cut_snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
-    """Return the part of a long text around the first occurrence of a term."""
-    if len(text) <= width:
-        return text
-    small = text.casefold()
-    places = [place for place in (small.find(term) for term in terms) if place >= 0]
-    start = max(min(places, default=0) - width // 4, 0)
-    if start:
-        blank = text.find(" ", start, start + 40)
-        start = blank + 1 if blank >= 0 else start
-    end = start + width
-    return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")

@@ -19,14 +19,7 @@ from . import migrate, sqlite, sqlite_health
 from .backup import list_backups, list_columns_of, remove_backups, rewrite_store, rotate_backups
 from .database import TABLES
 
-__all__ = [
-    "list_backups",
-    "list_columns_of",
-    "remove_backups",
-    "rewrite_store",
-    "rotate_backups",
-    "save_all_readable",
-]
+__all__ = ["list_backups", "list_columns_of", "remove_backups", "rewrite_store", "rotate_backups"]
 
 _FURTHEST = 2**24
 """The last row number to try when the table cannot say its own."""
@@ -56,8 +49,7 @@ def save_all_readable(
     restored: dict[str, int] = {}
     try:
         into.pragma("journal_mode", "delete")
-        for script in migrate.pending_scripts(0, "sqlite"):
-            into.execute(script)
+        into.execute("\n".join(migrate.pending_scripts(0, "sqlite")))
         source = _DamagedStore(damaged, backups)
         into.execute("BEGIN")
         for table in ("spaces", *TABLES):
@@ -140,8 +132,7 @@ def _make_tables(version: int) -> Tables:
     store."""
     fresh = apsw.Connection(":memory:")
     fresh.pragma("page_size", sqlite.PAGE_SIZE)
-    for script in migrate.pending_scripts(0, "sqlite")[:version]:
-        fresh.execute(script)
+    fresh.execute("\n".join(migrate.pending_scripts(0, "sqlite")[:version]))
     return _read_schema(fresh)
 
 
@@ -162,9 +153,7 @@ def _read_schema(connection: apsw.Connection) -> Tables:
 
 
 def _same_tables(found: Tables, wanted: Tables) -> bool:
-    return {name: sql for name, (_, sql) in found.items()} == {
-        name: sql for name, (_, sql) in wanted.items()
-    }
+    return found.keys() == wanted.keys() and all(found[at][1] == wanted[at][1] for at in found)
 
 
 def _find_root(table: str, schemas: Sequence[Tables]) -> int:
@@ -304,8 +293,7 @@ def _is_altered(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
     if not sealed:
         return False
     held = dict(zip(columns, row, strict=True))
-    seal = held["seal"]
-    return seal is not None and seal != seals.make_seal(*[held[name] for name in sealed])
+    return held["seal"] not in (None, seals.make_seal(*[held[name] for name in sealed]))
 
 
 def _insert(into: apsw.Connection, table: str, columns: Sequence[str], row: Sequence[Any]) -> int:
@@ -331,11 +319,9 @@ def _restore(into: apsw.Connection, table: str, columns: Sequence[str], backup: 
     count = 0
     try:
         for row in _rows(source, table, columns):
-            if row is None or _is_altered(table, columns, row):
-                continue
-            if key and row[columns.index(key)] in erased:
-                continue
-            count += _insert(into, table, columns, row)
+            is_erased = key and row and row[columns.index(key)] in erased
+            if row is not None and not is_erased and not _is_altered(table, columns, row):
+                count += _insert(into, table, columns, row)
     finally:
         source.close()
     return count

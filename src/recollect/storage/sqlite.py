@@ -27,12 +27,11 @@ APPLICATION_ID = 0x5245434F
 PAGE_SIZE = 8192  # of new stores: importing takes 3 % less than with half of it
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF; "
-    "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 67108864; "
-    "PRAGMA cache_size = -16000"
+    "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; "
+    f"PRAGMA journal_size_limit = {sqlite_files.MOST_LOG}; PRAGMA cache_size = -16000"
 )
 _NOTE_WAIT = 0.05
-_READ = "BEGIN"
-_WRITE = "BEGIN IMMEDIATE"
+_READ, _WRITE = "BEGIN", "BEGIN IMMEDIATE"
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
 
@@ -53,6 +52,7 @@ class SqliteDatabase:
         self._registry = registry
         self._local = _local()
         self._memory: apsw.Connection | None = None
+        self._empty: SqliteDatabase | None = None
         self._turn = RLock()
         self._pid = os.getpid()
         self.on_upgrade: Callable[[int], object] = bool
@@ -68,8 +68,9 @@ class SqliteDatabase:
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         if not getattr(self._local, "connection", None) and not self.present():
-            # Reading creates nothing: a missing store is an empty one.
-            return SqliteDatabase("", self.space).read(work)
+            # Reading creates nothing: a missing store is an empty one, made once in memory.
+            self._empty = self._empty or SqliteDatabase("", self.space)
+            return self._empty.read(work)
         return self._attempt(_READ, work)
 
     read_ahead = read  # no statement is a round trip
@@ -132,6 +133,8 @@ class SqliteDatabase:
             self._local.sealing = connection
         connection.execute(begin)
         try:
+            if begin != _READ:
+                sqlite_files.check_version(connection, self.path)
             result = work(SqliteTx(connection, self.space))
             connection.execute("COMMIT")
             if begin != _READ:
@@ -186,7 +189,7 @@ class SqliteDatabase:
             return self._memory
         sqlite_files.check_files(self.path, self._registry)
         if not self.present():
-            self._make_place(os.path.dirname(self.path))
+            self._reach(lambda registry: registry.make_folder(os.path.dirname(self.path)))
         try:
             return self._prepared(self._new_connection())
         except (apsw.IOError, apsw.CantOpenError, apsw.FullError):
@@ -213,8 +216,7 @@ class SqliteDatabase:
         version, mark = connection.pragma("user_version"), connection.pragma("application_id")
         if version > 0 and mark != APPLICATION_ID:
             raise sqlite_files.foreign_store_error(self.path)
-        if version > migrate.LATEST:
-            raise sqlite_files.newer_store_error(self.path, version)
+        sqlite_files.check_version(connection, self.path)
         connection.execute(_PRAGMAS).fetchall()  # a pragma with an answer would stop the rest
         if version > 0:
             self._check(connection)
@@ -222,8 +224,8 @@ class SqliteDatabase:
             raise migrate.OutdatedStore
         if version < migrate.LATEST:
             self._migrate(connection)
-        elif self.path and connection.pragma("journal_mode") == "delete":
-            sqlite_files.use_wal(connection)
+        elif self.path and not sqlite_files.is_wal_on_disk(connection, self.path):
+            sqlite_health.choose_journal(connection, self.path)
 
     def _check(self, connection: apsw.Connection) -> None:
         """Check that the store is this user's own and has no triggers or views."""
@@ -240,7 +242,7 @@ class SqliteDatabase:
             if self.path:
                 os.chmod(self.path, 0o600)
                 connection.pragma("page_size", PAGE_SIZE)
-                sqlite_files.use_wal(connection)
+                sqlite_health.choose_journal(connection, self.path)
         elif connection.pragma("application_id") != APPLICATION_ID:
             raise sqlite_files.foreign_store_error(self.path)
         connection.execute("BEGIN IMMEDIATE")
@@ -282,9 +284,6 @@ class SqliteDatabase:
         if self._registry:
             self._reach(lambda registry: registry.note(id, self.path))
         connection.execute("UPDATE spaces SET name = ? WHERE id = ?", (id, self.space))
-
-    def _make_place(self, folder: str) -> None:
-        self._reach(lambda registry: registry.make_folder(folder))
 
     def _reach(self, work: Callable[[sqlite_files.Registry], None]) -> None:
         if not self._registry:

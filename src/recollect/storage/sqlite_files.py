@@ -88,6 +88,9 @@ def _is_full(path: str) -> bool:
     return disk.f_bavail * disk.f_frsize < _ROOM or (disk.f_files > 0 and disk.f_favail == 0)
 
 
+MOST_LOG = 64 << 20
+"""Bytes to which SQLite cuts the write-ahead log when it begins again."""
+
 _SMALLEST = 512
 """Bytes of the smallest page, and so of the smallest database. SQLite makes a new database of an
 empty file, which is right, but also of a file with one byte of another text."""
@@ -302,24 +305,18 @@ def _sync_directory(path: str) -> None:
 
 # ---------------------------------------------------------------- opening and upgrading
 
-_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+
+def is_on_disk(path: str) -> bool:
+    """Check whether a file is on a disk of this machine, which has a device number of its own;
+    False for file systems of the network and of the kernel."""
+    if not hasattr(os, "major"):
+        return True  # Windows
+    return bool(os.major(os.stat(os.path.dirname(path) or ".").st_dev))
 
 
-def wal_is_safe(version: str) -> bool:
-    """Check whether WAL is safe: older libraries can lose commits when several checkpoint."""
-    numbers = tuple(int(part) for part in version.split(".")[:3])
-    if numbers >= _SAFE_WAL[-1]:
-        return True
-    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
-
-
-def use_wal(connection: apsw.Connection) -> None:
-    """Switch to WAL if the library is safe and the file writable."""
-    if wal_is_safe(apsw.sqlite_lib_version()):
-        try:
-            connection.pragma("journal_mode", "wal")
-        except apsw.ReadOnlyError:
-            return  # a read-only store is used as it is; `doctor` reports it
+def is_wal_on_disk(connection: apsw.Connection, path: str) -> bool:
+    """Check whether nothing has to be decided about the journal, as nearly always."""
+    return bool(connection.pragma("journal_mode") != "delete" and is_on_disk(path))
 
 
 def is_empty(connection: apsw.Connection) -> bool:
@@ -327,13 +324,17 @@ def is_empty(connection: apsw.Connection) -> bool:
     return not connection.execute("SELECT count(*) FROM sqlite_schema").get
 
 
-def newer_store_error(path: str, version: int) -> StoreNewer:
-    """Return the error for a store of a later version."""
-    return StoreNewer(
-        f"a newer Recollect wrote this store (schema {version}, this one knows {migrate.LATEST})",
-        where=path,
-        hint="upgrade this one: pip install . in its newest source",
-    )
+def check_version(connection: apsw.Connection, path: str) -> None:
+    """Raise if a newer version wrote the store, maybe while this process ran."""
+    version = connection.pragma("user_version")
+    if version > migrate.LATEST:
+        raise StoreNewer(
+            f"a newer Recollect wrote this store (schema {version}, this one knows "
+            f"{migrate.LATEST})",
+            where=path,
+            hint="upgrade this one (pip install . in its newest source), and restart what still "
+            "runs",
+        )
 
 
 def no_members_error(path: str) -> Refused:

@@ -13,7 +13,7 @@ import apsw
 
 from ..fast_typing import Any
 from ..text import seals
-from . import sqlite_tx
+from . import sqlite_files, sqlite_tx
 from .database import EngineHealth, Tx
 
 _NAMED = 5
@@ -85,6 +85,52 @@ def _digest(*bodies: Any) -> str | None:
         return None
 
 
+_SAFE_WAL = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
+
+
+def wal_is_safe(version: str) -> bool:
+    """Check whether WAL is safe: older libraries can lose commits when several checkpoint."""
+    numbers = tuple(int(part) for part in version.split(".")[:3])
+    if numbers >= _SAFE_WAL[-1]:
+        return True
+    return any(numbers[:2] == floor[:2] and numbers >= floor for floor in _SAFE_WAL)
+
+
+_MOUNTS = "/proc/self/mountinfo"
+_REMOTE = ("nfs", "cifs", "smb", "9p", "virtiofs", "fuse", "ceph", "afs", "lustre", "gluster")
+
+
+def remote_type(path: str) -> str:
+    """Return the type of the network file system of a store; empty for a disk of this machine.
+
+    The index of a WAL is memory that processes share, which such a file system may not give them.
+    """
+    try:
+        device = os.stat(os.path.dirname(path) or ".").st_dev
+        if sqlite_files.is_on_disk(path):
+            return ""
+        with open(_MOUNTS, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                mount, _, type = line.partition(" - ")
+                if mount.split()[2] == f"0:{os.minor(device)}":
+                    return type.split()[0] if type.startswith(_REMOTE) else ""
+    except OSError:
+        return ""  # another system than Linux
+    return ""
+
+
+def choose_journal(connection: apsw.Connection, path: str) -> None:
+    """Use WAL if the library is safe and the file writable and local, else the rollback journal."""
+    mode = "wal"
+    if not wal_is_safe(apsw.sqlite_lib_version()) or remote_type(path):
+        mode = "delete"
+    try:
+        if connection.pragma("journal_mode") != mode:
+            connection.pragma("journal_mode", mode)
+    except (apsw.ReadOnlyError, apsw.BusyError):
+        return  # read-only, or another process uses the WAL: as it is; `doctor` reports it
+
+
 WORDS_DAMAGED = (
     "the word index does not fit the texts: nothing is lost, and `recollect rebuild` makes it again"
 )
@@ -110,8 +156,20 @@ def report_health(connection: apsw.Connection, path: str, deep: bool) -> EngineH
     """Return the state of a store; with `deep`, read all of it."""
     problems: list[str] = []
     mode = str(connection.pragma("journal_mode"))
-    if path and mode != "wal":
+    remote = remote_type(path) if path else ""
+    if remote:
+        problems.append(
+            f"the store is on a network file system ({remote}): readers and writers wait for each "
+            "other, and only one machine may use it; for several, use PostgreSQL"
+        )
+    elif path and mode != "wal":
         problems.append(f"journal mode is {mode}, not wal: readers and writers wait for each other")
+    log = f"{path}-wal"
+    if path and os.path.exists(log) and (size := os.path.getsize(log)) > sqlite_files.MOST_LOG:
+        problems.append(
+            f"the write-ahead log has {size >> 20} MB: a process has been reading for long, and "
+            "nothing can be written back until it ends"
+        )
     if deep:
         problems += find_damage(connection)
     return EngineHealth(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _operator import itemgetter
 from collections.abc import Callable, Iterable, Sequence
 
 import apsw
@@ -22,13 +23,10 @@ from .database import (
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
 # again. Texts are read only for the remaining rows.
-_BEST = (
-    "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :match "
-    "ORDER BY score LIMIT :limit"
-)
-_BEST_OF = (
-    "SELECT e.id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
-    "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
+_SCORED = "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :{match}"
+_SCORED_OF = (
+    "SELECT e.id AS id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
+    "WHERE words MATCH :{match} AND {where}"
 )
 _SOME_OF = (
     "SELECT e.id, 0.0 AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
@@ -143,9 +141,9 @@ class SqliteTx:
         if table in seals.COLUMNS:
             # Sealing a row after its insertion takes a third of the insertion.
             names = columns.split(", ")
-            sealed = [names.index(name) for name in seals.COLUMNS[table]]
+            sealed = itemgetter(*[names.index(name) for name in seals.COLUMNS[table]])
             seal = seals.make_seal
-            kept = [(space, *row, seal(*[row[at] for at in sealed])) for row in rows]
+            kept = [(space, *row, seal(*sealed(row))) for row in rows]
             columns = f"{columns}, seal"
         else:
             kept = [(space, *row) for row in rows]
@@ -167,19 +165,17 @@ class SqliteTx:
         finally:
             self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
         names = ["space", *columns.split(", ")]
-        at = {name: place for place, name in enumerate(names)}
+        place = itemgetter(*map(names.index, ("space", "kind", "layer", "status")))
+        size = itemgetter(*map(names.index, ("first_seen", "valid_to", "text", "recalls")))
         counts: dict[Row, list[int]] = {}
         for row in rows:
-            if row[at["valid_to"]] == FOREVER:
-                key = (
-                    row[0],
-                    row[at["first_seen"]] // _DAY,
-                    *[row[at[name]] for name in ("kind", "layer", "status")],
-                )
-                count = counts.setdefault(key, [0, 0, 0])
+            first_seen, valid_to, text, recalls = size(row)
+            if valid_to == FOREVER:
+                space, *rest = place(row)
+                count = counts.setdefault((space, first_seen // _DAY, *rest), [0, 0, 0])
                 count[0] += 1
-                count[1] += len(row[at["text"]])
-                count[2] += row[at["recalls"]] == 0
+                count[1] += len(text)
+                count[2] += recalls == 0
         self._connection.executemany(_COUNT, [(*key, *count) for key, count in counts.items()])
 
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
@@ -213,17 +209,22 @@ class SqliteTx:
         vector: bytes = b"",
         needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
-        question = _any_of(stems)
+        asked = {"match": _any_of(stems)}
+        others = [stem for stem in stems if stem not in needed]
         if needed:
-            # The others still count for the score of what has one of these.
-            question = f"({_any_of(needed)}) AND ({question})"
-        bound = {**params, "match": question, "limit": limit}
-        held = _VECTOR if vector else "NULL"
-        if where and exact:
-            sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=held)
-        else:
-            sql = _MATCH.format(best=_BEST, vector=held) + (f" WHERE {where}" if where else "")
-        return list(map(IndexMatch._make, self.run(sql, bound)))
+            asked = {"match": _any_of(needed)}
+        if needed and others:
+            # The others count for the score of what has one of these. They are asked for in two
+            # parts, because FTS5 scores a word twice that stands in the query twice.
+            one, other = _any_of(needed), _any_of(others)
+            asked = {"match": f"({one}) AND ({other})", "alone": f"({one}) NOT ({other})"}
+        scored = _SCORED_OF if where and exact else _SCORED
+        best = " UNION ALL ".join(scored.format(match=name, where=where) for name in asked)
+        sql = _MATCH.format(
+            best=f"{best} ORDER BY score LIMIT :limit", vector=_VECTOR if vector else "NULL"
+        )
+        sql += f" WHERE {where}" if where and not exact else ""
+        return list(map(IndexMatch._make, self.run(sql, {**params, **asked, "limit": limit})))
 
     def match_some(
         self, stems: Sequence[str], limit: int, where: str, params: Params

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from ..fast_typing import Any
@@ -184,3 +185,41 @@ def own_tags() -> re.Pattern[str]:
     """Return the pattern of our own tags, which other texts must not forge."""
     tags = "|".join((MEMORY_TAG, SUMMARY_TAG))
     return re.compile(rf"[<＜](?=\s*[/／]?\s*(?:{tags}))", re.IGNORECASE)
+
+
+_MOST_PLACES = 50
+"""Occurrences of a term that are compared to cut a snippet."""
+
+
+def cut_snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
+    """Return the part of a long text that has most of the terms close together."""
+    if len(text) <= width:
+        return text
+    start = max(_find_densest(text.casefold(), terms, width // 2) - width // 4, 0)
+    if start:
+        blank = text.find(" ", start, start + 40)
+        start = blank + 1 if blank >= 0 else start
+    end = start + width
+    return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
+
+
+def _find_densest(text: str, terms: Sequence[str], width: int) -> int:
+    """Return where the part of a text with most of the terms begins; of equals the first."""
+    places = sorted(
+        (found.start(), number)
+        for number, term in enumerate(terms)
+        for found in [*re.finditer(re.escape(term), text)][:_MOST_PLACES]
+    )
+    best, most, first = 0, 0, 0
+    inside: dict[int, int] = {}
+    for place, number in places:
+        inside[number] = inside.get(number, 0) + 1
+        while place - places[first][0] > width:
+            left = places[first][1]
+            inside[left] -= 1
+            if not inside[left]:
+                del inside[left]
+            first += 1
+        if len(inside) > most:
+            best, most = places[first][0], len(inside)
+    return best

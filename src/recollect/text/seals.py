@@ -41,12 +41,20 @@ def make_seal(*values: object) -> str:
     """Return the seal of the values of a record, in the order of its columns."""
     from _blake2 import blake2b  # hashlib would load OpenSSL, which costs a hook milliseconds
 
+    if bytes not in map(type, values):
+        texts = [value if type(value) is str else str(value) for value in values]
+        whole = "\n".join(texts)
+        if whole.isascii():  # encoded at once, in half the time
+            sizes = ",".join([str(len(text)) for text in texts])
+            return blake2b(f"{sizes}\n{whole}".encode(), digest_size=16).hexdigest()
     parts = [
         value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass")
         for value in values
     ]
-    sizes = ",".join(map(str, map(len, parts))).encode()
-    return blake2b(b"\n".join((sizes, *parts)), digest_size=16).hexdigest()
+    return blake2b(
+        b"\n".join((",".join([str(len(part)) for part in parts]).encode(), *parts)),
+        digest_size=16,
+    ).hexdigest()
 
 
 def describe_altered(table: str, names: Sequence[str], repair: str) -> list[str]:

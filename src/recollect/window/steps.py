@@ -8,7 +8,7 @@ read; if another process moved the window meanwhile, nothing is saved and the ca
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import context as context_module
@@ -24,8 +24,8 @@ from ..storage.database import Tx
 from ..text import messages as text_messages
 from ..text import tokens as text_tokens
 from ..types.records import Json, Message, Session, Stored
-from . import limits as window_limits
 from . import sql, steps_contexts, summary, thread_facts, trim
+from . import state as window_state
 
 _SMALLEST_PORTION = 10_000
 _MARGIN = 0.01
@@ -38,11 +38,11 @@ class LoadedWindow(NamedTuple):
     """A loaded window; `kept` is its stored state, to detect that another process moved it."""
 
     session: Session
-    state: trim.WindowState
+    state: window_state.WindowState
     kept: str
     messages: Sequence[text_messages.PlacedMessage]
     measure: text_tokens.TokenMeasure
-    limits: window_limits.Limits
+    limits: window_state.Limits
 
 
 class Prompt(NamedTuple):
@@ -88,7 +88,11 @@ def load_window(tx: Tx, name: str, request: context_module.PromptRequest) -> Loa
     """Load the window of a session for a request."""
     session = archive_steps_sessions.get_session(tx, name)
     kept = sql.get(tx, session.id)
-    now = state_from_json(json.loads(kept)) if kept else trim.WindowState(session.id)
+    now = (
+        window_state.state_from_json(json.loads(kept))
+        if kept
+        else window_state.WindowState(session.id)
+    )
     measure = request.counter or archive_steps_sessions.chars_per_token(
         tx, request.model or _find_model(tx, session)
     )
@@ -108,7 +112,7 @@ def load_window(tx: Tx, name: str, request: context_module.PromptRequest) -> Loa
     )
 
 
-def _load_messages(tx: Tx, now: trim.WindowState, last: int) -> list[Stored]:
+def _load_messages(tx: Tx, now: window_state.WindowState, last: int) -> list[Stored]:
     before = [(1, min(now.system_to, now.window_from - 1))]
     before += [(seq, seq) for seq in now.kept_before]
     ranges = [(now.session, first, end) for first, end in before if first <= end]
@@ -119,11 +123,11 @@ def _load_messages(tx: Tx, now: trim.WindowState, last: int) -> list[Stored]:
 
 def _catch_up(
     tx: Tx,
-    now: trim.WindowState,
+    now: window_state.WindowState,
     last: int,
     request: context_module.PromptRequest,
     measure: text_tokens.TokenMeasure,
-) -> trim.WindowState:
+) -> window_state.WindowState:
     """Trim a window with far more messages than fit into a prompt (a new import) in portions, so
     that at most two portions are in memory."""
     # A message costs at least three tokens: one portion is above any budget.
@@ -131,7 +135,7 @@ def _catch_up(
     while last - now.window_from > 2 * portion:
         end = now.window_from + portion
         left = trim.plan_trim(
-            now, _load_messages(tx, now, end), window_limits.Budget(0, 0, forced=True), measure
+            now, _load_messages(tx, now, end), window_state.Budget(0, 0, forced=True), measure
         )
         if left.state.window_from == now.window_from:
             break
@@ -149,9 +153,9 @@ def _find_model(tx: Tx, session: Session) -> str:
 
 def _build_limits(
     request: context_module.PromptRequest, measure: text_tokens.TokenMeasure
-) -> window_limits.Limits:
+) -> window_state.Limits:
     tools = request.tools
-    return window_limits.Limits(
+    return window_state.Limits(
         context=request.context,
         prompt=request.largest,
         tools=text_tokens.count_text(tools, measure) if isinstance(tools, str) else tools,
@@ -162,7 +166,7 @@ def _build_limits(
 
 def build_prompt(loaded: LoadedWindow, trimmed: bool) -> Prompt:
     """Build the prompt of a loaded window."""
-    sent = tuple(trim.view_messages(loaded.state, loaded.messages))
+    sent = tuple(window_state.view_messages(loaded.state, loaded.messages))
     cost = text_tokens.count_prompt(sent, loaded.measure)
     return Prompt(
         session=loaded.session.id,
@@ -197,9 +201,6 @@ def load_recent(tx: Tx, name: str, count: int) -> list[Stored]:
     ]
 
 
-# ---------------------------------------------------------------- characters per token
-
-
 # ---------------------------------------------------------------- compact
 
 PROGRESS = "session_progress"
@@ -228,10 +229,10 @@ class Trimmed(NamedTuple):
 def plan_before_sending(loaded: LoadedWindow) -> trim.TrimPlan:
     """Plan the proactive and the validation stage."""
     plan = trim.plan_trim(
-        loaded.state, loaded.messages, window_limits.proactive_budget(loaded.limits), loaded.measure
+        loaded.state, loaded.messages, window_state.proactive_budget(loaded.limits), loaded.measure
     )
     then = trim.plan_trim(
-        plan.state, loaded.messages, window_limits.validation_budget(loaded.limits), loaded.measure
+        plan.state, loaded.messages, window_state.validation_budget(loaded.limits), loaded.measure
     )
     if not then.changed:
         return plan
@@ -246,10 +247,10 @@ def plan_after_refusal(
 ) -> trim.TrimPlan:
     """Plan the reactive stage; `refused` are the counted tokens of the first refused prompt."""
     now = text_tokens.count_prompt(
-        trim.view_messages(loaded.state, loaded.messages), loaded.measure
+        window_state.view_messages(loaded.state, loaded.messages), loaded.measure
     )
     # Without that count: each attempt so far has about halved the refused prompt.
-    budget = window_limits.reactive_budget(
+    budget = window_state.reactive_budget(
         loaded.limits, attempt, refused or now << min(max(attempt, 1), 9) - 1
     )
     bare = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure)
@@ -278,9 +279,9 @@ def plan_after_refusal(
 def plan_by_hand(loaded: LoadedWindow, target: int) -> trim.TrimPlan:
     """Plan a trim on request: to `target` tokens, or to half of the current prompt."""
     now = text_tokens.count_prompt(
-        trim.view_messages(loaded.state, loaded.messages), loaded.measure
+        window_state.view_messages(loaded.state, loaded.messages), loaded.measure
     )
-    budget = window_limits.Budget(0, target or now // 2, forced=True)
+    budget = window_state.Budget(0, target or now // 2, forced=True)
     plan = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure)
     # In a tiny window the summary can be longer than the dropped messages.
     return plan if plan.after < plan.before else _plan_nothing(loaded)
@@ -288,7 +289,7 @@ def plan_by_hand(loaded: LoadedWindow, target: int) -> trim.TrimPlan:
 
 def _plan_nothing(loaded: LoadedWindow) -> trim.TrimPlan:
     """Return the plan that changes nothing."""
-    everything = window_limits.Budget(0, _NO_LIMIT, forced=False)
+    everything = window_state.Budget(0, _NO_LIMIT, forced=False)
     return trim.plan_trim(loaded.state, loaded.messages, everything, loaded.measure)
 
 
@@ -318,9 +319,9 @@ def save_plan(
     if sql.get(tx, session) != loaded.kept:
         return None
     _store_checkpoint(tx, loaded, plan, trees, now)
-    kept = redaction.redact_json(state_to_json(plan.state)).text
+    kept = redaction.redact_json(window_state.state_to_json(plan.state)).text
     # Use the stored form, so that the prompt is the same after the store is reopened.
-    state = state_from_json(json.loads(kept))
+    state = window_state.state_from_json(json.loads(kept))
     sql.put(tx, session, state.window_from, kept, redaction.redact(state.summary), now)
     if plan.dropped:
         steps_contexts.forget_context(tx, session, now)
@@ -360,31 +361,4 @@ def describe_trim(session: str, plan: trim.TrimPlan) -> Trimmed:
         kept=plan.kept,
         dropped=plan.dropped,
         elided=len(plan.elided),
-    )
-
-
-def state_to_json(state: trim.WindowState) -> dict[str, Json]:
-    """Convert a window state to JSON."""
-    return {
-        **state._asdict(),
-        "pinned": list(state.pinned),
-        "skipped": list(state.skipped),
-        "cuts": [[seq, length] for seq, length in state.cuts],
-        "waiting": [[seq, call] for seq, call in state.waiting],
-        "facts": thread_facts.facts_to_json(state.facts),
-    }
-
-
-def state_from_json(body: Mapping[str, Json]) -> trim.WindowState:
-    """Parse a window state from JSON."""
-    return trim.WindowState(
-        **{
-            **body,
-            "pinned": tuple(body["pinned"]),
-            # States of versions that did not skip, cut or wait have none.
-            "skipped": tuple(body.get("skipped", ())),
-            "waiting": tuple((seq, call) for seq, call in body.get("waiting", ())),
-            "cuts": tuple((seq, length) for seq, length in body.get("cuts", ())),
-            "facts": thread_facts.facts_from_json(body["facts"]),
-        }
     )

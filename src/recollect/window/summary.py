@@ -5,7 +5,7 @@ The same facts give the same bytes, and no clock time is ever in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..actions.tool_calls import describe_target, is_failed
 from ..text.display import MEMORY_TAG, SUMMARY_TAG
@@ -18,10 +18,9 @@ from .thread_facts import (
     CAPS,
     LONGEST_EXCHANGE,
     LONGEST_REQUEST,
+    Fact,
     Facts,
     clip,
-    open_blockers,
-    todos,
 )
 
 MOST_COMMITS = 15
@@ -209,3 +208,28 @@ def recent_calls(messages: Iterable[PlacedMessage], most: int = 10) -> list[str]
         for call in one.message.calls
     ]
     return lines[-most:]
+
+
+def open_blockers(facts: Facts) -> list[str]:
+    """Return the blockers that no later message resolves."""
+    resolved = {fact.key: fact for fact in facts.resolved}
+    everything = resolved.get("*")
+    return [
+        fact.text
+        for fact in facts.blocked
+        if not _is_later(resolved.get(fact.key), fact) and not _is_later(everything, fact)
+    ]
+
+
+def todos(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield status and text of the current todo list, in the order it was written."""
+    start = facts.todo_anew[0][:2] if facts.todo_anew else (0, 0)
+    statuses = {fact.key: fact.text for fact in facts.todo_statuses if fact[:2] >= start}
+    for fact in facts.todo_texts:
+        status = statuses.get(fact.key, "pending")
+        if fact[:2] >= start and status != "dropped":
+            yield status, fact.text
+
+
+def _is_later(candidate: Fact | None, than: Fact) -> bool:
+    return candidate is not None and candidate[:2] > than[:2]

@@ -8,7 +8,7 @@ facts, `window.trim` decides when messages leave.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -361,31 +361,3 @@ def clip(text: str, limit: int) -> str:
     for tag in (SUMMARY_TAG, MEMORY_TAG):
         line = line.replace(f"<{tag}", f"‹{tag}").replace(f"</{tag}", f"‹/{tag}")
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
-
-
-# ---------------------------------------------------------------- current state
-
-
-def open_blockers(facts: Facts) -> list[str]:
-    """Return the blockers that no later message resolves."""
-    resolved = {fact.key: fact for fact in facts.resolved}
-    everything = resolved.get("*")
-    return [
-        fact.text
-        for fact in facts.blocked
-        if not _is_later(resolved.get(fact.key), fact) and not _is_later(everything, fact)
-    ]
-
-
-def todos(facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield status and text of the current todo list, in the order it was written."""
-    start = facts.todo_anew[0][:2] if facts.todo_anew else (0, 0)
-    statuses = {fact.key: fact.text for fact in facts.todo_statuses if fact[:2] >= start}
-    for fact in facts.todo_texts:
-        status = statuses.get(fact.key, "pending")
-        if fact[:2] >= start and status != "dropped":
-            yield status, fact.text
-
-
-def _is_later(candidate: Fact | None, than: Fact) -> bool:
-    return candidate is not None and candidate[:2] > than[:2]

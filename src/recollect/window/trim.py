@@ -1,9 +1,9 @@
-"""Compute the prompt of a window, and plan what to drop when it is too long.
+"""Plan what to drop of a window whose prompt is too long.
 
 One plan serves all stages. The state of a window is a few values, and the prompt is a pure function
-of that state and the archive (`view_messages`): closing and reopening a session, or preparing it
-twice, gives the same bytes, and between trims a prompt only grows at its end. Everything that can
-change the beginning of a prompt (the pointer, the summary, the elision horizon) changes in
+of that state and the archive (`state.view_messages`): closing and reopening a session, or preparing
+it twice, gives the same bytes, and between trims a prompt only grows at its end. Everything that
+can change the beginning of a prompt (the pointer, the summary, the elision horizon) changes in
 `plan_trim` and nowhere else.
 
     view   =  system prompt, summary, recovery note, pinned anchors, units from the pointer on
@@ -21,9 +21,16 @@ from typing import NamedTuple
 
 from ..text.messages import PlacedMessage
 from ..text.tokens import DEFAULT_RATIO, PRIMING, TokenMeasure, count_message, count_prompt
-from ..types.records import Message
-from .cutting import cut_units, fit_lengths
-from .limits import Budget
+from .cutting import fit_lengths
+from .state import (
+    Budget,
+    WindowState,
+    group_visible,
+    preface,
+    show_units,
+    split_visible,
+    view_messages,
+)
 from .summary import SUMMARY_SHARES, render_summary
 from .thread_facts import (
     LONGEST_REQUEST,
@@ -36,44 +43,13 @@ from .thread_facts import (
 )
 from .units import (
     Unit,
-    elide_units,
     find_anchors,
     find_late_calls,
     find_newest,
     find_system_end,
     find_waiting,
-    group_units,
-    repeat_calls,
     unit_tokens,
 )
-
-
-class WindowState(NamedTuple):
-    """The stored state of a window.
-
-    `system_to` is the last leading system message, `elided_to` the horizon up to which messages are
-    elided, `pinned` the anchors before the pointer, `skipped` the messages after it that are left
-    out, `cuts` the numbers of cut messages with their lengths in characters, `waiting` the calls
-    (message number, id) that left without a result or are repeated beside a late one.
-    """
-
-    session: str
-    window_from: int = 1
-    system_to: int = 0
-    elided_to: int = 0
-    pinned: tuple[int, ...] = ()
-    summary: str = ""
-    note: str = ""
-    facts: Facts = Facts()
-    cuts: tuple[tuple[int, int], ...] = ()
-    skipped: tuple[int, ...] = ()
-    waiting: tuple[tuple[int, str], ...] = ()
-
-    @property
-    def kept_before(self) -> list[int]:
-        """Return the numbers of the messages before the pointer that a prompt may need."""
-        seqs = {*self.pinned, *(seq for seq, _ in self.waiting)}
-        return sorted(seq for seq in seqs if self.system_to < seq < self.window_from)
 
 
 class TrimPlan(NamedTuple):
@@ -94,53 +70,6 @@ class TrimPlan(NamedTuple):
         return self.after <= self.target
 
 
-# ---------------------------------------------------------------- the prompt
-
-
-def view_messages(state: WindowState, messages: Sequence[PlacedMessage]) -> list[Message]:
-    """Return the prompt; needs the system prompt, pinned messages and all from the pointer on."""
-    system, rest = _split_visible(state, messages)
-    return [
-        *(placed.message for placed in system),
-        *_preface(state.summary, state.note),
-        *(
-            member.message
-            for unit in _show_units(state, _group(state, messages, rest))
-            for member in unit.members
-        ),
-    ]
-
-
-def _show_units(state: WindowState, units: Sequence[Unit]) -> list[Unit]:
-    return cut_units(
-        elide_units(units, state.elided_to, state.session), dict(state.cuts), state.session
-    )
-
-
-def _group(
-    state: WindowState, messages: Sequence[PlacedMessage], rest: Sequence[PlacedMessage]
-) -> list[Unit]:
-    return group_units(rest, repeat_calls(messages, state.waiting))
-
-
-def _split_visible(
-    state: WindowState, messages: Sequence[PlacedMessage]
-) -> tuple[list[PlacedMessage], list[PlacedMessage]]:
-    system = [placed for placed in messages if placed.seq <= state.system_to]
-    rest = [
-        placed
-        for placed in messages
-        if placed.seq > state.system_to
-        and placed.seq not in state.skipped
-        and (placed.seq >= state.window_from or placed.seq in state.pinned)
-    ]
-    return system, rest
-
-
-def _preface(summary: str, note: str) -> list[Message]:
-    return [Message("system", text) for text in (summary, note) if text]
-
-
 # ---------------------------------------------------------------- the plan
 
 
@@ -158,8 +87,8 @@ def plan_trim(
     prompt = view_messages(state, messages)
     before = count_prompt(prompt, measure)
     system_to = state.system_to if state.window_from > 1 else find_system_end(messages)
-    system, rest = _split_visible(state._replace(system_to=system_to), messages)
-    spoken = len(prompt) - len(system) - len(_preface(state.summary, state.note))
+    system, rest = split_visible(state._replace(system_to=system_to), messages)
+    spoken = len(prompt) - len(system) - len(preface(state.summary, state.note))
     unchanged = TrimPlan(
         state=state,
         changed=False,
@@ -175,13 +104,13 @@ def plan_trim(
     target = min(budget.target, before - 1) if budget.forced else budget.target
     late = {*state.waiting, *find_late_calls(rest)}
     old, state = state, state._replace(waiting=tuple(sorted(late)))
-    units = _group(state, messages, rest)
+    units = group_visible(state, messages, rest)
     anchors = find_anchors(units)
     fixed = PRIMING + sum(
         count_message(message, measure)
         for message in (
             *(placed.message for placed in system),
-            *_preface("", note),
+            *preface("", note),
             *(unit.members[0].message for unit in units if unit.head in anchors),
         )
     )
@@ -253,7 +182,7 @@ class _TrimmedWindow:
 
     def _sizes(self) -> list[int]:
         """Return the tokens of each unit as shown now; 0 for anchors and dropped units."""
-        shown = _show_units(self.state, self._units[self.first :])
+        shown = show_units(self.state, self._units[self.first :])
         free, measure = {*self._anchors, *self._skipped}, self._measure
         sizes = [0 if unit.head in free else unit_tokens(unit, measure) for unit in shown]
         return [0] * self.first + sizes
@@ -354,7 +283,7 @@ class _TrimmedWindow:
         """Render the summary in the longest form that is within its limit, else the shortest."""
         for share in SUMMARY_SHARES:
             summary = render_summary(self._facts, self.state.session, share)
-            self._summary = sum(count_message(m, self._measure) for m in _preface(summary, ""))
+            self._summary = sum(count_message(m, self._measure) for m in preface(summary, ""))
             if not self._longest_summary or self._summary <= self._longest_summary:
                 break
         return summary
@@ -382,7 +311,7 @@ class _TrimmedWindow:
 
     def newly_elided(self) -> tuple[int, ...]:
         """Return the numbers of messages that this trim elides or cuts."""
-        earlier, now = (_show_units(s, self._units[self.first :]) for s in (self._old, self.state))
+        earlier, now = (show_units(s, self._units[self.first :]) for s in (self._old, self.state))
         return tuple(
             member.seq
             for was_unit, unit in zip(earlier, now, strict=True)

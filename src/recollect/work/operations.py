@@ -206,7 +206,7 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
         words, _make_references(relevant), _make_references(avoid), by_hand
     )
     now = context.clock()
-    new = steps.NewDocument(steps.CONTINUITY, "continuity", "Continuity", text)
+    new = documents_steps.NewDocument(steps.CONTINUITY, "continuity", "Continuity", text)
     # Anyone may have edited the file: its lines are trusted as tool output.
     label = "tool" if edited or any(by_hand[1:]) else context.origin
     label = trust.least_trusted((label, *(hit.trust for hit in (*relevant, *avoid))))

@@ -23,7 +23,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
-from ..types.records import FOREVER, Document, Json, Memory
+from ..types.records import Document, Json, Memory
 from . import ledgers
 from . import notes as work_notes
 from .audit import Audit
@@ -33,18 +33,6 @@ NOTES, CONTINUITY = "memory://notes", "memory://continuity"
 
 _CONTENTS = "handoff "
 """The key prefix of the digests of a handoff's files when it was given."""
-
-
-class NewDocument(NamedTuple):
-    """A document to write."""
-
-    address: str
-    type: str
-    title: str
-    text: str
-    fields: Mapping[str, Json] = {}
-    layer: str = "project"
-    owner: str = ""
 
 
 class ShownNotes(NamedTuple):
@@ -75,31 +63,14 @@ class ShownHandoff(NamedTuple):
         return f"memory://handoff/{self.id}"
 
 
-def write_document(tx: Tx, new: NewDocument, origin: str, now: int, label: str = "") -> Document:
+def write_document(
+    tx: Tx, new: documents_steps.NewDocument, origin: str, now: int, label: str = ""
+) -> Document:
     """Write a document at its address; the same text and fields again change nothing."""
-    held = documents_sql.get_document(tx, new.address, hold=True)
-    row = documents_sql.DocumentRow(
-        address=redaction.check_path(new.address, "name"),
-        revision=documents_sql.last_revision(tx, new.address) + 1,
-        type=new.type,
-        title=redaction.redact(new.title),
-        text=redaction.redact(new.text),
-        fields=redaction.redact_json(dict(new.fields)).text,
-        layer=new.layer,
-        owner=redaction.check_name(new.owner, "owner"),
-        status="active",
-        origin=origin,
-        label=label or origin,
-        sources=redaction.redact_json([]).text,
-        valid_from=max(now, held.valid_from + 1) if held else now,
-        valid_to=FOREVER,
-    )
-    if held and (held.text, held.fields) == (row.text, json.loads(row.fields)):
-        return held
-    documents_sql.close_document(tx, new.address, row.valid_from)
-    documents_sql.insert_document(tx, row)
+    changed = documents_steps.write_revision(tx, new, origin, now, label, if_changed=True)
     written = get_document(tx, new.address)
-    documents_steps.index_document(tx, written)
+    if changed:
+        documents_steps.index_document(tx, written)
     return written
 
 
@@ -137,7 +108,9 @@ def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
 
 def write_notes(tx: Tx, text: str, origin: str, now: int, label: str = "") -> Document:
     """Write the document of NOTES.md."""
-    return write_document(tx, NewDocument(NOTES, "notes", "Notes", text), origin, now, label)
+    return write_document(
+        tx, documents_steps.NewDocument(NOTES, "notes", "Notes", text), origin, now, label
+    )
 
 
 def is_objective_complete(tx: Tx, notes: work_notes.Notes) -> bool:
@@ -198,7 +171,7 @@ def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapp
     address = f"memory://ledger/{addresses.check_key(agent)}"
     write_document(
         tx,
-        NewDocument(
+        documents_steps.NewDocument(
             address=address,
             type="ledger",
             title=agent,
@@ -236,7 +209,7 @@ def give_handoff(
     title = f"{handoff.from_agent} to {handoff.to_agent}: {handoff.what_was_done}"
     write_document(
         tx,
-        NewDocument(
+        documents_steps.NewDocument(
             address=address,
             type="handoff",
             title=title,
@@ -277,7 +250,7 @@ def accept_handoff(
     if not handoff.accepted_at:
         body = ledgers.handoff_to_json(handoff._replace(accepted_at=now))
         label = trust.least_trusted((document.label, origin))
-        new = NewDocument(
+        new = documents_steps.NewDocument(
             address=address,
             type="handoff",
             title=document.title,

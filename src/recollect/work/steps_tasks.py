@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..documents import sql as documents_sql
+from ..documents import steps as documents_steps
 from ..errors import Conflict, InvalidInput, Refused
 from ..memory import hygiene
 from ..memory import steps as memory_steps
@@ -163,7 +164,7 @@ def list_pages(tx: Tx, slug: str) -> list[Document]:
 def _save_task(tx: Tx, task: tasks.Task, origin: str, now: int) -> ShownTask:
     body = tasks.task_to_json(task)
     text = tasks.render_report(task)
-    new = work_steps.NewDocument(
+    new = documents_steps.NewDocument(
         address=task_address(task.slug),
         type=TYPE,
         title=task.title,
@@ -179,7 +180,7 @@ def _save_task(tx: Tx, task: tasks.Task, origin: str, now: int) -> ShownTask:
 
 
 def _write_page(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) -> None:
-    new = work_steps.NewDocument(
+    new = documents_steps.NewDocument(
         address=task_address(slug, name),
         type=PAGE_TYPE,
         title=name,
@@ -235,7 +236,7 @@ MOST_LOGGED = 10_000
 
 def write_deliverable(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) -> ShownTask:
     """Write a design, diagram or other result as a page of a task."""
-    page = f"deliverables/{addresses.slugify(redaction.redact(name))}.md"
+    page = f"deliverables/{addresses.slugify(redaction.redact(name.removesuffix('.md')))}.md"
     load_task(tx, slug, hold=True)
     _write_page(tx, slug, page, text, origin, now)
     return show_task(tx, slug)

@@ -16,8 +16,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...text.messages import plain_text
 from ...types.records import Json, Message
 from ..registry import make_session_id
-from ..transcripts.find_io import is_at_or_below, list_names, make_transcript, read_head, walk_files
+from ..transcripts.find_io import (
+    is_at_or_below,
+    list_names,
+    make_transcript,
+    read_head,
+    read_sidecar,
+    walk_files,
+)
 from ..transcripts.normalise import (
+    RequestUsage,
     as_dict,
     as_text,
     decode_record,
@@ -25,26 +33,21 @@ from ..transcripts.normalise import (
     first_text,
     make_entries,
     make_title,
-    normalise_usage,
-    subtract_usage,
 )
 from ..transcripts.reader_io import (
     CursorMark,
+    RecordReader,
     SessionDetails,
     SkippedRecord,
     Transcript,
     TranscriptItem,
     follow_file,
-    open_regular_file,
-    parse_record,
     parse_time,
     short_digest,
 )
 
 HOST = "claude-code"
-_REQUESTS_KEPT = 16
 _QUEUE_KEPT = 32
-_SIDECAR = 1024 * 1024
 _SYSTEM_SOURCES = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
 _FROM_TOOLS = frozenset({"toolUseResult", "sourceToolUseID", "sourceToolAssistantUUID"})
 """A record with one of these fields was made by a tool, whatever text is next to its result."""
@@ -108,23 +111,16 @@ def _slug(root: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", lambda m: "-" if m[0] < "\U00010000" else "--", root)[:200]
 
 
-class _ClaudeCodeReader:
+class _ClaudeCodeReader(RecordReader):
     """Converts records to items. `state`: yielded details, token counts and queued prompts."""
 
     def __init__(self, path: str) -> None:
-        self.state: dict[str, Json] = {}
+        super().__init__()
         self.path = path
         self._stem = os.path.basename(path).removesuffix(".jsonl")
-        self._counted: tuple[str, Json] = ("", None)
+        self._usage = RequestUsage()
 
-    @property
-    def has_pending(self) -> bool:
-        return False
-
-    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
-        if not line.strip():
-            return ()
-        record = parse_record(line)
+    def read_record(self, record: dict[str, Json], number: int) -> Iterable[TranscriptItem]:
         kind = as_text(record.get("type"))
         if kind == "user" and as_dict(record.get("message")):
             return self._read_user(record)
@@ -138,9 +134,6 @@ class _ClaudeCodeReader:
             return self._read_title(record, kind)
         subtype = as_text(record.get("subtype"))
         return (SkippedRecord(number, "/".join(filter(None, (kind or "no type", subtype)))),)
-
-    def flush(self) -> Iterable[TranscriptItem]:
-        return ()
 
     # ------------------------------------------------------------ records
 
@@ -200,14 +193,16 @@ class _ClaudeCodeReader:
             for m in decode_record({"role": "assistant", "content": content}, "anthropic")
             if not _is_encrypted(m)
         ]
-        usage = self._count_usage(answer)
+        request = as_text(answer.get("id"))
+        requests = self.state.setdefault("requests", {})
+        usage = self._usage.count(requests, request, answer.get("usage"))
         if not messages:
             yield SkippedRecord(number, "assistant/sealed reasoning")
             # The tokens are not lost: they are counted with the next block of the request.
-            self._return_usage(answer, usage)
+            self._usage.give_back(requests, request, usage)
             return
         yield from self._describe_session(record, session)
-        request, model = as_text(answer.get("id")), as_text(answer.get("model"))
+        model = as_text(answer.get("model"))
         at = parse_time(record.get("timestamp"))
         for message, origin, own_key in self._assign_keys(record, messages, key):
             extra = {**(message.extra or {}), "request": request} if request else message.extra
@@ -295,18 +290,11 @@ class _ClaudeCodeReader:
         parent, agent, name = "", HOST, ""
         if record.get("isSidechain") is True:
             parent = make_session_id(HOST, as_text(record.get("sessionId")))
-            about = self._read_sidecar()
+            about = read_sidecar(self.path.removesuffix(".jsonl") + ".meta.json")
             kind = first_text(about, "agentType") or first_text(record, "attributionAgent")
             agent = f"{HOST}/{kind}" if kind else HOST
             name = make_title(first_text(about, "description"))
         yield SessionDetails(session, name, known[0], known[1], agent, parent)
-
-    def _read_sidecar(self) -> dict[str, Json]:
-        try:
-            with open_regular_file(self.path.removesuffix(".jsonl") + ".meta.json") as stream:
-                return parse_record(stream.read(_SIDECAR))
-        except (OSError, ValueError):
-            return {}
 
     def _name_session(
         self, session: str, record: Mapping[str, Json], messages: list[Message]
@@ -318,30 +306,6 @@ class _ClaudeCodeReader:
         if title and not title.startswith("/"):
             self.state["named"] = 1
             yield SessionDetails(session, name=title)
-
-    def _count_usage(self, answer: Mapping[str, Json]) -> dict[str, int]:
-        """Return the tokens this line adds: each line repeats or completes the request's count."""
-        requests = self.state.setdefault("requests", {})
-        request = as_text(answer.get("id"))
-        counted = answer.get("usage")
-        if request and (request, counted) == self._counted:
-            return {}
-        self._counted = request, counted
-        now = normalise_usage(counted)
-        if not request:
-            return now
-        grown = subtract_usage(now, requests.get(request, {}))
-        before = requests.pop(request, {})
-        requests[request] = {**before, **now}
-        for stale in list(requests)[:-_REQUESTS_KEPT]:
-            del requests[stale]
-        return grown
-
-    def _return_usage(self, answer: Mapping[str, Json], usage: Mapping[str, int]) -> None:
-        self._counted = ("", None)
-        counted = self.state["requests"].get(as_text(answer.get("id")), {})
-        for name, count in usage.items():
-            counted[name] = counted.get(name, count) - count
 
 
 def _is_prompt(record: Mapping[str, Json]) -> bool:

@@ -28,13 +28,13 @@ from ..transcripts.normalise import (
     subtract_usage,
 )
 from ..transcripts.reader_io import (
+    RecordReader,
     SessionDetails,
     SkippedRecord,
     Transcript,
     TranscriptEntry,
     TranscriptItem,
     follow_file,
-    parse_record,
     parse_time,
     short_digest,
 )
@@ -78,11 +78,11 @@ def discover(
     return found
 
 
-class _CodexReader:
+class _CodexReader(RecordReader):
     """Converts lines to items. `state`: the thread of these lines, the model, token counts."""
 
     def __init__(self, path: str) -> None:
-        self.state: dict[str, Json] = {}
+        super().__init__()
         self._stem = os.path.basename(path).partition(".")[0]
         self.pending: list[TranscriptEntry] = []
 
@@ -90,10 +90,7 @@ class _CodexReader:
     def has_pending(self) -> bool:
         return bool(self.pending)
 
-    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
-        if not line.strip():
-            return ()
-        record = parse_record(line)
+    def read_record(self, record: dict[str, Json], number: int) -> Iterable[TranscriptItem]:
         payload = as_dict(record.get("payload"))
         kind = as_text(record.get("type"))
         at = parse_time(record.get("timestamp"))

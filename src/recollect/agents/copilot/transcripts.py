@@ -24,12 +24,12 @@ from ..transcripts.normalise import (
     make_title,
 )
 from ..transcripts.reader_io import (
+    RecordReader,
     SessionDetails,
     SkippedRecord,
     Transcript,
     TranscriptItem,
     follow_file,
-    parse_record,
     parse_time,
 )
 
@@ -58,22 +58,15 @@ def discover(
     return found
 
 
-class _CopilotReader:
+class _CopilotReader(RecordReader):
     """Converts events to items. `state`: the session and the current model."""
 
     def __init__(self, path: str) -> None:
-        self.state: dict[str, Json] = {}
+        super().__init__()
         stem = os.path.basename(path).removesuffix(".jsonl")
         self.fallback = os.path.basename(os.path.dirname(path)) if stem == "events" else stem
 
-    @property
-    def has_pending(self) -> bool:
-        return False
-
-    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
-        if not line.strip():
-            return ()
-        record = parse_record(line)
+    def read_record(self, record: dict[str, Json], number: int) -> Iterable[TranscriptItem]:
         kind = as_text(record.get("type"))
         data = as_dict(record.get("data"))
         if kind in ("session.start", "session.resume"):
@@ -90,9 +83,6 @@ class _CopilotReader:
         if convert is None:
             return (SkippedRecord(number, kind or "no type"),)
         return self._make_items(convert(data), record, data)
-
-    def flush(self) -> Iterable[TranscriptItem]:
-        return ()
 
     def _make_items(
         self, message: Message, record: Mapping[str, Json], data: Mapping[str, Json]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from ...types.records import Json, Message, ToolCall
 from ..registry import make_session_id
@@ -26,6 +26,7 @@ from ..transcripts.normalise import (
     subtract_usage,
 )
 from ..transcripts.reader_io import (
+    RecordReader,
     SessionDetails,
     SkippedRecord,
     Transcript,
@@ -33,7 +34,6 @@ from ..transcripts.reader_io import (
     follow_file,
     load_document,
     open_regular_file,
-    parse_record,
     parse_time,
     short_digest,
     yield_document,
@@ -70,11 +70,11 @@ def discover(
     return found
 
 
-class _GeminiReader:
+class _GeminiReader(RecordReader):
     """Converts lines to items. `state`: the session, and what was yielded of each message."""
 
     def __init__(self, path: str) -> None:
-        self.state: dict[str, Json] = {}
+        super().__init__()
         self.fallback = file_stem(path)
         self.parent = _find_parent(path)
         self.pending: dict[str, Json] = {}
@@ -83,12 +83,7 @@ class _GeminiReader:
     def has_pending(self) -> bool:
         return bool(self.pending)
 
-    def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
-        if not line.strip():
-            return ()
-        return self.record(parse_record(line), number)
-
-    def record(self, record: dict[str, Json], number: int) -> Iterator[TranscriptItem]:
+    def read_record(self, record: dict[str, Json], number: int) -> Iterator[TranscriptItem]:
         """Yield the items that a record completes: those of the message before it."""
         if "sessionId" in record and "content" not in record:
             yield from self._read_start(record)
@@ -218,9 +213,9 @@ def _is_document(path: str) -> bool:
 def _read_document(value: dict[str, Json], path: str) -> Iterator[TranscriptItem]:
     reader = _GeminiReader(path)
     messages = as_list(value.pop("messages", []))
-    yield from reader.record(value, 0)
+    yield from reader.read_record(value, 0)
     for place, record in enumerate(messages, 1):
-        yield from reader.record(as_dict(record), place)
+        yield from reader.read_record(as_dict(record), place)
     yield from reader.flush()
 
 

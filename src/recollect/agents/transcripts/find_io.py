@@ -1,4 +1,4 @@
-"""Find transcript files on this machine, and detect which agent wrote one.
+"""Find transcripts on this machine: those of a project, and which agent wrote a file.
 
 Unreadable files and folders are skipped: a folder of another user is no reason to fail.
 """
@@ -8,9 +8,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-from ...errors import InvalidInput, NotFound
+from ...context import Context
+from ...errors import InvalidInput, NotFound, RecollectError, Unavailable
+from ...project import find_project, first_line
 from ...types.records import Json
+from .. import registry
 from .normalise import as_dict, as_text
 from .reader_io import (
     LONGEST_LINE,
@@ -21,8 +25,11 @@ from .reader_io import (
     parse_record,
 )
 
+_HEAD_ITEMS = 50
 _HEAD_BYTES = 256 * 1024
 _MARKDOWN_BYTES = 4096
+_SIDECAR_BYTES = 1024 * 1024
+_MOST_READ = 8_000_000
 
 
 def list_names(folder: str) -> list[str]:
@@ -86,7 +93,13 @@ def read_head(path: str) -> Iterator[dict[str, Json]]:
         return
 
 
-_MOST_READ = 8_000_000
+def read_sidecar(path: str) -> dict[str, Json]:
+    """Return the JSON object in a small file beside a transcript; empty if there is none."""
+    try:
+        with open_regular_file(path) as stream:
+            return parse_record(stream.read(_SIDECAR_BYTES))
+    except (OSError, ValueError):
+        return {}
 
 
 def find_named_files(path: str, folder: str) -> frozenset[str]:
@@ -114,6 +127,74 @@ def make_transcript(host: str, path: str, session: str = "", cwd: str = "") -> T
         size=about.st_size,
         modified=about.st_mtime_ns // 1000,
     )
+
+
+# ---------------------------------------------------------------- of a project
+
+
+def discover(
+    context: Context,
+    agent: str,
+    passed: dict[str, str],
+    everywhere: bool = False,
+    since: float = 0,
+) -> Iterator[Transcript]:
+    """Yield the transcripts on this machine. An agent whose files cannot be looked through is
+    passed over: that must not keep the others from being read.
+
+    since: seconds; only those that changed then or later, of an agent with hooks
+    """
+    more = {"since": since} if since else {}
+    home = context.environment.get("HOME") or os.path.expanduser("~")
+    roots = () if everywhere else _roots(context.project.root, context.project.start)
+    for host in (agent,) if agent else registry.AGENT_NAMES:
+        reader = registry.load_transcripts(host)
+        try:
+            yield from reader.discover(home, roots, context.environment, **more)
+        except (InvalidInput, NotFound, Unavailable, OSError) as error:
+            passed[host] = str(error)
+
+
+def is_ours(context: Context, transcript: Transcript) -> bool:
+    """Check whether it belongs to this project, not to a repository inside it."""
+    cwd = find_cwd(transcript)
+    return os.path.isdir(cwd) and find_project(cwd).root == context.project.root
+
+
+def list_given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript]:
+    """Yield the transcripts at a path that the user named."""
+    if not os.path.exists(path):
+        raise NotFound("there is no such file or folder", where=path)
+    whole = not os.path.isdir(path) or os.path.isdir(os.path.join(path, "message"))
+    for file in [path] if whole else walk_files(path, ""):
+        try:
+            yield make_transcript(agent or detect_transcript(file), file)
+        except (InvalidInput, Unavailable, OSError) as error:
+            if whole:
+                raise
+            passed[file] = getattr(error, "message", str(error))
+
+
+def find_cwd(transcript: Transcript) -> str:
+    """Return the working directory of a transcript, if need be from its first records."""
+    if transcript.cwd:
+        return transcript.cwd
+    reader = registry.load_transcripts(transcript.host)
+    try:
+        items = islice(reader.read(transcript.path, None, transcript.session), _HEAD_ITEMS)
+        return next((cwd for item in items if (cwd := getattr(item, "cwd", ""))), "")
+    except RecollectError:
+        return ""
+
+
+def _roots(root: str, start: str) -> tuple[str, ...]:
+    """Return the project's directories: its root, the working directory, its worktrees."""
+    found = {root: None, start: None}
+    linked = os.path.join(root, ".git", "worktrees")
+    for name in list_names(linked):
+        if gitdir := first_line(os.path.join(linked, name, "gitdir")):
+            found[os.path.dirname(gitdir)] = None
+    return tuple(found)
 
 
 # ---------------------------------------------------------------- formats

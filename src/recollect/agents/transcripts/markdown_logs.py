@@ -23,6 +23,7 @@ from ..registry import make_session_id
 from .find_io import file_stem, is_inside, make_transcript, walk_files
 from .normalise import IMPORT_ORIGIN, as_number, as_text, make_entries, make_title
 from .reader_io import (
+    RecordReader,
     SessionDetails,
     SkippedRecord,
     Transcript,
@@ -80,11 +81,11 @@ def discover_specstory(
     ]
 
 
-class _AiderReader:
+class _AiderReader(RecordReader):
     """Collects consecutive lines of one speaker. `state`: the session, its time, the model."""
 
     def __init__(self, path: str) -> None:
-        self.state: dict[str, Json] = {}
+        super().__init__()
         self.path = os.path.realpath(path)
         self.lines: list[str] = []
         self.voice = ""
@@ -157,11 +158,11 @@ class _AiderReader:
         yield SessionDetails(session, cwd=os.path.dirname(self.path), agent=AIDER)
 
 
-class _SpecStoryReader:
+class _SpecStoryReader(RecordReader):
     """Collects the lines of a turn. `state`: the session, the role, the time, the turn count."""
 
     def __init__(self, path: str) -> None:
-        self.state: dict[str, Json] = {}
+        super().__init__()
         self.fallback = make_session_id(SPECSTORY, file_stem(path))
         self.lines: list[str] = []
 

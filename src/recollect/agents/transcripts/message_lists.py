@@ -29,6 +29,7 @@ from .normalise import (
     normalise_usage,
 )
 from .reader_io import (
+    RecordReader,
     SessionDetails,
     SkippedRecord,
     Transcript,
@@ -103,18 +104,14 @@ def read_message(
         yield from make_entries(session, [message], origin)
 
 
-class MessageLineReader:
+class MessageLineReader(RecordReader):
     """Reads one message a line. Readers of agents with a similar format extend it."""
 
     def __init__(self, session: str, host: str, origin: str = IMPORT_ORIGIN) -> None:
-        self.state: dict[str, Json] = {}
+        super().__init__()
         self.session = session
         self.host = host
         self.origin = origin
-
-    @property
-    def has_pending(self) -> bool:
-        return False
 
     def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         if not line.strip():
@@ -129,9 +126,6 @@ class MessageLineReader:
     def convert(self, record: dict[str, Json]) -> dict[str, Json]:
         """Return the record in a provider's format."""
         return record
-
-    def flush(self) -> Iterable[TranscriptItem]:
-        return ()
 
     def _describe(self, items: list[TranscriptItem]) -> Iterator[TranscriptItem]:
         if not self.state.get("told"):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 IMPORT_ORIGIN = "import"
 _ORIGINS = {"user": "user", "assistant": "agent"}
+_REQUESTS_KEPT = 16
 LEFT_OUT = "[an answer of recollect, left out]"
 
 
@@ -159,6 +160,37 @@ def subtract_usage(now: Mapping[str, int], before: Mapping[str, Json]) -> dict[s
     """Return the increase of a request's counts, so that each request is counted once."""
     grown = {name: count - as_number(before.get(name)) for name, count in now.items()}
     return {name: count for name, count in grown.items() if count > 0}
+
+
+class RequestUsage:
+    """Counts the tokens of each request once: its lines repeat or complete the count.
+
+    `requests` is kept in the state of a reader, the last line only here.
+    """
+
+    def __init__(self) -> None:
+        self._counted: tuple[str, Json] = ("", None)
+
+    def count(self, requests: dict[str, Json], request: str, counted: Json) -> dict[str, int]:
+        """Return the tokens that a line adds to its request."""
+        if request and (request, counted) == self._counted:
+            return {}
+        self._counted = request, counted
+        now = normalise_usage(counted)
+        if not request:
+            return now
+        before = requests.pop(request, {})
+        requests[request] = {**before, **now}
+        for stale in list(requests)[:-_REQUESTS_KEPT]:
+            del requests[stale]
+        return subtract_usage(now, before)
+
+    def give_back(self, requests: dict[str, Json], request: str, usage: Mapping[str, int]) -> None:
+        """Uncount what a line without a message added: the next line of the request has it."""
+        self._counted = ("", None)
+        counted = requests.get(request, {})
+        for name, count in usage.items():
+            counted[name] = counted.get(name, count) - count
 
 
 def first_text(record: Mapping[str, Json], *keys: str) -> str:

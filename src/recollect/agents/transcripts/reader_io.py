@@ -21,7 +21,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, NotFound, Unavailable
 from ...types.records import Json, Message
@@ -96,20 +96,28 @@ class Transcript(NamedTuple):
     modified: int = 0
 
 
-class RecordReader(Protocol):
+class RecordReader:
     """Reads the records of one agent; `state` is JSON and is saved in the cursor."""
 
-    state: dict[str, Json]
+    def __init__(self) -> None:
+        self.state: dict[str, Json] = {}
 
     @property
     def has_pending(self) -> bool:
         """Check whether items are held back: a mark must not be set here."""
+        return False
 
     def read_line(self, line: bytes, number: int, offset: int) -> Iterable[TranscriptItem]:
         """Return the items of one line; ValueError before any item if it is incomplete."""
+        return self.read_record(parse_record(line), number) if line.strip() else ()
+
+    def read_record(self, record: dict[str, Json], number: int) -> Iterable[TranscriptItem]:
+        """Return the items of the JSON object in one line."""
+        raise NotImplementedError
 
     def flush(self) -> Iterable[TranscriptItem]:
         """Return the items that were held back."""
+        return ()
 
 
 def follow_file(

@@ -1,180 +1,17 @@
-"""Screens of commands about agents, and the dialogue of `init`."""
+"""Screens of `init` and `plugin`, and the dialogue of `init`."""
 
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from ...types.agents import Imported, Initialised
-from . import keyboard, style
-from .style import render_table
+from ...types.agents import Initialised
+from . import store, style, terminal
 
 if TYPE_CHECKING:
     from ...types.agents import SettingsChange, WrittenPlugin
-    from ...types.records import Memory
-
-_MOST_LISTED = 20
-_MOST_CAPTURES = 8
-"""So that the result of an import fits a screen."""
-
-
-def _render_import(done: Imported) -> str:
-    read = [item for item in done.transcripts if not item.error]
-    lines = [_render_results(done, len(read))]
-    if not done.messages:  # else they are records about the program, as expected
-        lines += _render_counts("skipped", [item.skipped for item in read])
-    lines += _render_counts("DAMAGED", [item.damaged for item in read])
-    problems = {item.path: item.error for item in done.transcripts if item.error}
-    problems.update(done.passed_over)
-    for path, reason in list(problems.items())[:_MOST_LISTED]:
-        lines.append(f"  not read: {display.format_line(path)}: {display.format_line(reason)}")
-    if len(problems) > _MOST_LISTED:
-        lines.append(f"  and {len(problems) - _MOST_LISTED} more; --json lists all")
-    if done.vectors_left:
-        number = display.format_count(done.vectors_left, "older record")
-        lines.append(
-            f"{number}: found by words now; search by meaning follows in the background "
-            "(progress: recollect doctor)"
-        )
-    lines += _render_captured(done)
-    lines += _render_foreign_files(done)
-    lines += _render_other_projects(done.others)
-    lines += _render_next_steps(done)
-    return "\n".join(lines)
-
-
-def _render_captured(done: Imported) -> list[str]:
-    captured = list({one.id: one for one in done.captured}.values())
-    if not captured:
-        return []
-    lines = [f"stated in your messages ({len(captured)}):"]
-    for learned in captured[:_MOST_CAPTURES]:
-        memory = learned.memory
-        status = f"{memory.status} " if memory.status != "active" else ""
-        lead = f"  {style.short_id(learned.id)}  {status}{memory.kind}: "
-        lines.append(lead + display.format_line(memory.text, style.text_width() - len(lead)))
-    if len(captured) > _MOST_CAPTURES:
-        lines.append(f"  and {len(captured) - _MOST_CAPTURES} more: recollect capture list")
-    return lines
-
-
-def _render_results(done: Imported, read: int) -> str:
-    """Return one line on what was read and learned."""
-    results = done.results
-    if not read:
-        return (
-            "no transcripts found for this project\n"
-            "all projects: recollect import --all   a file or folder: recollect import PATH\n"
-            "moved here from another directory: recollect import --from DIRECTORY"
-        )
-    if not done.messages:
-        return f"nothing new in {display.format_count(read, 'transcript')}"
-    found = [
-        (results.rules, "rule of yours", "rules of yours"),
-        (results.decisions, "decision", "decisions"),
-        (results.facts, "fact of yours", "facts of yours"),
-        (results.commands, "command", "commands"),
-        (results.fixes, "fix", "fixes"),
-        (results.episodes, "episode", "episodes"),
-        (results.waiting, "item to review", "items to review"),
-    ]
-    counts = ", ".join(display.format_count(number, *nouns) for number, *nouns in found if number)
-    known = f", {done.known} already known" if done.known else ""
-    messages = f"{display.format_count(done.messages, 'new message')}{known}"
-    conversations = display.format_count(results.conversations, "conversation")
-    return f"Read {conversations} ({messages}): {counts or 'nothing learned'}"
-
-
-def _render_foreign_files(done: Imported) -> list[str]:
-    """Name the files that count as imports, and how to accept their statements."""
-    foreign = [item for item in done.transcripts if item.foreign and item.messages]
-    if not foreign:
-        return []
-    paths = ", ".join(display.format_line(item.path) for item in foreign[:3])
-    more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
-    lines = [
-        f"imported as untrusted (not in an agent's own folder): {paths}{more}",
-        "  found by recall only; nothing is learned from it",
-    ]
-    if done.results.quarantined:
-        number = display.format_count(done.results.quarantined, "statement")
-        lines.append(f"  {number} quarantined. Accept: recollect review --reason quarantined")
-    return lines
-
-
-def _render_other_projects(others: Mapping[str, int]) -> list[str]:
-    if not others:
-        return []
-    total = display.format_count(sum(others.values()), "conversation")
-    lines = [f"{total} of {display.format_count(len(others), 'other project')}, not read:"]
-    for root, number in list(others.items())[:_MOST_LISTED]:
-        lines.append(f"  {number:>4}  {display.format_line(root)}")
-    if len(others) > _MOST_LISTED:
-        lines.append(f"  and {len(others) - _MOST_LISTED} more; --json lists all")
-    lines.append("  read each into its own project's memory: recollect import --all")
-    return lines
-
-
-def _render_next_steps(done: Imported) -> list[str]:
-    if not done.messages:
-        return []
-    steps = [("recollect briefing", "what your agents begin with")]
-    if done.results.commands or done.results.fixes:
-        steps.append(("recollect lessons", "the commands and fixes that were found"))
-    if done.results.waiting:
-        steps.append(("recollect review", "answer each item that waits"))
-    if done.captured:
-        steps.append(("recollect rm ID", "take a statement out of use"))
-    return ["next:", *style.hints(*steps)]
-
-
-def run_import(
-    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
-) -> Imported:
-    """Run `import`, then ask a person about conversations of other projects.
-
-    `run` runs the command with some of its arguments replaced.
-    """
-    done = _import(run, {})
-    if values.get("path") or not done.others or not keyboard.is_attended():
-        return done
-    print("\n".join(_render_other_projects(done.others)[:-1]))
-    done = done._replace(others={})
-    if not keyboard.agrees("Import them too, each into its own project's memory? [y/N] "):
-        return done
-    print(_render_import(done))
-    return _import(run, {"all": True})
-
-
-def _import(run: Callable[[Mapping[str, object]], object], more: Mapping[str, object]) -> Imported:
-    done = run(more)
-    assert isinstance(done, Imported)
-    return done
-
-
-def _render_counts(title: str, counts: Sequence[Mapping[str, int]]) -> list[str]:
-    total: Counter[str] = Counter()
-    for count in counts:
-        total.update(count)
-    if not total:
-        return []
-    reasons = ", ".join(
-        f"{display.format_line(name)} {number}" for name, number in total.most_common(6)
-    )
-    return [f"  {title}: {display.format_count(total.total(), 'record')} ({reasons})"]
-
-
-def _render_captures(memories: Sequence[Memory]) -> str:
-    if not memories:
-        return style.render_none("nothing was captured from your messages yet", "captured memory")
-    rows = (
-        (item.id, item.status, item.kind, str(item.detail["captured"]), item.text)
-        for item in memories
-    )
-    return render_table(("ID", "STATUS", "KIND", "RULE", "TEXT"), rows)
 
 
 def _render_init(done: Initialised) -> str:
@@ -211,7 +48,7 @@ def _render_init(done: Initialised) -> str:
         agents = dict.fromkeys(change.agent for change in done.changes if change.pending)
         lines += ["to finish:", *style.hints(*((one, get_next_step(one)) for one in agents))]
     if done.imported:
-        lines.append(_render_import(done.imported))
+        lines.append(store.render_import(done.imported))
     elif done.past:
         past = display.format_count(done.past, "past conversation")
         lines.append(f"{past} of this project. Import: recollect import")
@@ -278,9 +115,6 @@ SCREENS: dict[str, Callable[..., str]] = {
     "init": _render_init,
     "plugin": _render_plugin,
     "notices": lambda lines: "\n".join(lines) or "you have seen every notice",
-    "import": _render_import,
-    "capture list": _render_captures,
-    "capture undo": lambda memory: f"hidden {memory.id}: {display.format_line(memory.text)}",
 }
 
 
@@ -288,25 +122,19 @@ SCREENS: dict[str, Callable[..., str]] = {
 
 
 def run_init(
-    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], Initialised]
 ) -> Initialised:
     """Run `init`: warn before anything is written, and ask unless --yes was given.
 
     `run` runs the command with some of its arguments replaced.
     """
     if values.get("yes"):
-        _print_warning(_run(run, {"diff": True}))
-        return _run(run, {})._replace(warning="")
-    done = _run(run, {})
-    if values.get("check") or values.get("diff") or not keyboard.is_attended():
+        _print_warning(run({"diff": True}))
+        return run({})._replace(warning="")
+    done = run({})
+    if values.get("check") or values.get("diff") or not terminal.is_attended():
         return done
     return _ask(done, run)._replace(warning="")
-
-
-def _run(run: Callable[[Mapping[str, object]], object], more: Mapping[str, object]) -> Initialised:
-    done = run(more)
-    assert isinstance(done, Initialised)
-    return done
 
 
 def _print_warning(done: Initialised) -> None:
@@ -321,7 +149,7 @@ def render_warning(done: Initialised | WrittenPlugin) -> list[str]:
     return [*lines, *(part for line in more for part in style.fill(line, "  "))]
 
 
-def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> Initialised:
+def _ask(done: Initialised, run: Callable[[Mapping[str, object]], Initialised]) -> Initialised:
     """Show the plan, ask, and run what the user agreed to."""
     waiting = [change for change in done.changes if change.pending]
     more: dict[str, object] = {}
@@ -333,11 +161,11 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], object]) -> In
         if chosen:
             more |= {"yes": True, "agent": chosen}
     number = display.format_count(done.past, "past conversation")
-    if done.past and keyboard.agrees(f"Import {number} of this project? [y/N] "):
+    if done.past and terminal.agrees(f"Import {number} of this project? [y/N] "):
         more["import_"] = True
     declined = bool(waiting) and "yes" not in more
     # The first run may have created the store.
-    last = _run(run, more)._replace(created=done.created) if more else done
+    last = run(more)._replace(created=done.created) if more else done
     return last._replace(declined=declined, unstarted=done.unstarted)
 
 
@@ -355,7 +183,7 @@ def _choose_agents(waiting: Sequence[SettingsChange]) -> list[str]:
     print(f"y: all   d: show every line{several}")
     question = f"Write {number}? A backup of each is kept. [y/N] "
     while True:
-        answer = (keyboard.read_answer(question) or "").lower().replace(",", " ").split()
+        answer = (terminal.read_answer(question) or "").lower().replace(",", " ").split()
         if answer in (["d"], ["diff"]):
             print(style.finish("\n".join(render_diff(change) for change in waiting)))
             continue

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from ...errors import InvalidInput, Refused, Unavailable
 from ...fast_typing import TYPE_CHECKING
 from ...text import display, globs
-from . import keyboard
+from . import terminal
 
 if TYPE_CHECKING:
     from ...client import Recollect
@@ -88,7 +88,7 @@ def _edit_memory(words: list[str]) -> int:
     from ..origin import identify_caller
 
     by = identify_caller(os.environ)
-    if not keyboard.is_attended():
+    if not terminal.is_attended():
         raise Refused(
             "edit needs a terminal",
             where="recollect edit",

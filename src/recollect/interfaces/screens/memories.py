@@ -12,12 +12,10 @@ from .style import render_table
 
 if TYPE_CHECKING:
     from ...archive.steps_sessions import VerifiedArchive
-    from ...briefing.operations_views import TaskBriefing
     from ...briefing.steps import Briefing
     from ...maintenance.steps import RebuildResult
     from ...memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
     from ...memory.steps_verify import Checked, ClaimReport
-    from ...recall.steps_evaluation import Evaluation
     from ...recall.steps_records import ShownRecord
     from ...types.records import Document, Learned, Memory
 
@@ -135,6 +133,16 @@ def _render_history(versions: Sequence[Memory]) -> str:
     return render_table(("ID", "REVISION", "BY", "FROM", "TO", "TEXT"), rows, whole=True)
 
 
+def _render_captures(memories: Sequence[Memory]) -> str:
+    if not memories:
+        return style.render_none("nothing was captured from your messages yet", "captured memory")
+    rows = (
+        (item.id, item.status, item.kind, str(item.detail["captured"]), item.text)
+        for item in memories
+    )
+    return render_table(("ID", "STATUS", "KIND", "RULE", "TEXT"), rows)
+
+
 def _render_document(document: Document) -> str:
     return display.escape_invisible(document.text)
 
@@ -231,18 +239,6 @@ def _render_reasons(briefing: Briefing) -> list[str]:
     return lines
 
 
-def _render_task(task: TaskBriefing) -> str:
-    lines = [f"phase: {task.phase}"]
-    for title, hits in (
-        ("Relevant", task.patterns),
-        ("Avoid", task.avoid),
-        ("Skills", task.skills),
-    ):
-        if hits:
-            lines += [title, *(recall.render_hit(hit) for hit in hits)]
-    return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nno relevant memories"
-
-
 def _render_verified(report: ClaimReport | VerifiedArchive) -> str:
     from ...archive.steps_sessions import VerifiedArchive
 
@@ -268,32 +264,6 @@ def _render_rebuilt(done: RebuildResult) -> str:
     embedder = f" by {done.embedder}" if done.embedder else ""
     vectors = display.format_count(done.embedded, "vector")
     return f"indexed {display.format_count(done.indexed, 'record')}, made {vectors}{embedder}"
-
-
-def _render_evaluation(done: Evaluation) -> str:
-    questions = display.format_count(done.questions, "question")
-    lines = [f"{questions} from {display.format_count(done.sessions, 'session')}", *done.notes]
-    rows = (
-        (
-            line.source,
-            line.by,
-            str(line.questions),
-            f"{line.recall_5:.3f}",
-            f"{line.recall_10:.3f}",
-            f"{line.mrr:.3f}",
-        )
-        for line in done.lines
-    )
-    if done.lines:
-        heads = ("SOURCE", "SEARCHED BY", "QUESTIONS", "RECALL@5", "RECALL@10", "MRR@10")
-        lines.append(render_table(heads, rows))
-    if done.missed:
-        lines.append("not found among the first ten:")
-        lines += [
-            f"  {one.source}: {display.format_line(one.question, 100)} ({', '.join(one.answers)})"
-            for one in done.missed
-        ]
-    return "\n".join(lines)
 
 
 def _render_learned_many(found: Sequence[Learned]) -> str:
@@ -332,10 +302,12 @@ SCREENS: dict[str, Callable[..., str]] = {
     "clear": _render_cleared,
     "clear undo": _render_returned,
     "briefing": _render_briefing,
-    "before-task": _render_task,
+    "before-task": recall.render_task,
     "verify": _render_verified,
-    "eval": _render_evaluation,
+    "eval": recall.render_evaluation,
     "rebuild": _render_rebuilt,
+    "capture list": _render_captures,
+    "capture undo": lambda memory: f"hidden {memory.id}: {display.format_line(memory.text)}",
     "scratch store": lambda document: f"stored {document.address}",
     "scratch retrieve": _render_document,
     "todo": _render_document,

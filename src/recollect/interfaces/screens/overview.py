@@ -221,13 +221,13 @@ def _render_seen_item(item: SeenItem, key: str) -> list[str]:
 def converse_seen(memory: Recollect, session: str) -> bool:
     """Show what a session was shown; a key stops an item, q quits."""
     from ...maintenance.operations_overview import shorten_ids
-    from . import keyboard
+    from . import terminal
 
     stopped: list[str] = []
     seen = memory.agents.seen(session)
     ids = [item.id for item in seen.items if item.id]
     style.use_page(style.page()._replace(short=shorten_ids(memory.context, ids)))
-    with keyboard.one_key_input() as keys:
+    with terminal.one_key_input() as keys:
         while True:
             offered = _offer_keys(seen)
             print(style.finish(render_seen(seen, offered)))

@@ -1,4 +1,5 @@
-"""The screen of a search: a few hits at a terminal, all of them with their scores in a pipe."""
+"""Screens of hits: a few at a terminal, all of them with their scores in a pipe; of a task, and of
+the evaluation of recall."""
 
 from __future__ import annotations
 
@@ -7,8 +8,11 @@ from collections.abc import Sequence
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
 from . import style
+from .style import render_table
 
 if TYPE_CHECKING:
+    from ...briefing.operations_views import TaskBriefing
+    from ...recall.steps_evaluation import Evaluation
     from ...types.records import Hit, Recalled
 
 
@@ -171,3 +175,43 @@ def render_hit(hit: Hit) -> str:
     # Messages and statements of agents, tools and files are shown as quotations.
     lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
     return "\n".join([head, *(lead + line for line in lines)])
+
+
+def render_task(task: TaskBriefing) -> str:
+    """Return what is known about a task before it starts."""
+    lines = [f"phase: {task.phase}"]
+    for title, hits in (
+        ("Relevant", task.patterns),
+        ("Avoid", task.avoid),
+        ("Skills", task.skills),
+    ):
+        if hits:
+            lines += [title, *(render_hit(hit) for hit in hits)]
+    return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nno relevant memories"
+
+
+def render_evaluation(done: Evaluation) -> str:
+    """Return how often recall found the answers, and the questions it missed."""
+    questions = display.format_count(done.questions, "question")
+    lines = [f"{questions} from {display.format_count(done.sessions, 'session')}", *done.notes]
+    rows = (
+        (
+            line.source,
+            line.by,
+            str(line.questions),
+            f"{line.recall_5:.3f}",
+            f"{line.recall_10:.3f}",
+            f"{line.mrr:.3f}",
+        )
+        for line in done.lines
+    )
+    if done.lines:
+        heads = ("SOURCE", "SEARCHED BY", "QUESTIONS", "RECALL@5", "RECALL@10", "MRR@10")
+        lines.append(render_table(heads, rows))
+    if done.missed:
+        lines.append("not found among the first ten:")
+        lines += [
+            f"  {one.source}: {display.format_line(one.question, 100)} ({', '.join(one.answers)})"
+            for one in done.missed
+        ]
+    return "\n".join(lines)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),
-    **dict.fromkeys(("init", "plugin", "notices", "import", "capture"), "agents"),
+    **dict.fromkeys(("init", "plugin", "notices"), "agents"),
     **dict.fromkeys(("memory", "jobs"), "autonomous"),
     "review": "review",
     **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo", "config"), "results"),
     **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause", "resume"), "overview"),
-    **dict.fromkeys(("forget", "blame", "retract", "scrub"), "safety"),
-    **dict.fromkeys(("recover", "export", "load", "migrate"), "safety"),
+    **dict.fromkeys(("forget", "blame", "retract", "scrub", "recover"), "store"),
+    **dict.fromkeys(("import", "export", "load", "migrate"), "store"),
     **dict.fromkeys(
         (
             *("episode", "learnings", "consolidate", "procedure", "pattern", "link", "links"),
@@ -227,26 +227,21 @@ def _render_reverted(done: Reverted) -> str:
 
 
 def run_undo(
-    values: Mapping[str, object], run: Callable[[Mapping[str, object]], object]
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], Reverted]
 ) -> Reverted:
     """Show the last change, and undo it when the person agrees.
 
     `run` runs the command with some of its arguments replaced.
     """
-    from . import keyboard
+    from . import terminal
 
-    if values.get("print") or not keyboard.is_attended():
-        return _reverted(run({}))
-    planned = _reverted(run({"print": True}))
+    if values.get("print") or not terminal.is_attended():
+        return run({})
+    planned = run({"print": True})
     print(style.finish(_render_reverted(planned)))
-    if not keyboard.agrees("Undo it? [Y/n] ", default=True):
+    if not terminal.agrees("Undo it? [Y/n] ", default=True):
         return Reverted("", "", 0, False)
-    return _reverted(run({}))
-
-
-def _reverted(done: object) -> Reverted:
-    assert isinstance(done, Reverted)
-    return done
+    return run({})
 
 
 SCREENS: dict[str, Callable[..., str]] = {

@@ -16,8 +16,8 @@ from ...errors import RecollectError
 from ...text import display
 from ...types.review import ReviewItem
 from . import review, style
-from .keyboard import Keyboard, one_key_input
 from .style import can_redraw, terminal_width
+from .terminal import Keyboard, one_key_input
 
 KEYS = {
     "k": "keep",

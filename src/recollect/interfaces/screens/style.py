@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING, NamedTuple
@@ -133,17 +132,17 @@ def finish(text: str) -> str:
     return _shorten(display.escape_invisible(text)).translate(_ESCAPES)
 
 
-def highlight(text: str, base: str = "") -> str:
-    """Return a text with the words of the question highlighted, the rest in a base style."""
+def highlight(text: str) -> str:
+    """Return a text with the words of the question highlighted."""
     if not (_page.colour and _page.query):
-        return paint(base, text)
+        return text
     from ...text import terms
 
     wanted = set(terms.query_stems(_page.query))
     parts = []
     for word in text.split(" "):
         is_match = not wanted.isdisjoint(terms.stem_text(word).split())
-        parts.append(paint("match" if is_match else base, word))
+        parts.append(paint("match" if is_match else "", word))
     return " ".join(parts)
 
 
@@ -395,36 +394,9 @@ def render_diff(before: str, after: str, old: str, new: str) -> str:
 def print_page(text: str) -> None:
     """Print a text that is finished, through a pager where it is longer than the terminal."""
     lines = text.count("\n") + 1
-    if _page.is_terminal and _page.height and lines >= _page.height and _run_pager(text):
-        return
+    if _page.is_terminal and _page.height and lines >= _page.height:
+        from .terminal import run_pager
+
+        if run_pager(text):
+            return
     print(text)
-
-
-def _run_pager(text: str) -> bool:
-    """Show a text in RECOLLECT_PAGER, PAGER or less; return False without one."""
-    from shlex import split
-    from shutil import which
-
-    chosen = os.environ.get("RECOLLECT_PAGER", os.environ.get("PAGER", "less"))
-    words = split(chosen)
-    if not words or words[0] == "cat" or not which(words[0]) or os.environ.get("TERM") == "dumb":
-        return False
-    from subprocess import PIPE, Popen
-
-    # As git does: quit if it fits, pass colours, leave the text on the screen.
-    environment = {"LESS": "FRX", "LV": "-c", **os.environ}
-    sys.stdout.flush()
-    with Popen(words, stdin=PIPE, env=environment) as pager:
-        assert pager.stdin is not None
-        try:
-            pager.stdin.write(f"{text}\n".encode(errors="replace"))
-            pager.stdin.close()
-        except BrokenPipeError:
-            pass  # the reader quit before the end
-        while True:
-            try:
-                pager.wait()
-                break
-            except KeyboardInterrupt:
-                continue  # Ctrl-C belongs to the pager
-    return True

@@ -1,0 +1,212 @@
+"""Read keys and lines at a terminal, show the progress of long work on one line, run a pager."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from ...fast_typing import TYPE_CHECKING
+from ...text import display
+from . import style
+
+if TYPE_CHECKING:
+    from ...archive.steps_files import FileProgress
+    from ...context import Progress
+
+
+def is_attended() -> bool:
+    """Check whether a person can see an item and press a key."""
+    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+class Keyboard:
+    """Reads single keys, and lines with a text to start from."""
+
+    def __init__(
+        self, read: Callable[[], str], cooked: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self.read_key = read
+        self._cooked = cooked
+
+    def read_line(self, question: str, start: str = "") -> str:
+        """Return a line that the person typed or edited; empty when they gave up."""
+        with self._cooked():
+            try:
+                import readline
+
+                readline.set_startup_hook(lambda: readline.insert_text(start))
+            except ImportError:
+                readline = None  # type: ignore[assignment]
+            try:
+                return input(question).strip()
+            except (EOFError, KeyboardInterrupt):
+                print()
+                return ""
+            finally:
+                if readline:
+                    readline.set_startup_hook(None)
+
+
+@contextmanager
+def one_key_input() -> Iterator[Keyboard]:
+    """Read keys without Enter while this lasts; the terminal is as before afterwards."""
+    import termios
+    import tty
+
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+
+    @contextmanager
+    def cooked() -> Iterator[None]:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        try:
+            yield
+        finally:
+            tty.setcbreak(terminal, termios.TCSADRAIN)
+
+    tty.setcbreak(terminal, termios.TCSADRAIN)  # keys that were typed ahead stay
+    try:
+        yield Keyboard(lambda: _read_key(terminal), cooked)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _read_key(terminal: int) -> str:
+    """Return the next key; "" at the end of the input or for Ctrl-D, "?" for what is no letter."""
+    from select import select
+
+    first = os.read(terminal, 1)
+    if first in (b"", b"\x04"):
+        return ""
+    if first == b"\x1b":
+        while select([terminal], [], [], 0.05)[0]:
+            os.read(terminal, 1)  # the rest of an arrow or function key
+        return "?"
+    return first.decode("ascii", "replace")
+
+
+def agrees(question: str, default: bool = False) -> bool:
+    """Ask a person a question; Enter means the default."""
+    said = read_answer(question)
+    return said is not None and (said.lower() in ("y", "yes") or (default and not said))
+
+
+def read_answer(question: str) -> str | None:
+    """Ask a person for a line; return None at the end of the input."""
+    try:
+        return input(question).strip()
+    except EOFError:
+        print()
+        return None
+
+
+# ---------------------------------------------------------------- progress
+
+_BAR = 20
+_SHORTEST_ESTIMATE = 2.0
+"""Seconds before an estimate is worth showing."""
+
+_WORK = {
+    "words": "indexing words",
+    "meaning": "making vectors",
+    "questions": "asking questions",
+}
+"""What the work is called on the screen; the name of a file stands for reading it."""
+
+KEPT = {
+    "import": "What was read is kept; `recollect import` reads the rest.",
+    "init": "The memory is kept; `recollect init` continues.",
+    "rebuild": "What was indexed is kept; `recollect rebuild` finishes it.",
+    "episode build": "The episodes so far are kept; `recollect episode build` makes the rest.",
+    "session import": "The messages so far are kept; the same command reads the rest.",
+    "consolidate": "Nothing was changed.",
+    "eval": "Nothing was changed.",
+    "backup": "No copy was written.",
+    "demo": "Its temporary project is deleted.",
+}
+"""What is left of a command that Ctrl-C stopped."""
+
+
+class ProgressLine:
+    """Prints progress on one line, overwriting the last one."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._shown = False
+
+    def show(self, progress: Progress | FileProgress) -> None:
+        """Show how far the work is."""
+        number, of = getattr(progress, "number", 1), getattr(progress, "of", 1)
+        part = min(progress.done / max(progress.total, 1), 1.0)
+        whole = (number - 1 + part) / max(of, 1)
+        line = render_progress(progress, whole, time.monotonic() - self._began)
+        self._shown = whole < 1
+        end = "\r\033[K" if whole >= 1 else ""
+        print(f"\r\033[K{line}", end=end, file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Remove the line, so that what follows begins on an empty one."""
+        if self._shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            self._shown = False
+
+
+def render_progress(progress: Progress | FileProgress, whole: float, seconds: float) -> str:
+    """Return a bar, the percentage, the time that is left, counts and the current item."""
+    number, of = getattr(progress, "number", 1), getattr(progress, "of", 1)
+    filled = round(whole * _BAR)
+    parts = [f"{'█' * filled}{'░' * (_BAR - filled)} {whole:4.0%}"]
+    if seconds >= _SHORTEST_ESTIMATE and 0 < whole < 1:
+        parts.append(f"{_format_seconds(seconds * (1 - whole) / whole)} left")
+    if of > 1:
+        parts.append(f"{number} of {of}")
+    if progress.messages:
+        parts.append(f"{progress.messages} new")
+    start = "  ".join(parts)
+    room = max(style.terminal_width() - len(start) - 3, 10)
+    path = display.format_line(_WORK.get(progress.path, progress.path))
+    # The end of a path is the informative part.
+    shown = path if len(path) <= room else "…" + path[1 - room :]
+    return f"{start}  {shown}"
+
+
+def _format_seconds(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+# ---------------------------------------------------------------- pager
+
+
+def run_pager(text: str) -> bool:
+    """Show a text in RECOLLECT_PAGER, PAGER or less; return False without one."""
+    from shlex import split
+    from shutil import which
+
+    chosen = os.environ.get("RECOLLECT_PAGER", os.environ.get("PAGER", "less"))
+    words = split(chosen)
+    if not words or words[0] == "cat" or not which(words[0]) or os.environ.get("TERM") == "dumb":
+        return False
+    from subprocess import PIPE, Popen
+
+    # As git does: quit if it fits, pass colours, leave the text on the screen.
+    environment = {"LESS": "FRX", "LV": "-c", **os.environ}
+    sys.stdout.flush()
+    with Popen(words, stdin=PIPE, env=environment) as pager:
+        assert pager.stdin is not None
+        try:
+            pager.stdin.write(f"{text}\n".encode(errors="replace"))
+            pager.stdin.close()
+        except BrokenPipeError:
+            pass  # the reader quit before the end
+        while True:
+            try:
+                pager.wait()
+                break
+            except KeyboardInterrupt:
+                continue  # Ctrl-C belongs to the pager
+    return True

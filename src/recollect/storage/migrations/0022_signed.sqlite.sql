@@ -1,0 +1,2 @@
+-- A file has one author.
+UPDATE state SET value = value WHERE false;
