@@ -170,14 +170,12 @@ def _selects() -> frozenset[str]:
     )
 
 
-@cache
-def _customary() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:go (?:build|vet|mod tidy|fmt)|cargo (?:build|check|fmt)"
-        r"|(?:npm|pnpm|yarn|bun) (?:install|i|ci))(?: (?:\.|\./\S*|-v))*"
-    )
+_CUSTOMARY = (
+    r"(?:go (?:build|vet|mod tidy|fmt)|cargo (?:build|check|fmt)"
+    r"|(?:npm|pnpm|yarn|bun) (?:install|i|ci))(?: (?:\.|\./\S*|-v))*"
+)
 
 
 def _is_customary(command: str) -> bool:
     """Check whether a command is the one that anybody would try first in a project of its kind."""
-    return _customary().fullmatch(command) is not None
+    return re.fullmatch(_CUSTOMARY, command) is not None
