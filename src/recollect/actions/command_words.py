@@ -212,7 +212,5 @@ def is_name(text: str) -> bool:
     )
 
 
-@cache
-def narrowing_options() -> re.Pattern[str]:
-    """Return the options that pick the target of one run."""
-    return re.compile(r"(?i)pattern|filter|grep|name|match|only|run|path|tests?$|^-[kt]$")
+NARROWING = r"(?i)pattern|filter|grep|name|match|only|run|path|tests?$|^-[kt]$"
+"""Matches the options that pick the target of one run."""
