@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from random import Random
 
 from recollect.memory import hygiene
@@ -159,6 +160,8 @@ class Sentences:
     def __init__(self, folder: str = "", seed: int = 1) -> None:
         self._rng = Random(seed)
         self._read = _lines(folder) if folder else iter(())
+        self._asked = [_plain_words(line) for line in islice(_lines(folder), 5_000)]
+        self._asked = [words for words in self._asked if len(words) > _ASKED]
 
     def next(self) -> str:
         """Return a sentence that memory keeps."""
@@ -180,8 +183,12 @@ class Sentences:
         return pick(_SHAPES).format(e=pick(_ERRORS).format(**words), **words)
 
     def question(self) -> str:
-        """Return a question that words answer."""
+        """Return a question that words answer: some words of a sentence that was read."""
         pick = self._rng.choice
+        if self._asked:
+            words = pick(self._asked)
+            start = self._rng.randrange(len(words) - _ASKED)
+            return f"how does {' '.join(words[start : start + _ASKED])}"
         return f"how does {pick(_PARTS)} {pick(_PARTS)} handle {pick(_THINGS)} for {pick(_PARTS)}"
 
 
@@ -194,6 +201,13 @@ UNANSWERED = (
     "keeping secrets out of sight",
 )
 """Questions whose words are in no sentence: only their meaning can find anything."""
+
+
+_ASKED = 5
+
+
+def _plain_words(line: str) -> list[str]:
+    return [word for word in line.split() if word.strip(".,").isalpha()]
 
 
 def _lines(folder: str) -> Iterator[str]:

@@ -71,6 +71,15 @@ def licence(name: str) -> list[dict[str, object]]:
     return [{"license": {"name": one}} for one in classified]
 
 
+def files(name: str, version: str) -> list[dict[str, object]]:
+    """Return where the files of a package are, and the hashes that the lock allows for them."""
+    block = re.search(rf"(?m)^{re.escape(name)}==.*(?:\n    .*)*", LOCK.read_text())
+    found = re.findall(r"--hash=sha256:([0-9a-f]{64})", block[0] if block else "")
+    hashes = [{"alg": "SHA-256", "content": one} for one in found]
+    page = f"https://pypi.org/project/{name}/{version}/"
+    return [{"type": "distribution", "url": page, "hashes": hashes}]
+
+
 def build() -> dict[str, object]:
     """Return the bill of materials."""
     locked = read()
@@ -89,6 +98,7 @@ def build() -> dict[str, object]:
                 "scope": scope,
                 "purl": reference,
                 "licenses": licence(name),
+                "externalReferences": files(name, version),
             }
         )
     root = f"pkg:pypi/{OWN}@{VERSION}"

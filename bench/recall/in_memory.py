@@ -50,7 +50,7 @@ class InMemory(Retriever):
         total, vector = len(self._items), EMBEDDER.vector(question)
         asking = ranking.RankingQuestion(
             tuple(
-                ranking.term_weight(
+                questions.term_weight(
                     total, len(self._holding[term]), EMBEDDER.static.rarity(asked[term])
                 )
                 for term in searched
@@ -67,7 +67,7 @@ class InMemory(Retriever):
             zip(by_words, index_vectors.cosine_similarities(vector, vectors), strict=True)
         )
         candidates = [self._candidate(n, searched, cosine) for n, cosine in cosines.items()]
-        if ranking.needs_meaning(asking, candidates, total):
+        if judgement.needs_meaning(asking, candidates, total):
             for number, cosine in self._by_meaning(vector):
                 if number not in cosines:
                     candidates.append(self._candidate(number, searched, cosine))
@@ -85,7 +85,8 @@ class InMemory(Retriever):
         """What an engine's own bm25 would give."""
         plain = ranking.RankingQuestion(
             tuple(
-                ranking.term_weight(len(self._items), len(self._holding[t]), 1.0) for t in searched
+                questions.term_weight(len(self._items), len(self._holding[t]), 1.0)
+                for t in searched
             ),
             sum(self._lengths) / len(self._items),
         )

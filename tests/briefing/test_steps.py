@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import recollect
+from recollect.briefing import matching, steps_turn
 from recollect.briefing import operations as briefing_operations
 from recollect.briefing import steps as briefing_steps
-from recollect.briefing import steps_turn
 from recollect.text.tokens import count_tokens
 from tests.conftest import Clock
 from tests.window.test_windows import call
@@ -315,6 +315,13 @@ def test_a_server_that_can_only_be_read_is_read(
         assert briefing.notes == ("that it was shown is not noted: the database is read-only",)
         with pytest.raises(recollect.StoreReadOnly):
             memory.learn("another rule", kind="policy")
+
+
+def test_a_word_in_thousands_of_passages_is_not_rare_however_large_the_store() -> None:
+    assert matching.is_rare(1_000, 100_000)
+    assert matching.is_rare(1_000, 1_000_000)
+    assert not matching.is_rare(1_001, 1_000_000)
+    assert not matching.is_rare(1_001, 100_000)
 
 
 PROMPTS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from math import sqrt
 from random import Random
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.index import sql_vectors, steps_nearest
 from recollect.index import vectors as index_vectors
 from recollect.index.vectors import quantise as vector
 
@@ -99,3 +101,22 @@ def test_best_gives_the_highest_scores_in_order_and_the_first_of_equals(
 def test_similarities_do_not_depend_on_the_company(question: bytes, vectors: list[bytes]) -> None:
     together = index_vectors.cosine_similarities(question, vectors)
     assert together == [index_vectors.cosine_similarities(question, [one])[0] for one in vectors]
+
+
+def test_the_cells_of_all_batches_compete_and_a_large_store_searches_a_bounded_number() -> None:
+    random = Random(3)
+    question = vector([random.gauss(0, 1) for _ in range(64)])
+
+    def cluster(number: int, near: int) -> sql_vectors.VectorCluster:
+        centroids = [vector([random.gauss(0, 1) for _ in range(64)]) for _ in range(32)]
+        centroids[:near] = [question] * near
+        blocks = array("q", range(32 * number + 1, 32 * number + 33))
+        return sql_vectors.VectorCluster(blocks, b"".join(centroids))
+
+    few = steps_nearest._nearest_cells(question, [cluster(0, 12), cluster(1, 0)])
+    assert len(few) == 16
+    assert {*range(1, 13)} <= {*few}
+    many = [cluster(number, 2) for number in range(40)]
+    chosen = steps_nearest._nearest_cells(question, many)
+    assert len(chosen) == steps_nearest.MOST_PROBED
+    assert {block for one in many for block in one.blocks[:2]} <= {*chosen}

@@ -477,7 +477,6 @@ class Failing:
         *,
         exact: bool = True,
         vector: bytes = b"",
-        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
         self._count()
         return self._tx.match(stems, limit, where, params, exact=exact, vector=vector)

@@ -33,6 +33,12 @@ def test_many_statements_are_saved_and_found(mem: recollect.Recollect) -> None:
     assert results.show("learn-many", found) == "3 created"
 
 
+def test_statements_of_one_call_are_listed_in_its_order(mem: recollect.Recollect) -> None:
+    texts = [f"The service number {number} has a queue of its own" for number in range(30)]
+    mem.learn_many([{"text": text} for text in texts])
+    assert [one.text for one in mem.list()] == texts
+
+
 def test_the_same_text_strengthens_what_is_there_also_within_one_call(
     mem: recollect.Recollect,
 ) -> None:

@@ -14,6 +14,7 @@ from recollect.index import sql as index_sql
 from recollect.index import steps as index_steps
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_revisions as memory_steps_revisions
+from recollect.recall import sql as recall_sql
 from recollect.storage.database import Tx
 from tests.conftest import Clock
 
@@ -29,7 +30,7 @@ def fill(mem: Mem, texts: Sequence[str], **fields: Any) -> None:
     """Write memories in one transaction: learning each compares it with its neighbours."""
     draft = memory_steps.Draft("a fact about the shop", **fields)
     (row, *_) = memory_steps.prepare(draft, "user", mem.context.clock(), "m-0")
-    count = mem.context.project_space.read(lambda tx: index_sql.count_records(tx, "memory"))
+    count = mem.context.project_space.read(lambda tx: recall_sql.count_records(tx, "memory"))
     rows = [
         row._replace(id=f"m-{place:07}", root=f"m-{place:07}", text=text, digest=str(place))  # type: ignore[arg-type]
         for place, text in enumerate(texts, count + 1)

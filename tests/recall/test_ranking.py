@@ -53,10 +53,10 @@ def test_meaning_finds_what_shares_no_word() -> None:
 
 def test_a_large_store_is_searched_by_meaning_only_if_words_do_not_suffice() -> None:
     telling, common = candidate(1, (1, 0)), candidate(2, (0, 1))
-    assert ranking.needs_meaning(ASKED, [telling], ranking.SMALL)
-    assert not ranking.needs_meaning(ASKED, [common, telling], ranking.SMALL + 1)
-    assert ranking.needs_meaning(ASKED, [common], ranking.SMALL + 1)
-    assert ranking.needs_meaning(RankingQuestion((), 0.0), [], ranking.SMALL + 1)
+    assert judgement.needs_meaning(ASKED, [telling], judgement.SMALL)
+    assert not judgement.needs_meaning(ASKED, [common, telling], judgement.SMALL + 1)
+    assert judgement.needs_meaning(ASKED, [common], judgement.SMALL + 1)
+    assert judgement.needs_meaning(RankingQuestion((), 0.0), [], judgement.SMALL + 1)
 
 
 def test_an_answer_is_found_beside_its_question() -> None:
@@ -202,11 +202,23 @@ def test_words_that_only_ask_are_not_searched_if_others_are_left(
     assert recall_questions.subject_terms(question) == terms
 
 
+def test_a_large_store_does_not_look_up_a_common_word_when_others_promise_enough() -> None:
+    holding = {"zebra": 20, "kraken": 900, "queue": 90_000}
+    choose = steps_candidates.choose_stems
+    assert choose(tuple(holding), 1_000_000, holding, True) == ["zebra", "kraken"]
+    holding["kraken"] = 100
+    assert choose(tuple(holding), 1_000_000, holding, True) == ["zebra", "kraken", "queue"]
+    assert choose(("queue",), 1_000_000, holding, False) == ["queue"]
+
+
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:
-    rare, common = ranking.term_weight(1000, 2, 1.0), ranking.term_weight(1000, 500, 1.0)
+    rare, common = (
+        recall_questions.term_weight(1000, 2, 1.0),
+        recall_questions.term_weight(1000, 500, 1.0),
+    )
     assert rare > common > 0
-    assert ranking.term_weight(1000, 2, 0.3) == pytest.approx(0.3 * rare)
-    assert ranking.term_weight(10, 99, 1.0) >= 0
+    assert recall_questions.term_weight(1000, 2, 0.3) == pytest.approx(0.3 * rare)
+    assert recall_questions.term_weight(10, 99, 1.0) >= 0
 
 
 def test_nothing_gives_nothing() -> None:
@@ -252,11 +264,20 @@ questions = st.builds(
 )
 
 
+HIGHEST = (1 + ranking.NEARBY) * (
+    ranking.EXACT
+    + ranking._OVER * (ranking.WORDS + ranking.MEANING + ranking.AROUND + 2 * ranking.NEIGHBOUR)
+    + ranking.OPENING
+    + max(ranking.SPEAKER.values())
+    + ranking.PERIOD
+    + ranking.STANDING
+    + ranking.TYPED
+)
+
+
 @given(questions, candidates)
 def test_a_score_is_bounded(question: RankingQuestion, held: list[RankingCandidate]) -> None:
-    assert all(
-        0 <= score <= ranking.HIGHEST + 1e-9 for score in ranking.score_candidates(question, held)
-    )
+    assert all(0 <= score <= HIGHEST + 1e-9 for score in ranking.score_candidates(question, held))
 
 
 @given(questions, candidates, st.randoms(use_true_random=False))

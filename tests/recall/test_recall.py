@@ -174,3 +174,8 @@ def test_tool_output_full_of_the_words_does_not_change_the_score_of_a_trusted_hi
     found = {hit.role: hit for hit in mem.recall("export job port")}
     assert found.keys() == {"user", "tool"}
     assert found["user"].score == before.score
+
+
+def test_a_memory_that_is_worded_as_a_request_has_no_reply(mem: recollect.Recollect) -> None:
+    mem.learn("When `index_search()` fails with KeyError, restart the search worker first")
+    assert mem.recall("When index search fails with KeyError")

@@ -69,6 +69,7 @@ def test_a_recall_takes_at_most_six_statements(
     memory.learn("Amounts of `total()` in tax.py are cents")
     memory.procedures.learn("check-amounts", "Check the amounts of an invoice", steps=["do it"])
     fill(memory)
+    memory.verify()  # the first check of a claim is saved, once
     for question in (
         "which port does service 12 listen on",
         "deploy the service",

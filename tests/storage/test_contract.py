@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import log
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -16,8 +17,10 @@ from recollect.index import sql as index_sql
 from recollect.memory import sql as memory_sql
 from recollect.memory import sql_lists as memory_sql_lists
 from recollect.memory import sql_upkeep as memory_sql_upkeep
+from recollect.storage import migrate, sqlite_tx
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
+from recollect.storage.sqlite import SqliteDatabase
 from recollect.types.records import FOREVER, SafeText
 
 Open = Callable[..., Database]
@@ -189,6 +192,47 @@ def test_words_find_entries_best_first_on_both_engines_alike(new_database: Open)
     known = database.read(lambda tx: tx.frequencies(["redis", "absent"]))
     assert (known.entries, known.holding) == (24, {"redis": 3, "absent": 0})
     assert known.average == pytest.approx((42 + 5 + 4 + 2 + 20 * 5) / 24)
+
+
+def test_a_large_store_estimates_how_many_entries_have_a_common_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sqlite_tx, "_LARGE", 1_000)
+    database = SqliteDatabase("", "project")
+
+    def fill(tx: Tx) -> None:
+        for number in range(1_500):
+            put(tx, f"m-{number}", "redis and" if number % 3 == 0 else "kafka or")
+        put(tx, "m-rare", "a zebra")
+
+    database.write(fill)
+    known = database.read(lambda tx: tx.frequencies(["redis", "kafka", "zebra", "absent"]))
+    assert known.holding == {
+        "redis": pytest.approx(500, rel=0.02),
+        "kafka": pytest.approx(1_000, rel=0.02),
+        "zebra": 1,
+        "absent": 0,
+    }
+
+
+def test_a_missing_store_is_read_as_an_empty_one_that_is_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    pending = migrate.pending_scripts
+
+    def count(version: int, engine: str) -> list[str]:
+        made.append(version)
+        return pending(version, engine)
+
+    monkeypatch.setattr(migrate, "pending_scripts", count)
+    database = SqliteDatabase(str(tmp_path / "memory.db"), "project")
+    for _ in range(3):
+        assert database.read(memory_sql.list_open_ids) == []
+    assert made == [0]
+    assert not database.present()
+    database.write(lambda tx: memory_sql.insert(tx, a_memory()))
+    assert database.read(memory_sql.list_open_ids) == ["m-1"]
 
 
 def test_both_engines_score_words_with_the_same_formula(new_database: Open) -> None:

@@ -12,8 +12,9 @@ import pytest
 
 import recollect
 from recollect.errors import Refused, StoreError
+from recollect.index.embedders_io import StaticEmbedder
 from recollect.interfaces.screens import results
-from recollect.storage import postgres_pool
+from recollect.storage import postgres_pool, sql_postgres
 
 
 class Team(NamedTuple):
@@ -328,6 +329,34 @@ def test_the_setup_is_shown_before_it_is_run(team: Team) -> None:
         team.open(team.names[0]).server.grant(team.names[0], "secret2")
     listed = results.show("server members", team.open(team.names[0]).server.members())
     assert {"shared", "secret"} <= {line.split()[0] for line in listed.splitlines()}
+
+
+def test_the_setup_is_shown_before_there_is_a_role(team: Team) -> None:
+    shown = team.open("soon_an_owner").server.setup(member=["dora"])
+    lines = results.show("server setup", shown).splitlines()
+    assert "CREATE ROLE \"soon_an_owner\" LOGIN CREATEROLE PASSWORD '…';" in lines
+    assert all(line.startswith("--") or line.endswith(";") for line in lines)
+    administrator = lines[: [line[:30] for line in lines].index("-- `recollect server setup --a")]
+    assert len([line for line in administrator if line.endswith(";")]) == 4
+
+
+def test_the_members_find_the_vector_index_made(team: Team) -> None:
+    """Members own nothing, so that they cannot make it."""
+    import psycopg
+
+    assert StaticEmbedder().dims == sql_postgres.DIMS
+    with team.open(team.names[0], "shared") as hers:
+        hers.learn("Redis listens on port 6380")
+        hers.store.rebuild(missing=True)
+    with psycopg.connect(team.alice) as connection:
+        connection.execute("SET enable_seqscan TO off")
+        connection.execute("SET enable_sort TO off")
+        plan = connection.execute(
+            "EXPLAIN SELECT entry FROM recollect.vectors WHERE vector_dims(direction) = 256 "
+            "ORDER BY direction::vector(256) <=> (SELECT direction FROM recollect.vectors)"
+            "::vector(256) LIMIT 5"
+        ).fetchall()
+    assert "vectors_near_256" in str(plan)
 
 
 def test_fifty_threads_share_the_connections_of_the_pool(team: Team) -> None:

@@ -142,7 +142,7 @@ def _find_memories(
     """Return the memories with words of the prompt, and whether these are all."""
     seen = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": owners}
     stems = list(dict.fromkeys((*rare, *words.stems)))
-    needed: list[str] = []
+    most, are_all = MOST_MATCHES, True
     if not tx.is_remote and sum(known.holding[one] for one in stems) > MOST_SCORED:
         some = index_sql.find_some(tx, stems, MOST_MATCHES, seen)
         if len(some) < MOST_MATCHES:
@@ -150,11 +150,14 @@ def _find_memories(
         # What may be shown has a rare word or, with the first prompt, most of a task's words, and
         # so one of its rarest.
         by_rarity = sorted(words.stems, key=known.holding.__getitem__)
-        needed = [*rare, *by_rarity[: is_first * (len(words.stems) // 3 + 1)]]
-        if not needed:
-            return [], False
-    found = index_sql.find_candidates(tx, stems, MOST_MATCHES, seen, needed=needed)
-    return found, not needed and len(found) < MOST_MATCHES
+        likely = by_rarity[: is_first * (len(words.stems) // 3 + 1)]
+        stems, are_all = list(dict.fromkeys((*rare, *likely))), False
+        most *= 4 if is_first else 1
+    found = index_sql.find_candidates(tx, stems, most, seen)
+    if most > MOST_MATCHES:
+        asked = frozenset(words.stems)
+        found.sort(key=lambda one: -len(asked.intersection(one.stems.split())))
+    return found[:MOST_MATCHES], are_all and len(found) < MOST_MATCHES
 
 
 def _memories(
@@ -199,7 +202,7 @@ def _messages(
 ) -> Iterator[tuple[float, Item]]:
     """Return what the user typed in earlier sessions, the sentence that fits."""
     filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
-    for match in index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters):
+    for match in index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters, few=True):
         if match.ref == ask.session:
             continue
         row = archive_sql.message(tx, match.ref, match.seq)

@@ -18,7 +18,6 @@ from ..storage.database import (
     placeholders,
     visible_to,
 )
-from ..types.records import FOREVER
 from . import sql_vectors
 
 
@@ -169,54 +168,6 @@ REINDEX_KEY = "words"
 that are now indexed in another way if it is `outdated`."""
 
 _WORDS = f"SELECT value FROM state WHERE space = :space AND key = '{REINDEX_KEY}'"
-_OPEN = f"AND valid_to = {FOREVER}"
-_TABLES = {
-    "memory": (("memories", "id", "", ""), ("memory_revisions", "id", "revision", "")),
-    "message": (("messages", "session", "seq", ""),),
-    "document": (("documents", "address", "", _OPEN),),
-    "episode": (("episodes", "id", "", ""),),
-    "procedure": (("procedures", "id", "", ""),),
-}
-"""The tables of a source: name, reference, number (none: one record, with the number 0), and which
-rows count."""
-
-
-def list_records(tx: Tx, source: str, after: tuple[str, int], most: int) -> list[tuple[str, int]]:
-    """List the records of a source by reference and number, after the given one."""
-    found: list[tuple[str, int]] = []
-    for table, ref, seq, also in _TABLES[source]:
-        later = f"({ref}, {seq}) > (:ref, :seq)" if seq else f"{ref} > :ref"
-        rows = tx.run(
-            f"SELECT {ref}, {seq or '0'} FROM {table} WHERE space = :space {also} AND {later} "
-            f"ORDER BY {ref}{', ' + seq if seq else ''} LIMIT :most",
-            {"ref": after[0], "seq": after[1], "most": most},
-        )
-        found += [(row[0], row[1]) for row in rows]
-    return sorted(found)[:most]
-
-
-def count_records(tx: Tx, source: str) -> int:
-    """Count the records of a source."""
-    total = 0
-    for table, _, _, also in _TABLES[source]:
-        row = tx.one(f"SELECT count(*) FROM {table} WHERE space = :space {also}")
-        total += int(row[0]) if row else 0
-    return total
-
-
-def remove_orphans(tx: Tx, source: str) -> None:
-    """Remove the entries of deleted records."""
-    held = "".join(
-        f"AND NOT EXISTS (SELECT 1 FROM {table} WHERE space = :space {also} "
-        f"AND {ref} = e.ref AND {seq or '0'} = e.seq) "
-        for table, ref, seq, also in _TABLES[source]
-    )
-    rows = tx.run(
-        f"SELECT e.ref, e.seq FROM entries e WHERE e.space = :space AND e.source = :source {held}",
-        {"source": source},
-    )
-    for one in rows:
-        remove_entry(tx, source, *one)
 
 
 def needs_reindex(tx: Tx) -> bool:
@@ -257,12 +208,10 @@ def find_candidates(
     vector: bytes = b"",
     *,
     few: bool = False,
-    needed: Sequence[str] = (),
 ) -> list[IndexMatch]:
     """Return the best entries for the stems, with their vectors if a `vector` is compared.
 
     `few`: few entries are expected to hold a stem, so SQLite filters all at once.
-    What has none of the `needed` stems may be left out.
 
     `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
     which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who
@@ -281,13 +230,13 @@ def find_candidates(
     # remain. A kind keeps some of them, and a source where messages are mixed with memories.
     share = 7 if "kind" in filters else 3 if "source" in filters else 1
     depth = limit + limit // 8 if tx.is_remote or share == 1 else share * limit
-    near = tx.match(stems, depth, where, params, exact=False, vector=vector, needed=needed)
+    near = tx.match(stems, depth, where, params, exact=False, vector=vector)
     if where and 4 * len(near) < 3 * limit:
         left = None if selective else list_few(tx, filters)
         if left is not None:
             near = _match_few(tx, stems, left, vector)
         else:
-            near = tx.match(stems, limit, where, params, vector=vector, needed=needed)
+            near = tx.match(stems, limit, where, params, vector=vector)
     return _best_parts(near)[:limit]
 
 

@@ -18,8 +18,9 @@ from . import sql, sql_vectors, vectors
 BATCH = 32
 """Full open blocks that are sorted together, into as many cells."""
 
-PROBED = 8
-"""Cells of each batch that are searched."""
+PROBED, MOST_PROBED = 8, 128
+"""Cells that are searched for each batch, and at most in all: those nearest to the question, of
+whatever batch."""
 
 SIGNED = 4
 """So many times the wanted number are picked by their signs, then compared exactly."""
@@ -63,7 +64,7 @@ def find_near_records(
     }
     if tx.finds_nearest:
         found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, False))
-    if len(found) < count and _leaves_out(tx, len(close), len(found), count):
+    if 3 * len(found) < count and _leaves_out(tx, len(close), len(found), count):
         found |= _search_filtered(tx, question, filters, count, scored)
     best = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
     kept = [found[entry] for _, entry in best[:count]]
@@ -158,22 +159,18 @@ def _compare_best(
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _nearest_cells(
-    question: bytes, clusters: Sequence[sql_vectors.VectorCluster], probed: int = PROBED
-) -> list[int]:
-    """Return the blocks of each batch whose centroids are nearest to the question."""
+def _nearest_cells(question: bytes, clusters: Sequence[sql_vectors.VectorCluster]) -> list[int]:
+    """Return the blocks whose centroids are nearest to the question."""
     dims = len(question)
-    found: list[int] = []
+    blocks = [block for cluster in clusters for block in cluster.blocks]
     centroids = [
         cluster.centroids[start : start + dims]
         for cluster in clusters
         for start in range(0, len(cluster.centroids), dims)
     ]
-    cosines = iter(vectors.cosine_similarities(question, centroids) if centroids else ())
-    for cluster in clusters:
-        ranked = sorted(((next(cosines), block) for block in cluster.blocks), reverse=True)
-        found += [block for _, block in ranked[:probed]]
-    return found
+    cosines = vectors.cosine_similarities(question, centroids) if centroids else []
+    ranked = sorted(zip(cosines, blocks, strict=True), reverse=True)
+    return [block for _, block in ranked[: min(PROBED * len(clusters), MOST_PROBED)]]
 
 
 def cluster_batch(space: Database) -> bool:

@@ -1,8 +1,8 @@
 """Judge ranked candidates: which of two statements is the newer, and how likely a hit is right.
 
 `ranking` decides which candidate is better by its signals. What is decided here depends on the
-other hits: the newer of two about the same thing goes first, a score becomes a likelihood that can
-be compared between questions, and only hits that fit and say something new are shown.
+other candidates: whether words suffice, which of two about the same thing is newer, how likely a
+hit is right (so that it can be compared between questions), and which hits are shown.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from .ranking import RankingCandidate, RankingQuestion
 NEWEST = 5
 """Among this many first hits, the newer of two about the same thing goes first."""
 
+SUFFICE = 0.6
+"""The weighted share of a question that one entry must hold for words to suffice."""
+
+SMALL = 20_000
+"""Up to this many entries the vectors are always searched: see `needs_meaning`."""
+
 WEAK = 0.3
 """A hit that is less likely than this is probably wrong."""
 
@@ -29,6 +35,33 @@ _SAME_THING = 0.5
 _DONE = 0.6
 """The share of the older one's score from which on a newer result or edit goes first: one with the
 same words is the newer state of the same thing."""
+
+
+def seeks_statement(question: RankingQuestion) -> bool:
+    """Check whether a subject is most likely found in what the user typed, if agents worked on it:
+    neither a question, nor a name, nor about a speaker. Of the decisions that users stated in real
+    sessions .90 are among the first five with this signal, .74 without."""
+    return not question.asks and not question.speaker and question.naming < 0.5
+
+
+def needs_meaning(
+    question: RankingQuestion, found: Sequence[RankingCandidate], entries: int
+) -> bool:
+    """Check whether to search the vectors after the candidates found by words.
+
+    Always in a store of up to `SMALL` entries, where it takes a millisecond or two. In a larger one
+    only if no entry holds most of the question by weight: four of five questions do not need it
+    (LoCoMo loses .016, LongMemEval .005).
+    """
+    enough = SUFFICE * sum(question.weights)
+    return entries <= SMALL or not any(
+        ranking.held_weight(question, item) >= enough > 0 for item in found
+    )
+
+
+def matched_share(question: RankingQuestion, candidate: RankingCandidate) -> float:
+    """Return the weighted share of the question that a candidate holds, from 0 to 1."""
+    return ranking.held_weight(question, candidate) / (sum(question.weights) or 1.0)
 
 
 def lift_newest(
@@ -61,11 +94,8 @@ def _lift_group(
         for place in places:
             times[place] = newest if place == places[0] else 0
     ranked = ranking.rank_positions(candidates, found)
-    exact = [
-        place
-        for place in ranked
-        if ranking.exact_share(question, candidates[place]) > ranking.ALMOST
-    ]
+    shares = ranking.exact_shares(question, candidates)
+    exact = [place for place in ranked if shares[place] > ranking.ALMOST]
     near = [at for at in ranked[:NEWEST] if question.asks or candidates[at].role == "tool"]
     first = [place for place in ranked if place in {*near, *exact[:_EXACT_ONES]}]
     for rank, place in enumerate(first):
@@ -146,10 +176,11 @@ def _pool(
     """Return the likelihoods of the candidates in this order, pooled until none is above the one
     before it."""
     best = max([scores[place] for place in order], default=0.0) or 1.0
+    exact = ranking.exact_shares(question, candidates)
     blocks: list[tuple[float, int]] = []
     for place in order:
         share = (max(scores[place], 0.0) / best) ** _FALL
-        blocks.append((_evidence(question, candidates[place]) * share, 1))
+        blocks.append((_evidence(question, candidates[place], exact[place]) * share, 1))
         while len(blocks) > 1 and blocks[-1][0] > blocks[-2][0]:
             (one, many), (other, more) = blocks.pop(), blocks.pop()
             blocks.append(((one * many + other * more) / (many + more), many + more))
@@ -183,11 +214,10 @@ def is_tail(
     ]
 
 
-def _evidence(question: RankingQuestion, candidate: RankingCandidate) -> float:
+def _evidence(question: RankingQuestion, candidate: RankingCandidate, exact: float) -> float:
     whole = sum(question.weights) + question.unknown
     words = ranking.held_weight(question, candidate) / whole if whole else 0.0
     meaning = min(max((candidate.cosine - ranking.LEAST_MEANING) / 0.5, 0.0), 1.0)
-    exact = ranking.exact_share(question, candidate)
     found = max(exact, 0.8 * words + 0.2 * meaning)
     # The parts of a name are no evidence for the name.
     return min(found * (1.0 - 0.7 * question.naming * (1.0 - exact)), 1.0)
@@ -290,14 +320,15 @@ _SIGNS = {
 def describe_score(
     question: RankingQuestion,
     candidate: RankingCandidate,
+    by_meaning: bool,
     signs: Mapping[str, float],
     factor: float,
     score: float,
 ) -> str:
     """Describe a score: the matched words and meaning, or all amounts that add up to it."""
-    words, meaning = ranking.matched_share(question, candidate), candidate.cosine
+    words, meaning = matched_share(question, candidate), candidate.cosine
     if not signs:
-        return f"words {words:.2f}, meaning {meaning:.2f}"
+        return f"words {words:.2f}" + (f", meaning {meaning:.2f}" if by_meaning else "")
     named = {
         _SIGNS[name].format(words=words, meaning=meaning): value
         for name, value in signs.items()

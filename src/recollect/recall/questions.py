@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from math import log
 
 from ..actions import command_words
 from ..text import messages
@@ -34,6 +35,12 @@ def subject_terms(question: str) -> list[str]:
     """Return the terms a question is about, without words that only ask if others are left."""
     asked = query_terms(question)
     return [term for term in asked if term not in _asking_words()] or asked
+
+
+def term_weight(entries: int, holding: int, rarity: float) -> float:
+    """Return the weight of a term: rare among the entries, and rare in the language (0 to 1)."""
+    holding = min(max(holding, 0), entries)
+    return rarity * log(1 + (entries - holding + 0.5) / (holding + 0.5))
 
 
 def find_names(terms: Sequence[str]) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from math import exp, inf, log, nextafter
+from math import exp, inf, nextafter
 
 from ..fast_typing import NamedTuple
 
@@ -51,16 +51,6 @@ _OVER = 1.5
 """The most that an untrusted candidate may have of a signal for which the best trusted one has 1: a
 whole match is not buried under half a match."""
 
-HIGHEST = (1 + NEARBY) * (
-    EXACT
-    + _OVER * (WORDS + MEANING + AROUND + 2 * NEIGHBOUR)
-    + OPENING
-    + max(SPEAKER.values())
-    + PERIOD
-    + STANDING
-    + TYPED
-)
-
 LEAST_MEANING = 0.35
 """The least cosine of a candidate without any of the words: below it, nonsense finds hits."""
 
@@ -68,30 +58,20 @@ BY_WORDS, BY_MEANING, LOOKED_AT = 200, 100, 400
 """Candidates to rank: the best by words, and the best by meaning among the `LOOKED_AT` nearest by
 sign bits. With half of each, LoCoMo and pool lose .016."""
 
-SUFFICE = 0.6
-"""The weighted share of a question that one entry must hold for words to suffice."""
-
-SMALL = 20_000
-"""Up to this many entries the vectors are always searched: see `needs_meaning`."""
-
 NAME_ALONE = 0.9
 """The share of names from which on a question asks for nothing but a name."""
 
 _RIVALS, _COVERAGE = 3, 2.0
 _DOING = ("assistant", "tool")
 ALMOST = 0.75
-_COPY = 0.8
-_RESTATED = 0.5
-_WINDOW = 6
-_SHORT = 100
-_SOURCES = 5
-_LATER = 0.5
-_HOUR = 3_600_000_000
+_COPY, _RESTATED = 0.8, 0.5
+_WINDOW, _SHORT, _SOURCES = 6, 100, 5
+_LATER, _HOUR = 0.5, 3_600_000_000
 _K1, _B = 1.2, 0.75
 
 
 class RankingQuestion(NamedTuple):
-    """A question prepared for ranking. See `recall.questions` and `term_weight`."""
+    """A question prepared for ranking. See `recall.questions`."""
 
     weights: tuple[float, ...]
     """The weight of each searched term."""
@@ -145,41 +125,10 @@ class RankingCandidate(NamedTuple):
     """Whether the user typed it in a session with tool calls: see `seeks_statement`."""
 
 
-def term_weight(entries: int, holding: int, rarity: float) -> float:
-    """Return the weight of a term: rare among the entries, and rare in the language (0 to 1)."""
-    holding = min(max(holding, 0), entries)
-    return rarity * log(1 + (entries - holding + 0.5) / (holding + 0.5))
-
-
-def seeks_statement(question: RankingQuestion) -> bool:
-    """Check whether a subject is most likely found in what the user typed, if agents worked on it:
-    neither a question, nor a name, nor about a speaker. Of the decisions that users stated in real
-    sessions .90 are among the first five with this signal, .74 without."""
-    return not question.asks and not question.speaker and question.naming < 0.5
-
-
-def needs_meaning(
-    question: RankingQuestion, found: Sequence[RankingCandidate], entries: int
-) -> bool:
-    """Check whether to search the vectors after the candidates found by words.
-
-    Always in a store of up to `SMALL` entries, where it takes a millisecond or two. In a larger one
-    only if no entry holds most of the question by weight: four of five questions do not need it
-    (LoCoMo loses .016, LongMemEval .005).
-    """
-    enough = SUFFICE * sum(question.weights)
-    return entries <= SMALL or not any(held_weight(question, item) >= enough > 0 for item in found)
-
-
 def held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """Return the total weight of the terms that a candidate holds."""
     pairs = zip(question.weights, candidate.counts, strict=True)
     return sum([tells for tells, count in pairs if count])
-
-
-def matched_share(question: RankingQuestion, candidate: RankingCandidate) -> float:
-    """Return the weighted share of the question that a candidate holds, from 0 to 1."""
-    return held_weight(question, candidate) / (sum(question.weights) or 1.0)
 
 
 def score_candidates(
@@ -217,9 +166,9 @@ def _grouped_signals(
     """Yield the trusted candidates with their signals, then all of them on the same scale."""
     scales = None
     for places in trust_groups(candidates):
-        signals = _compute_signals(question, [candidates[place] for place in places], scales)
-        scales = signals.scales
-        yield places, signals.amounts
+        ours = [candidates[place] for place in places]
+        amounts, scales = _compute_signals(question, ours, scales)
+        yield places, amounts
 
 
 def trust_groups(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
@@ -262,11 +211,8 @@ def _choose_first(
     if not most:
         return found
 
-    def judge(rival: tuple[str, int]) -> float:
-        session, place = rival
-        return found[place] + _COVERAGE * covered.get(session, 0.0) / most
-
-    first = max(rivals, key=judge)[1]
+    share = {session: _COVERAGE * value / most for session, value in covered.items()}
+    first = max(rivals, key=lambda rival: found[rival[1]] + share.get(rival[0], 0.0))[1]
     found[first] = max(found[first], nextafter(found[rivals[0][1]], inf))
     return found
 
@@ -277,19 +223,13 @@ _SIGNALS = (
 )
 
 
-class _Signals(NamedTuple):
-    """The amount of each signal for each candidate, in the order of `_SIGNALS`, and the highest
-    values of words, meaning and around."""
-
-    amounts: list[tuple[float, ...]]
-    scales: tuple[float, ...]
-
-
 def _compute_signals(
     question: RankingQuestion,
     candidates: Sequence[RankingCandidate],
     scales: tuple[float, ...] | None = None,
-) -> _Signals:
+) -> tuple[list[tuple[float, ...]], tuple[float, ...]]:
+    """Return the amount of each signal for each candidate, in the order of `_SIGNALS`, and the
+    highest values of words, meaning and around."""
     gained = bm25_gains(question, candidates)
     exact = exact_shares(question, candidates)
     raw = (
@@ -314,7 +254,7 @@ def _compute_signals(
             NEIGHBOUR * near,
             OPENING / (1 + max(item.seq, 0)),
             spoken if item.role == speaker else 0.0,
-            PERIOD if period and _is_within(period, item.at) else 0.0,
+            PERIOD if period and period[0] <= item.at < period[1] else 0.0,
             STANDING if standing and item.standing else 0.0,
             TYPED if item.typed else 0.0,
         )
@@ -322,7 +262,7 @@ def _compute_signals(
             candidates, exact, words, meaning, around, beside, strict=True
         )
     ]
-    return _Signals(found, highest)
+    return found, highest
 
 
 def _score_beside(candidates: Sequence[RankingCandidate], alone: Sequence[float]) -> list[float]:
@@ -365,10 +305,6 @@ def exact_shares(question: RankingQuestion, candidates: Sequence[RankingCandidat
         1.0 if candidate.phrase else question.naming * share / whole if share else 0.0
         for candidate, share in zip(candidates, held, strict=True)
     ]
-
-
-def _is_within(period: tuple[int, int], at: int) -> bool:
-    return period[0] <= at < period[1]
 
 
 def bm25_gains(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import Unavailable
 from ..fast_typing import NamedTuple
 from ..memory import lifecycle
 from ..storage.database import Tx
@@ -26,7 +25,6 @@ MOST_REPLIES = 3
 """Requests of the user whose replies are shown with them."""
 
 _BEFORE, _BEHIND = 1.01, 0.99
-_DONE = ("call", "output", "receipt", "announcement")
 _SPELLED, _SPELLED_ALONE, _MOST_SPELLED = 1.15, 2.0, 20
 """The factors of a message with a name in the spelling of the question, which may be that name
 alone; and how many such messages are loaded beside the best."""
@@ -37,10 +35,7 @@ _OTHER_EMBEDDER = (
 
 
 def recall(
-    txs: Sequence[Tx],
-    question: RecallQuestion,
-    now: int,
-    embedder: records.Embedder | None = None,
+    txs: Sequence[Tx], question: RecallQuestion, now: int, embedder: records.Embedder | None = None
 ) -> Recalled:
     """Return the best records of all given spaces for a question."""
     found = _recall(txs, question, now, embedder)
@@ -67,7 +62,7 @@ def _recall(
         words.setdefault(terms.stem(word), word)
     if not words:
         return Recalled(notes=("the question has no words to search for",))
-    vector, notes = _embed_question(embedder, question.query)
+    vector, notes = steps_candidates.embed_question(embedder, question.query)
     known = [tx.frequencies(list(words)) for tx in txs]
     local = embedder is not None and embedder.local
     if if_indexed and any(one.outdated or (one.unembedded and local) for one in known):
@@ -95,16 +90,6 @@ def _recall(
     return judgement.pack_hits(shown, question.limit, question.budget, notes)
 
 
-def _embed_question(embedder: records.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the vector of a question; empty, with a note, if the embedder fails."""
-    if embedder is None:
-        return b"", ()
-    try:
-        return (embedder.embed([query])[0] if embedder.knows(query) else b""), ()
-    except Unavailable as error:
-        return b"", (f"by words only: {error.message}",)
-
-
 class _RankedHit(NamedTuple):
     """A loaded candidate with its score so far, and its signals if they are explained."""
 
@@ -124,7 +109,7 @@ def _rank_hits(
     """
     ranked = _load_best(found, asked, question, now)
     if question.answered:
-        ranked = [item for item in ranked if item.loaded.form not in _DONE]
+        ranked = [item for item in ranked if item.loaded.hit.role not in ("assistant", "tool")]
     candidates = [item.found.candidate for item in ranked]
     # An edit is the newest state of what was read before it: compare it with results.
     done = [
@@ -155,11 +140,11 @@ def _rank_hits(
         ],
         key=lambda one: (one[0], -one[1].at, one[1].address),
     )
-    share = ranking.exact_share
+    shares = ranking.exact_shares(asked.ranking, candidates)
     exact = {
         item.loaded.hit.address
-        for item in ranked
-        if share(asked.ranking, item.found.candidate) > WHOLLY
+        for item, share in zip(ranked, shares, strict=True)
+        if share > WHOLLY
     }
     hits = [hit for _, hit in answer]
     return hits if steps_candidates.is_filtered(question) else judgement.drop_copies(hits), exact
@@ -208,9 +193,11 @@ def _weigh_form(
     """Return the factor of a message for what it is; 1 if it holds what was asked for exactly. A
     subject is no question: what was done on it says almost as much as an answer."""
     factor = questions.FORMS[loaded.form]
-    if not asked.ranking.asks:
+    if factor < 1.0 and not asked.ranking.asks:
         factor = 1.0 if loaded.hit.role == "user" else (1.0 + factor) / 2
-    return 1.0 if ranking.exact_share(asked.ranking, candidate) > ranking.ALMOST else factor
+    if factor < 1.0 and ranking.exact_share(asked.ranking, candidate) > ranking.ALMOST:
+        return 1.0
+    return factor
 
 
 def _find_spelled(
@@ -248,7 +235,7 @@ def _with_outcomes(
     """Add the results of calls that match, and the replies to requests that do, each just before
     its call or request: outcomes answer, calls do not. A name alone is answered by the call that
     holds it."""
-    share = ranking.matched_share
+    share = judgement.matched_share
     whole = [
         item
         for item in sorted(ranked, key=lambda item: -item.score)
@@ -256,8 +243,9 @@ def _with_outcomes(
     ]
     called = [item for item in whole if item.loaded.calls and _is_command(item, asked)]
     called = called[:MOST_OUTCOMES]
-    requested = [item for item in whole if asked.ranking.asks and _is_request(item, asked)]
-    requested = requested[:MOST_REPLIES]
+    asks = asked.ranking.asks and not asked.ranking.speaker
+    requests = [item for item in whole if asks and questions.requests(item.loaded.stated)]
+    requested = requests[:MOST_REPLIES]
     if not called and not requested:
         return list(ranked)
     beside = _BEHIND if asked.ranking.naming > ranking.NAME_ALONE else _BEFORE
@@ -294,11 +282,6 @@ def _is_command(item: _RankedHit, asked: PreparedQuestion) -> bool:
     return item.found.candidate.length <= LONGEST_CALL * max(len(asked.stems), 1)
 
 
-def _is_request(item: _RankedHit, asked: PreparedQuestion) -> bool:
-    """Check whether a hit is a request of the user: the reply may answer the question."""
-    return not asked.ranking.speaker and questions.requests(item.loaded.stated)
-
-
 def _as_outcome(
     item: _RankedHit, call: _RankedHit, asked: PreparedQuestion, beside: float
 ) -> _RankedHit:
@@ -333,7 +316,7 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
                 edit=one.edit or ("", ""),
                 command=one.command if one.hit.role == "tool" else "",
             )
-            for one in [best[place] for place in done]
+            for one in map(best.__getitem__, done)
         ],
         set(searched),
     )
@@ -342,19 +325,14 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
     if len(own) < 2 or all(best[place].hit.kind != "message" for place in own):
         return marks
     texts = [
-        outdated.DatedText(
-            best[place].stated, best[place].hit.at, best[place].hit.kind != "message"
-        )
-        for place in own
+        outdated.DatedText(one.stated, one.hit.at, one.hit.kind != "message")
+        for one in map(best.__getitem__, own)
     ]
     found = outdated.find_outdated(texts, set(searched))
     return marks | {own[old]: own[new] for old, new in found.items()}
 
 
 def _explain(asked: PreparedQuestion, item: _RankedHit, score: float) -> str:
-    told = judgement.describe_score(
-        asked.ranking, item.found.candidate, item.signs, item.loaded.factor, score
-    )
-    if not item.signs and not asked.vector:
-        told = told.partition(", ")[0]
+    about = (item.signs, item.loaded.factor, score)
+    told = judgement.describe_score(asked.ranking, item.found.candidate, bool(asked.vector), *about)
     return ", ".join([told, *filter(None, [item.loaded.hit.why])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from ..errors import Unavailable
 from ..fast_typing import Any, NamedTuple
 from ..index import sql as index_sql
 from ..index import steps as index_steps
@@ -14,7 +15,7 @@ from ..storage.database import IndexMatch, StemFrequencies, Tx
 from ..text import dates, globs, terms
 from ..types import records
 from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS
-from . import questions
+from . import judgement, questions
 from . import ranking as recall_ranking
 
 COMMON_SHARE = 0.1
@@ -67,7 +68,7 @@ class RecallQuestion(NamedTuple):
     around: int = 0
     explain: bool = False
     answered: bool = False
-    """Whether known commands answer it: calls and their output, which they were read from, add
+    """Whether known commands answer it: what agents did and said, which they were read from, adds
     nothing."""
     seen: tuple[str, ...] | None = None
     """Owners whose records may be shown unasked: see `memory.steps_visible`."""
@@ -99,6 +100,16 @@ class FoundCandidate(NamedTuple):
     candidate: recall_ranking.RankingCandidate
 
 
+def embed_question(embedder: records.Embedder | None, query: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the vector of a question; empty, with a note, if the embedder fails."""
+    if embedder is None:
+        return b"", ()
+    try:
+        return (embedder.embed([query])[0] if embedder.knows(query) else b""), ()
+    except Unavailable as error:
+        return b"", (f"by words only: {error.message}",)
+
+
 def prepare_question(
     query: str,
     words: Mapping[str, str],
@@ -111,7 +122,7 @@ def prepare_question(
     holding = {stem: sum(one.holding[stem] for one in known) for stem in words}
     stems = tuple(stem for stem, held in holding.items() if held)
     weights = tuple(
-        recall_ranking.term_weight(
+        questions.term_weight(
             entries, holding[stem], embedder.rarity(words[stem]) if embedder else 1.0
         )
         for stem in stems
@@ -122,7 +133,7 @@ def prepare_question(
     parts = terms.find_names(query).values()
     wholes = {terms.stem(found[-1]) for found in parts}
     of_names = {terms.stem(term) for found in parts for term in found}
-    missing = recall_ranking.term_weight(entries, 0, 1.0)
+    missing = questions.term_weight(entries, 0, 1.0)
     unknown = [stem for stem, held in holding.items() if not held]
     rarity = {stem: embedder.rarity(words[stem]) if embedder else 1.0 for stem in unknown}
     weighed = {stem: missing * rarity[stem] for stem in unknown}
@@ -189,9 +200,7 @@ def find_candidates(
     """Return the best entries of a space by words and the nearest by meaning."""
     entries = known.entries
     depth = (
-        recall_ranking.BY_WORDS
-        if entries <= recall_ranking.SMALL
-        else recall_ranking.BY_WORDS * 3 // 4
+        recall_ranking.BY_WORDS if entries <= judgement.SMALL else recall_ranking.BY_WORDS * 3 // 4
     )
     depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
     filters = build_filters(tx, question)
@@ -208,7 +217,7 @@ def find_candidates(
         held = {item.entry: item.vector for item in matched if item.vector}
         near = index_steps.cosines_by_entry(asked.vector, held)
     found = _make_candidates(tx, [(item, near.get(item.entry, 0.0)) for item in matched], asked)
-    if asked.vector and recall_ranking.needs_meaning(
+    if asked.vector and judgement.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
     ):
         records = {_record_key(item) for item in matched}
@@ -217,7 +226,7 @@ def find_candidates(
         )
         new = [one for one in near_records if _record_key(one[0]) not in records]
         found += _make_candidates(tx, new, asked)
-    return _mark_typed(found) if recall_ranking.seeks_statement(asked.ranking) else found
+    return _mark_typed(found) if judgement.seeks_statement(asked.ranking) else found
 
 
 def _leave_alone(
@@ -250,7 +259,7 @@ def _find_named(
         return []
     texts = [f" {item.stems} " for item in matched]
     # Larger stores estimate how many entries hold a stem.
-    if known.entries <= recall_ranking.SMALL and all(
+    if known.entries <= judgement.SMALL and all(
         known.holding[stem] <= sum([f" {stem} " in text for text in texts]) for stem in wholes
     ):
         return []

@@ -228,7 +228,9 @@ def find_replies(
     """Return the last messages of the turns that requests of the user began, each with the address
     of its request."""
     places = {
-        (one.hit.session, int(one.hit.id.rpartition(":")[2])): one.hit.address for one in requested
+        (one.hit.session, int(one.hit.id.rpartition(":")[2])): one.hit.address
+        for one in requested
+        if one.hit.kind == "message"  # a memory may be worded as a request, too
     }
     ends = archive_sql.turn_ends(tx, list(places))
     found = {(session, end): places[session, seq] for (session, seq), end in ends.items()}

@@ -28,6 +28,7 @@ from ..storage import database
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from ..text import messages
+from . import sql
 
 if TYPE_CHECKING:
     from ..index.sql_vectors import UnembeddedEntry
@@ -51,7 +52,7 @@ def rebuild_index(space: Database, tell: Callable[[int], object] | None = None) 
     done = 0
     for source in _LOADERS:
         done += _walk(space, source, partial(_index, source), tell)
-        space.write(partial(index_sql.remove_orphans, source=source))
+        space.write(partial(sql.remove_orphans, source=source))
     space.write(lambda tx: storage_sql.delete_value(tx, index_sql.REINDEX_KEY))
     return done
 
@@ -72,7 +73,7 @@ def reindex_record(tx: Tx, source: str, ref: str, seq: int = 0) -> None:
 
 def count_indexed(tx: Tx) -> int:
     """Count the indexed records."""
-    return sum(index_sql.count_records(tx, source) for source in _LOADERS)
+    return sum(sql.count_records(tx, source) for source in _LOADERS)
 
 
 _Step = Callable[[Tx, str, int, bool], bool]
@@ -84,7 +85,7 @@ def _walk(space: Database, source: str, step: _Step, tell: Callable[[int], objec
     """Apply a step to every record of a source, one batch a transaction."""
 
     def next_batch(tx: Tx, after: tuple[str, int]) -> tuple[list[tuple[str, int]], int]:
-        keys = index_sql.list_records(tx, source, after, _BATCH)
+        keys = sql.list_records(tx, source, after, _BATCH)
         done, echoes = 0, _EchoDetectors(tx)
         for ref, seq in keys:
             done += step(tx, ref, seq, source == "message" and echoes.is_echo(ref, seq))

@@ -164,11 +164,10 @@ class Tx(Protocol):
         *,
         exact: bool = True,
         vector: bytes = b"",
-        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
         """Return the best entries `e` with any of the stems that fulfil the SQL `where`, with their
         vectors if a `vector` is compared with them. Without `exact`, filter the best `limit` only,
-        which is faster. What has none of the `needed` stems may be left out."""
+        which is faster."""
 
     def match_some(
         self, stems: Sequence[str], limit: int, where: str, params: Params

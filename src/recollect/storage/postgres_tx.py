@@ -311,7 +311,6 @@ class PostgresTx:
         *,
         exact: bool = True,
         vector: bytes = b"",
-        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
         return sql_postgres.match(self, stems, limit, where, params, exact, vector)
 

@@ -32,7 +32,6 @@ _PRAGMAS = (
 )
 _NOTE_WAIT = 0.05
 _READ, _WRITE = "BEGIN", "BEGIN IMMEDIATE"
-_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 
 
 class SqliteDatabase:
@@ -299,12 +298,8 @@ class SqliteDatabase:
         found = SqliteDatabase(self.path, self.space, wait=self._wait)
 
         def take(tx: Tx) -> Result:
-            if tx.run(_SCHEMA) != SqliteDatabase("", self.space).read(lambda new: new.run(_SCHEMA)):
-                raise StoreForeign(
-                    "this store's tables are not those that Recollect makes",
-                    where=self.path,
-                    hint="remove the store, and do not trust where it came from",
-                )
+            own = SqliteDatabase("", self.space).read(sqlite_health.load_schema)
+            sqlite_health.check_tables(tx, own, self.path)
             result = work(tx)
             self._make_own(found._connect())
             return result
@@ -350,10 +345,7 @@ class SqliteDatabase:
 
         report = self.read(look)
         if deep and not report.problems:
-            try:
-                self.write(sqlite_health.check_word_index)
-            except StoreCorrupt:
-                return report._replace(problems=(sqlite_health.WORDS_DAMAGED,))
+            return report._replace(problems=sqlite_health.check_words(self.write))
         return report
 
     def close(self) -> None:

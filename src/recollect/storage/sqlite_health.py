@@ -7,14 +7,15 @@ are not UTF-8. Reading skips such a record (`sqlite_tx`); this module names it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
+from ..errors import StoreCorrupt, StoreForeign
 from ..fast_typing import Any
 from ..text import seals
 from . import sqlite_files, sqlite_tx
-from .database import EngineHealth, Tx
+from .database import EngineHealth, Row, Tx
 
 _NAMED = 5
 REPAIR = "`recollect recover` takes them from a backup"
@@ -182,9 +183,29 @@ def report_health(connection: apsw.Connection, path: str, deep: bool) -> EngineH
     )
 
 
-def check_word_index(tx: Tx) -> None:
-    """Run the integrity check of FTS5, which raises an error for a damaged index."""
-    tx.run("INSERT INTO words (words, rank) VALUES ('integrity-check', 0)")
+def check_words(write: Callable[[Callable[[Tx], object]], object]) -> tuple[str, ...]:
+    """Run the integrity check of FTS5 in a transaction; return the problem of a damaged index."""
+    check = "INSERT INTO words (words, rank) VALUES ('integrity-check', 0)"
+    try:
+        write(lambda tx: tx.run(check))
+    except StoreCorrupt:
+        return (WORDS_DAMAGED,)
+    return ()
+
+
+def load_schema(tx: Tx) -> list[Row]:
+    """Return all tables, indexes and triggers of a store."""
+    return tx.run("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
+
+
+def check_tables(tx: Tx, own: Sequence[Row], path: str) -> None:
+    """Raise StoreForeign if a store has another schema than our `own`."""
+    if load_schema(tx) != own:
+        raise StoreForeign(
+            "this store's tables are not those that Recollect makes",
+            where=path,
+            hint="remove the store, and do not trust where it came from",
+        )
 
 
 def find_damage(connection: apsw.Connection) -> list[str]:

@@ -23,10 +23,13 @@ from .database import (
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
 # again. Texts are read only for the remaining rows.
-_SCORED = "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :{match}"
-_SCORED_OF = (
-    "SELECT e.id AS id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
-    "WHERE words MATCH :{match} AND {where}"
+_BEST = (
+    "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :match "
+    "ORDER BY score LIMIT :limit"
+)
+_BEST_OF = (
+    "SELECT e.id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
+    "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
 )
 _SOME_OF = (
     "SELECT e.id, 0.0 AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
@@ -38,8 +41,11 @@ _MATCH = (
 )
 _VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = w.id)"
 _HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
-_HOLDING_LATELY = f"{_HOLDING} AND rowid > ?"
-_LATELY, _TELLING = 2_000, 5
+_LATELY, _LARGE = 200, 20_000
+_HOLDING_LATELY = (
+    "SELECT count(*), min(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? "
+    f"ORDER BY rowid DESC LIMIT {_LATELY})"
+)
 _THESE = (
     f"SELECT {MATCH_COLUMNS}, held.stems, 0.0, {{vector}} FROM entries e "
     "CROSS JOIN words held ON held.rowid = e.id WHERE e.id IN ({entries})"
@@ -207,24 +213,15 @@ class SqliteTx:
         *,
         exact: bool = True,
         vector: bytes = b"",
-        needed: Sequence[str] = (),
     ) -> list[IndexMatch]:
-        asked = {"match": _any_of(stems)}
-        others = [stem for stem in stems if stem not in needed]
-        if needed:
-            asked = {"match": _any_of(needed)}
-        if needed and others:
-            # The others count for the score of what has one of these. They are asked for in two
-            # parts, because FTS5 scores a word twice that stands in the query twice.
-            one, other = _any_of(needed), _any_of(others)
-            asked = {"match": f"({one}) AND ({other})", "alone": f"({one}) NOT ({other})"}
-        scored = _SCORED_OF if where and exact else _SCORED
-        best = " UNION ALL ".join(scored.format(match=name, where=where) for name in asked)
-        sql = _MATCH.format(
-            best=f"{best} ORDER BY score LIMIT :limit", vector=_VECTOR if vector else "NULL"
-        )
-        sql += f" WHERE {where}" if where and not exact else ""
-        return list(map(IndexMatch._make, self.run(sql, {**params, **asked, "limit": limit})))
+        # FTS5 counts all rows with each stem for the score: a common one is expensive.
+        bound = {**params, "match": _any_of(stems), "limit": limit}
+        held = _VECTOR if vector else "NULL"
+        if where and exact:
+            sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=held)
+        else:
+            sql = _MATCH.format(best=_BEST, vector=held) + (f" WHERE {where}" if where else "")
+        return list(map(IndexMatch._make, self.run(sql, bound)))
 
     def match_some(
         self, stems: Sequence[str], limit: int, where: str, params: Params
@@ -244,9 +241,9 @@ class SqliteTx:
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         totals = self.one(_TOTALS)
         entries, words = _numbers(totals[0]) if totals else (0, 0)
-        newest = self.one("SELECT max(id) FROM entries") if entries > 10 * _LATELY else None
-        after = newest[0] - _LATELY if newest else 0
-        holding = {stem: self._holding(f'"{stem}"', entries, after) for stem in stems}
+        row = self.one("SELECT max(id) FROM entries") if entries > _LARGE else None
+        newest = row[0] if row else 0
+        holding = {stem: self._holding(f'"{stem}"', entries, newest) for stem in stems}
         embedder, outdated, waits = self.one(_STATE) or ("", 0, 0)
         return StemFrequencies(
             entries=entries,
@@ -257,15 +254,13 @@ class SqliteTx:
             unembedded=bool(waits),
         )
 
-    def _holding(self, stem: str, entries: int, after: int) -> int:
+    def _holding(self, stem: str, entries: int, newest: int) -> int:
         """Count the entries with a stem. Counting a common one takes as long as searching for it,
-        so a large store extrapolates from the newest entries."""
-        run = self._connection.execute
-        if after:
-            lately = int(run(_HOLDING_LATELY, (stem, after)).get)
-            if lately >= _TELLING:
-                return lately * entries // _LATELY
-        return int(run(_HOLDING, (stem,)).get)
+        so a large store extrapolates from the newest that have it."""
+        if not newest:
+            return int(self._connection.execute(_HOLDING, (stem,)).get)
+        held, first = self._connection.execute(_HOLDING_LATELY, (stem,)).get
+        return int(held if held < _LATELY else held * entries // (newest - first + 1))
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
