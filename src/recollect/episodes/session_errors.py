@@ -77,6 +77,39 @@ class Remedy(NamedTuple):
     """Other names that these edits added: another session confirms them, or they say nothing."""
 
 
+def remedy_from_json(given: Mapping[str, Json]) -> Remedy:
+    """Parse a remedy that was stored as JSON."""
+    values: dict[str, Json] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in given.items()
+    }
+    return Remedy(**values)
+
+
+def common_remedy(one: Remedy, other: Remedy) -> Remedy | None:
+    """Return the remedy that two sessions have in common, `one` being the newer; None if they
+    share no word, step or file. Edits that added the same names are alike, whatever file they
+    are in."""
+    if one == other:
+        return one
+    names = {*other.added, *other.also}
+    if added := tuple(name for name in (*one.added, *one.also) if name in names):
+        return Remedy(files=one.files, added=added)
+    shared = {
+        name: tuple(word for word in getattr(one, name) if word in getattr(other, name))
+        for name in ("gained", "lost", "files")
+    }
+    step = one.step_before if one.step_before == other.step_before else ""
+    form = one.other_form if one.other_form == other.other_form else ""
+    common = Remedy(
+        gained=shared["gained"],
+        lost=shared["lost"],
+        step_before=step,
+        other_form=form,
+        files=shared["files"],
+    )
+    return common if common != Remedy() else None
+
+
 def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return an observation for each signature whose last occurrence was resolved."""
     last: dict[str, tuple[int, int, ErrorLine]] = {}
