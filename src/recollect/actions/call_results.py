@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from ..fast_typing import NamedTuple
 from ..text.messages import PlacedMessage, parse_arguments, plain_text
@@ -106,7 +105,7 @@ def list_attempts(messages: Iterable[PlacedMessage]) -> list[CallAttempt]:
     running: dict[str, CallAttempt] = {}
     for one, call, answers, before in asked:
         attempt = _attempt(one, call, answers, running)._replace(words=before)
-        if attempt.state == "running" and (handle := _handle().search(attempt.output)):
+        if attempt.state == "running" and (handle := re.search(_HANDLE, attempt.output)):
             running[handle[1]] = attempt
         found.append(attempt)
     return found
@@ -167,13 +166,13 @@ def _judged(attempt: CallAttempt, answers: list[Message]) -> CallAttempt:
     status = read_exit_status(text)
     broken = any(map(is_failed, answers)) or bool(status)
     if not broken:
-        if _running().search(text[:600]):
+        if re.search(_RUNNING, text[:600]):
             return attempt._replace(state="running")
         if attempt.checks and ran_nothing(attempt.output):
             return attempt._replace(state="missed")
         if not _fails_quietly(attempt):
             return attempt._replace(state="running" if _is_cut_off(attempt) else "ok")
-    elif _refused().search(text[:600]):
+    elif re.search(_REFUSED, text[:600]):
         return attempt._replace(state="refused")
     elif "ibling tool call errored" in text[:200]:
         return attempt._replace(state="skipped")
@@ -183,28 +182,17 @@ def _judged(attempt: CallAttempt, answers: list[Message]) -> CallAttempt:
     return attempt._replace(state="failed", trouble=find_error(attempt.output, words))
 
 
-@cache
-def _refused() -> re.Pattern[str]:
-    return re.compile(
-        r"user doesn't want to (?:proceed|take this action)|(?:rejected|denied|declined|aborted"
-        r"|cancelled|canceled) by (?:the )?user|user (?:rejected|denied|declined|cancelled)"
-        r"|\[Request interrupted by user|Tool execution aborted|requires? (?:user )?approval"
-        r"|permission to use .{1,80} has been denied",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _running() -> re.Pattern[str]:
-    return re.compile(
-        r"Process running with session ID|Command running in background with ID"
-        r"|started in (?:the )?background|still running with shellId|<command with shellId"
-    )
-
-
-@cache
-def _handle() -> re.Pattern[str]:
-    return re.compile(r"(?:session ID|with ID|shellId)[: ]+(\w+)")
+_REFUSED = (
+    r"(?i)user doesn't want to (?:proceed|take this action)|(?:rejected|denied|declined|aborted"
+    r"|cancelled|canceled) by (?:the )?user|user (?:rejected|denied|declined|cancelled)"
+    r"|\[Request interrupted by user|Tool execution aborted|requires? (?:user )?approval"
+    r"|permission to use .{1,80} has been denied"
+)
+_RUNNING = (
+    r"Process running with session ID|Command running in background with ID"
+    r"|started in (?:the )?background|still running with shellId|<command with shellId"
+)
+_HANDLE = r"(?:session ID|with ID|shellId)[: ]+(\w+)"
 
 
 def _found_nothing(attempt: CallAttempt, status: int | None) -> bool:
@@ -229,14 +217,12 @@ def _is_cut_off(attempt: CallAttempt) -> bool:
     """Check whether the end of a check's output is missing, or all of it behind a pipe."""
     if attempt.checks and "|" in attempt.script and not attempt.output.strip():
         return True
-    found = _head().search(attempt.script) if attempt.checks else None
+    found = re.search(_HEAD, attempt.script) if attempt.checks else None
     # Tools trim output: a few blank lines at the end may be missing.
     return bool(found and attempt.output.rstrip().count("\n") + 4 > int(found[1] or 10))
 
 
-@cache
-def _head() -> re.Pattern[str]:
-    return re.compile(r"\| *head(?: +-n? *(\d+))?\b")
+_HEAD = r"\| *head(?: +-n? *(\d+))?\b"
 
 
 # ---------------------------------------------------------------- commands

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..fast_typing import NamedTuple
 from .command_words import (
     INTERPRETERS,
+    NARROWING,
     RUNNERS,
     TEMPORARY,
     is_dangerous_word,
@@ -21,7 +22,6 @@ from .command_words import (
     is_name,
     is_noise,
     is_quiet,
-    narrowing_options,
     purpose_of,
     purpose_of_part,
     word_set,
@@ -323,7 +323,7 @@ class _Taken:
             self.values.add(chosen)
             return 0 if given else 1
         if given:
-            if re.fullmatch(r"[\w.,:-]{1,30}", value) and not narrowing_options().search(name):
+            if re.fullmatch(r"[\w.,:-]{1,30}", value) and not re.search(NARROWING, name):
                 self.wording.append(text)
             return 0
         if name in ("-o", "--output", "--out"):

@@ -183,13 +183,11 @@ def is_dangerous_word(word: str) -> bool:
 def suggests_danger(text: str) -> bool:
     """Check whether a text names a command that fetches code, touches credentials or permissions,
     pushes or deploys."""
-    return _dangerous_text().search(text) is not None
+    return re.search(_DANGEROUS_TEXT, text) is not None
 
 
-@cache
-def _dangerous_text() -> re.Pattern[str]:
-    return re.compile(
-        r"""\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b
+_DANGEROUS_TEXT = r"""(?ix)
+        \b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b
         |\b(?:ba|z)?sh\s+-c\s+["']?\$\((?:curl|wget)|\beval\b[^\n]*\b(?:curl|wget)\b
         |\bsudo\b|\bch(?:mod|own)\s+(?:-\w+\s+)*(?:[0-7]{3,4}|\+?[a-z]*s|\w+:)
         |\bgit\s+push\b|--force\b|--no-verify\b|--dangerously
@@ -199,9 +197,7 @@ def _dangerous_text() -> re.Pattern[str]:
         |\bdeploy\b|\b(?:gh|glab)\s+(?:pr\s+merge|release|secret)\b
         |\[REDACTED:|\bssh(?:-\w+)?\s|\bscp\s|\brsync\s|\bid_(?:rsa|ed25519)\b|(?<!\w)\.env\b
         |`[^`\n]*\b(?:password|passwd|secret|credential|api[_ -]?key|access[_ -]?token)s?\b[^`\n]*`
-        |\b(?:docker|npm|gh|glab|doctl|auth)\s+(?:auth\s+)?log(?:in|out)\b|\brm\s+-\w*[rf]""",
-        re.IGNORECASE | re.VERBOSE,
-    )
+        |\b(?:docker|npm|gh|glab|doctl|auth)\s+(?:auth\s+)?log(?:in|out)\b|\brm\s+-\w*[rf]"""
 
 
 def is_lasting(text: str) -> bool:
@@ -216,7 +212,5 @@ def is_name(text: str) -> bool:
     )
 
 
-@cache
-def narrowing_options() -> re.Pattern[str]:
-    """Return the options that pick the target of one run."""
-    return re.compile(r"(?i)pattern|filter|grep|name|match|only|run|path|tests?$|^-[kt]$")
+NARROWING = r"(?i)pattern|filter|grep|name|match|only|run|path|tests?$|^-[kt]$"
+"""Matches the options that pick the target of one run."""

@@ -176,9 +176,7 @@ def _command(words: list[Word], after: str) -> SimpleCommand | None:
     return SimpleCommand(left, after.strip(" \t") or after)
 
 
-@cache
-def _heredoc() -> re.Pattern[str]:
-    return re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_HEREDOC = r"<<-?\s*(['\"]?)(\w+)\1"
 
 
 def strip_heredocs(script: str) -> str:
@@ -192,7 +190,7 @@ def strip_heredocs(script: str) -> str:
             if line.strip() == ending:
                 ending = ""
             continue
-        if found := _heredoc().search(line):
+        if found := re.search(_HEREDOC, line):
             ending = found[2]
             line = line[: found.start()] + line[found.end() :]
         kept.append(line)

@@ -157,9 +157,7 @@ def unwrap_output(result: Message) -> str:
     return text
 
 
-@cache
-def _exit_code() -> re.Pattern[str]:
-    return re.compile(r'(?:^|\n)Process exited with code [1-9]|"exit_code": ?[1-9]')
+_EXIT_CODE = r'(?:^|\n)Process exited with code [1-9]|"exit_code": ?[1-9]'
 
 
 def is_failed(result: Message) -> bool:
@@ -171,7 +169,7 @@ def is_failed(result: Message) -> bool:
     if status is not None:
         return status != 0
     start = text[:2_000]
-    return ("exited with" in start or "exit_code" in start) and bool(_exit_code().search(start))
+    return ("exited with" in start or "exit_code" in start) and bool(re.search(_EXIT_CODE, start))
 
 
 def read_exit_status(text: str) -> int | None:
@@ -248,17 +246,14 @@ def _paths(value: Json, key: str = "") -> Iterator[str]:
             yield path
 
 
-@cache
-def _patch_headers() -> re.Pattern[str]:
-    return re.compile(
-        r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)|\+\+\+ (?:b/)?([^\t\n]+).*)$",
-        re.MULTILINE,
-    )
+_PATCH_HEADERS = (
+    r"(?m)^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)|\+\+\+ (?:b/)?([^\t\n]+).*)$"
+)
 
 
 def _patched(patch: str) -> tuple[str, ...]:
     """Return the files in the headers of a patch."""
-    found = (match[1] or match[2] for match in _patch_headers().finditer(patch))
+    found = (match[1] or match[2] for match in re.finditer(_PATCH_HEADERS, patch))
     return tuple(dict.fromkeys(path.strip() for path in found if is_path(path.strip())))
 
 

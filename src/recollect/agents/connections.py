@@ -108,11 +108,6 @@ def find_backup_folder(environment: Mapping[str, str]) -> str:
     return os.path.join(user_directory(environment), "backups", "agents")
 
 
-def get_next_step(agent: str) -> str:
-    """Return the step that makes a change take effect in an agent."""
-    return plan_io.NEXT_STEPS[agent]
-
-
 def locate_settings(
     project: Project, environment: Mapping[str, str], scope: str
 ) -> plan_io.SettingsPlaces:

@@ -362,3 +362,21 @@ def load_attachments(tx: Tx, hashes: Iterable[str]) -> dict[str, bytes]:
         if row:
             found[digest] = bytes(row[0])
     return found
+
+
+class TypedRow(NamedTuple):
+    """A message that the user typed."""
+
+    seq: int
+    body: str
+    at: int
+
+
+def list_typed(tx: Tx, session: str, first: int, limit: int) -> list[TypedRow]:
+    """Return messages of a session that the user typed, from a sequence number on."""
+    rows = tx.run(
+        "SELECT seq, body, at FROM messages WHERE space = :space AND session = :session "
+        "AND seq >= :first AND role = 'user' AND label = 'user' ORDER BY seq LIMIT :limit",
+        {"session": session, "first": first, "limit": limit},
+    )
+    return [TypedRow(*row) for row in rows]

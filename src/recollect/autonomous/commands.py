@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Sequence
-from functools import cache
 
 from ..actions import command_words
 from ..briefing import rendering, wording
@@ -96,7 +95,7 @@ def statements_of(
         one_will_do = bool(known.script) or is_whole or _names_part(said, folder)
         if known.retired or len(runs) < (1 if one_will_do else CONFIRMED):
             continue
-        if command_words.suggests_danger(said) or (not folder and _is_customary(said)):
+        if command_words.suggests_danger(said) or (not folder and re.fullmatch(_CUSTOMARY, said)):
             continue
         told = known._replace(
             form=said,
@@ -147,7 +146,7 @@ def _wordings(seen: Sequence[SessionEvidence]) -> list[tuple[str, str, list[Sess
     found = []
     for said, sessions in groups.items():
         places = folders[said]
-        is_anywhere = places.count("") >= CONFIRMED or not _selects().isdisjoint(said.split())
+        is_anywhere = places.count("") >= CONFIRMED or not _SELECTS.isdisjoint(said.split())
         if len(set(places)) == 1 or is_anywhere:
             folder = places[0] if len(set(places)) == 1 and not is_anywhere else ""
             found.append((said, folder, list(sessions.values())))
@@ -160,24 +159,16 @@ def _names_part(command: str, folder: str) -> bool:
     words = command.split()
     whole = len(words) <= MOST_WORDS and "--" not in words
     options = any(word.startswith("-") for word in words)
-    return whole and (not _selects().isdisjoint(words) or (bool(folder) and options))
+    return whole and (not _SELECTS.isdisjoint(words) or (bool(folder) and options))
 
 
-@cache
-def _selects() -> frozenset[str]:
-    return frozenset(
-        ("--filter", "-F", "--workspace", "-w", "--prefix", "-C", "--cwd", "--manifest-path")
-    )
+_SELECTS = frozenset(
+    ("--filter", "-F", "--workspace", "-w", "--prefix", "-C", "--cwd", "--manifest-path")
+)
 
 
-@cache
-def _customary() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:go (?:build|vet|mod tidy|fmt)|cargo (?:build|check|fmt)"
-        r"|(?:npm|pnpm|yarn|bun) (?:install|i|ci))(?: (?:\.|\./\S*|-v))*"
-    )
-
-
-def _is_customary(command: str) -> bool:
-    """Check whether a command is the one that anybody would try first in a project of its kind."""
-    return _customary().fullmatch(command) is not None
+_CUSTOMARY = (
+    r"(?:go (?:build|vet|mod tidy|fmt)|cargo (?:build|check|fmt)"
+    r"|(?:npm|pnpm|yarn|bun) (?:install|i|ci))(?: (?:\.|\./\S*|-v))*"
+)
+"""Matches the command that anybody would try first in a project of its kind."""

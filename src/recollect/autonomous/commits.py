@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from ..actions.call_results import CallAttempt
 from ..actions.command_forms import below
@@ -60,7 +59,7 @@ def commits_of(
                     "hash": commit.hash,
                     "reason": reason_in(attempt.script, commit.subject),
                     "foreign": foreign,
-                    "reviewed": bool(before) and bool(_review().search(before[-1])),
+                    "reviewed": bool(before) and bool(re.search(_REVIEW, before[-1])),
                 }
                 body["files"] = _committed(edited, added, int(body["count"]))
                 span = (attempt.asked, max(attempt.asked, attempt.answered))
@@ -75,7 +74,7 @@ def pulls_of(messages: Sequence[Stored], tried: Sequence[CallAttempt]) -> list[E
     foreign = session_observations.reads_foreign(messages)
     found = []
     for attempt in tried:
-        title = _pull().search(attempt.script) if attempt.state == "ok" else None
+        title = re.search(_PULL, attempt.script) if attempt.state == "ok" else None
         number = re.search(r"/pull/(\d+)", attempt.output)
         if not title or not number:
             continue
@@ -98,9 +97,7 @@ def _first_points(body: str) -> str:
     return _whole_sentences([" ".join(one.split()) for one in points[:MOST_POINTS]], "; ")
 
 
-@cache
-def _pull() -> re.Pattern[str]:
-    return re.compile(r"\bgh pr create\b[^\n]*?--title[ =]([\"'])((?:(?!\1).){8,160})\1")
+_PULL = r"\bgh pr create\b[^\n]*?--title[ =]([\"'])((?:(?!\1).){8,160})\1"
 
 
 def _after_rewriting(found: list[Evidence], git: Sequence[Sequence[str]]) -> list[Evidence]:
@@ -151,10 +148,10 @@ def reason_in(script: str, subject: str) -> str:
     else:
         mark = before[-1:] if before[-1:] in ("'", '"') else ""
         body = re.split(rf"(?<!\\){mark}", rest)[0] if mark and rest[:1] == "\n" else ""
-    body = _trailer().split(body)[0].replace('\\"', '"').replace("\\`", "`")
+    body = re.split(_TRAILER, body)[0].replace('\\"', '"').replace("\\`", "`")
     parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", body)]
-    prose = [part for part in parts if part and not _bullet().match(part) and part[-1] != ":"]
-    points = [_bullet().sub("", part) for part in parts if _bullet().match(part)]
+    prose = [part for part in parts if part and not re.match(_BULLET, part) and part[-1] != ":"]
+    points = [re.sub(_BULLET, "", part) for part in parts if re.match(_BULLET, part)]
     points = sorted(points, key=lambda point: not gives_reason(point))
     return _whole_sentences(prose, " ") or _whole_sentences(points[:MOST_POINTS], "; ")
 
@@ -175,42 +172,26 @@ def _whole_sentences(parts: Sequence[str], between: str) -> str:
     return taken
 
 
-@cache
-def _bullet() -> re.Pattern[str]:
-    return re.compile(r"(?:[-*]|\d+\.) ")
-
-
-@cache
-def _trailer() -> re.Pattern[str]:
-    return re.compile(r"(?mi)^\s*(?:[A-Z][\w-]+-by: |🤖|Generated with|[A-Z][\w]*-[\w-]+: \S+\s*$)")
-
-
-@cache
-def _review() -> re.Pattern[str]:
-    return re.compile(r"(?i)\b(?:review|comments?|feedback|coderabbit|bugbot|nits?)\b")
+_BULLET = r"(?:[-*]|\d+\.) "
+_TRAILER = r"(?mi)^\s*(?:[A-Z][\w-]+-by: |🤖|Generated with|[A-Z][\w]*-[\w-]+: \S+\s*$)"
+_REVIEW = r"(?i)\b(?:review|comments?|feedback|coderabbit|bugbot|nits?)\b"
 
 
 def gives_cause(text: str) -> bool:
     """Check whether a text says why the code must be as it is."""
-    return _cause().search(text) is not None
+    return re.search(_CAUSE, text) is not None
 
 
 def gives_reason(text: str) -> bool:
     """Check whether a text says why or what for something was changed."""
-    return gives_cause(text) or _purpose().search(text) is not None
+    return gives_cause(text) or re.search(_PURPOSE, text) is not None
 
 
-@cache
-def _cause() -> re.Pattern[str]:
-    return re.compile(
-        r"(?i)\b(?:because|caus(?:ed|es|ing)|root cause|due to|relied on|does ?n[o']t|did ?n[o']t"
-        r"|would (?!be\b)\w+|no longer|race|leak\w*|re-?inserts?|deadlock\w*)\b"
-    )
-
-
-@cache
-def _purpose() -> re.Pattern[str]:
-    return re.compile(
-        r"(?i)\b(?:so that|since|instead of|rather than|otherwise|without|prevent\w*"
-        r"|avoids?|break\w*|bypass\w*|only (?:when|if)|must|enabl\w+|replac(?:es|ing))\b"
-    )
+_CAUSE = (
+    r"(?i)\b(?:because|caus(?:ed|es|ing)|root cause|due to|relied on|does ?n[o']t|did ?n[o']t"
+    r"|would (?!be\b)\w+|no longer|race|leak\w*|re-?inserts?|deadlock\w*)\b"
+)
+_PURPOSE = (
+    r"(?i)\b(?:so that|since|instead of|rather than|otherwise|without|prevent\w*"
+    r"|avoids?|break\w*|bypass\w*|only (?:when|if)|must|enabl\w+|replac(?:es|ing))\b"
+)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import ELSEWHERE, CommandRun, below, runs_of
@@ -232,25 +231,20 @@ def _decides(question: str, answer: str) -> bool:
         len(question) <= LONGEST_QUESTION
         and len(answer) <= LONGEST_ANSWER
         and len(question.split()) >= FEWEST_WORDS
-        and not _about_going_on().search(question)
-        and not _open().search(answer)
+        and not re.search(_ABOUT_GOING_ON, question)
+        and not re.search(_OPEN, answer)
     )
 
 
-@cache
-def _about_going_on() -> re.Pattern[str]:
-    """Match questions about how the agent should go on, or about what is on the screen."""
-    return re.compile(
-        r"(?i)\b(?:would you like|do you want|want me to|shall i|should i|ready to|more questions"
-        r"|next|proceed|which areas?|todo|can you|commit\w*|pr|push|these|those|this task|direction"
-        r"|based on)\b"
-    )
+_ABOUT_GOING_ON = (
+    r"(?i)\b(?:would you like|do you want|want me to|shall i|should i|ready to|more questions"
+    r"|next|proceed|which areas?|todo|can you|commit\w*|pr|push|these|those|this task|direction"
+    r"|based on)\b"
+)
+"""Match questions about how the agent should go on, or about what is on the screen."""
 
-
-@cache
-def _open() -> re.Pattern[str]:
-    """Match answers that decide nothing."""
-    return re.compile(
-        r"(?i)\?\s*$|^you decide\b|^(?:hm+|skip|next|done|none|later|not sure|yes|no|ok)\b"
-        r"|\bdepends?\b|\bnot sure\b|\bi (?:guess|think|wonder)\b|\bhonestly\b|\bunderstanding\b"
-    )
+_OPEN = (
+    r"(?i)\?\s*$|^you decide\b|^(?:hm+|skip|next|done|none|later|not sure|yes|no|ok)\b"
+    r"|\bdepends?\b|\bnot sure\b|\bi (?:guess|think|wonder)\b|\bhonestly\b|\bunderstanding\b"
+)
+"""Match answers that decide nothing."""

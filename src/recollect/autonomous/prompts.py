@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 
 from ..episodes import outcomes, session_observations
 from ..errors import InvalidInput
@@ -226,7 +225,7 @@ def read_curation(answer: Mapping[str, Json], statements: Sequence[PageStatement
         steps = known(one.get("steps"))[:MOST_STEPS] if isinstance(one, dict) else []
         steps = [step for step in steps if step.key.startswith("command:")]
         name = one.get("name") if isinstance(one, dict) else ""
-        if len(steps) > 1 and isinstance(name, str) and _slug().fullmatch(name):
+        if len(steps) > 1 and isinstance(name, str) and re.fullmatch(_SLUG, name):
             skills.append((name, tuple(step.key for step in steps)))
     return Curated(
         tuple(dict.fromkeys(one.key for one in known(answer.get("order")))),
@@ -235,9 +234,7 @@ def read_curation(answer: Mapping[str, Json], statements: Sequence[PageStatement
     )
 
 
-@cache
-def _slug() -> re.Pattern[str]:
-    return re.compile(r"[a-z0-9]+(?:-[a-z0-9]+){0,6}", re.ASCII)
+_SLUG = r"(?a)[a-z0-9]+(?:-[a-z0-9]+){0,6}"
 
 
 def apply_curation(statements: Sequence[PageStatement], curated: Curated) -> list[PageStatement]:

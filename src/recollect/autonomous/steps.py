@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
 from ..briefing import budget
-from ..capture import sql as capture_sql
 from ..config import Settings
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
@@ -277,7 +276,7 @@ def _messages_of(
     if place.kind == "messages":
         return [address]
     if place.name not in typed:
-        rows = capture_sql.list_typed(tx, place.name, 1, MOST_TYPED)
+        rows = archive_sql.list_typed(tx, place.name, 1, MOST_TYPED)
         typed[place.name] = [(row.seq, _plain(row.body)) for row in rows]
     quotes = [str(memory.detail.get("quote", "")), memory.text]
     told = memory.detail.get("quotes", ())

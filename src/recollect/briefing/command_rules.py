@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 LONGEST_RULE = 400
 
@@ -19,22 +18,22 @@ def named_programs(text: str) -> list[str]:
     """Return the words of a rule by which a command may be recognised: words in code marks, and
     the words after a negation."""
     found: dict[str, None] = {}
-    for span in _code().findall(text):
+    for span in re.findall(_CODE, text):
         found.update(dict.fromkeys(span.split()[:1]))
-    for ban in _forbidden().finditer(text[:LONGEST_RULE]):
+    for ban in re.finditer(_FORBIDDEN, text[:LONGEST_RULE]):
         found.update(dict.fromkeys(ban["what"].replace("`", "").split()[:1]))
-    return [word.casefold() for word in found if _program().fullmatch(word)]
+    return [word.casefold() for word in found if re.fullmatch(_PROGRAM, word)]
 
 
 def forbids(text: str, words: Sequence[str]) -> bool:
     """Check whether a rule names this command in a way that concerns running it: it forbids the
     command, or names it with its subcommand."""
     line = " ".join(words).casefold()
-    for ban in _forbidden().finditer(text[:LONGEST_RULE]):
+    for ban in re.finditer(_FORBIDDEN, text[:LONGEST_RULE]):
         if _begins(line, ban["what"].replace("`", "").casefold()):
             return True
     return any(
-        len(span.split()) > 1 and _begins(line, span.casefold()) for span in _code().findall(text)
+        len(span.split()) > 1 and _begins(line, span.casefold()) for span in re.findall(_CODE, text)
     )
 
 
@@ -84,21 +83,9 @@ def rules_on(watched: str, line: str) -> list[str]:
     return list(found)
 
 
-@cache
-def _code() -> re.Pattern[str]:
-    return re.compile(r"`([^`\n]{2,120})`")
-
-
-@cache
-def _forbidden() -> re.Pattern[str]:
-    return re.compile(
-        r"""\b(?:never|don['’]?t(?:\s+ever)?|do\s+not|must\s+not|mustn['’]?t|not|no|avoid|without
+_CODE = r"`([^`\n]{2,120})`"
+_FORBIDDEN = r"""(?ix)
+        \b(?:never|don['’]?t(?:\s+ever)?|do\s+not|must\s+not|mustn['’]?t|not|no|avoid|without
         |instead\s+of|rather\s+than|stop)\s+(?:ever\s+)?(?:us(?:e|ing)|run(?:ning)?|call(?:ing)?
-        |execut(?:e|ing)|do(?:ing)?|with)?\s*(?P<what>`[^`\n]+`|[\w./:-]+(?:\s+[\w./:-]+)?)""",
-        re.IGNORECASE | re.VERBOSE,
-    )
-
-
-@cache
-def _program() -> re.Pattern[str]:
-    return re.compile(r"[\w./:+-]{2,40}", re.ASCII)
+        |execut(?:e|ing)|do(?:ing)?|with)?\s*(?P<what>`[^`\n]+`|[\w./:-]+(?:\s+[\w./:-]+)?)"""
+_PROGRAM = r"(?a)[\w./:+-]{2,40}"

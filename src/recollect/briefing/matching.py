@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 
 from ..fast_typing import NamedTuple
 from ..text.terms import query_terms, stem
@@ -73,7 +72,7 @@ _MANNER = frozenset(_WORDS.split())
 
 
 def _names(prompt: str) -> Iterable[str]:
-    for found in _name().finditer(prompt):
+    for found in re.finditer(_NAME, prompt):
         text = (found["quoted"] or found["code"] or found[0]).strip("\"'`“”.,:;()[]")
         if found["quoted"] and len(text.split()) < 2:
             continue
@@ -81,10 +80,7 @@ def _names(prompt: str) -> Iterable[str]:
             yield text.casefold()
 
 
-@cache
-def _name() -> re.Pattern[str]:
-    return re.compile(
-        r"""`(?P<code>[^`\n]{3,120})`
+_NAME = r"""(?x)`(?P<code>[^`\n]{3,120})`
         |["“](?P<quoted>[^"“”\n]{8,120})["”]
         |(?<![\w/])(?:[\w.@+-]+/)+[\w.@+-]+          # a path
         |\b[\w-]+\.(?:py|go|ts|tsx|js|jsx|mjs|rs|java|kt|rb|c|cc|cpp|h|hpp|cs|swift|sh|sql|md|ya?ml
@@ -94,9 +90,7 @@ def _name() -> re.Pattern[str]:
         |\b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b          # snake_case
         |(?<!\w)--[a-z][a-z-]{2,}\b                  # a flag
         |\b[A-Z]{2,6}-?\d{2,6}\b                     # a ticket, an error code
-        |\bE[A-Z]{4,}\b""",
-        re.VERBOSE,
-    )
+        |\bE[A-Z]{4,}\b"""
 
 
 def is_rare(holding: int, passages: int) -> bool:
@@ -185,16 +179,14 @@ def sentences(text: str) -> list[str]:
     """Return the sentences of a text that can be read alone."""
     found = []
     for line in text.splitlines():
-        for part in _ends().split(line.strip().lstrip("-*•> ")):
+        for part in re.split(_ENDS, line.strip().lstrip("-*•> ")):
             part = " ".join(part.split())
             if SHORTEST_SENTENCE <= len(part) <= LONGEST_SENTENCE:
                 found.append(part)
     return found
 
 
-@cache
-def _ends() -> re.Pattern[str]:
-    return re.compile(r"(?<=[.!?。！？])\s+(?=[\w`\"'(])")
+_ENDS = r"(?<=[.!?。！？])\s+(?=[\w`\"'(])"
 
 
 def is_alike(one: str, others: Sequence[str]) -> bool:
@@ -262,19 +254,15 @@ class Instructions:
             self._paragraphs = [
                 (name, _flat(part), _stems(part))
                 for name, text in self._files
-                for part in _parts().split(text)
+                for part in re.split(_PARTS, text)
                 if part.strip()
             ]
         return self._paragraphs
 
 
 NOTHING = Instructions()
-
-
-@cache
-def _parts() -> re.Pattern[str]:
-    """Match where a new statement begins: an empty line, a list item, a heading."""
-    return re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)")
+_PARTS = r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)"
+"""Match where a new statement begins: an empty line, a list item, a heading."""
 
 
 def _stems(text: str) -> frozenset[str]:

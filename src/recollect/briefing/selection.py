@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from ..actions import command_words
 from ..fast_typing import NamedTuple
@@ -290,7 +289,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
         aim = RULE_AIM if _is_said_in_passing(memory) else 0
     passing = own and (not rule or _is_said_in_passing(memory))
     is_late = (passing or not rule) and (
-        len(memory.text) > LONG_TEXT or _one_case().search(memory.text) is not None
+        len(memory.text) > LONG_TEXT or re.search(_ONE_CASE, memory.text) is not None
     )
     place = (
         # What the user decided is served with the rules, after them.
@@ -317,10 +316,8 @@ def _is_said_in_passing(memory: Memory) -> bool:
     return low and "captured" in memory.detail and memory.reinforcement < 2
 
 
-@cache
-def _one_case() -> re.Pattern[str]:
-    """Match the number of a ticket, pull request or step: a statement about one case."""
-    return re.compile(r"(?i:\b(?:prs?|pull request|issue|ticket|phase|step) |#)\d|\b[A-Z]{2,}-\d")
+_ONE_CASE = r"(?i:\b(?:prs?|pull request|issue|ticket|phase|step) |#)\d|\b[A-Z]{2,}-\d"
+"""Match the number of a ticket, pull request or step: a statement about one case."""
 
 
 def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:

@@ -24,20 +24,17 @@ def is_durable(text: str, message: str = "", after: Sequence[str] = (), sessions
     `message` is the one that it stands in, `after` what the person typed next in that session,
     `sessions` in how many sessions it was said.
     """
-    if _points_away(text) or _wonders(text) or is_taken_back(text, after):
+    doubtful = text.rstrip().endswith("?") or _found("wondering", text)
+    if doubtful or _found("pointing", text) or is_taken_back(text, after):
         return False
-    if is_for_good(text):
+    if _found("for good", text):
         return True
-    if _is_of_the_moment(text):
+    if _found("moment", text):
         return False
-    if _is_order(text):
+    if _found("order", text):
         return sessions > 2
-    return sessions > 1 or not (_asks_for_work(message) and _is_wish(text))
-
-
-def is_for_good(text: str) -> bool:
-    """Check whether a statement says itself that it holds from now on, or always."""
-    return _found("for good", text)
+    # A wish in a message that gives a task may be about the task only.
+    return sessions > 1 or not (_found("task", message.strip()) and _found("wish", text))
 
 
 def is_taken_back(text: str, after: Sequence[str]) -> bool:
@@ -51,32 +48,6 @@ def is_taken_back(text: str, after: Sequence[str]) -> bool:
         if len(shared) > (place > 0) and _found("objection", message):
             return True
     return False
-
-
-def _points_away(text: str) -> bool:
-    return _found("pointing", text)
-
-
-def _wonders(text: str) -> bool:
-    return text.rstrip().endswith("?") or _found("wondering", text)
-
-
-def _is_of_the_moment(text: str) -> bool:
-    return _found("moment", text)
-
-
-def _is_order(text: str) -> bool:
-    return _found("order", text)
-
-
-def _is_wish(text: str) -> bool:
-    """Check whether a sentence is a wish, which may be about the task only."""
-    return _found("wish", text)
-
-
-def _asks_for_work(message: str) -> bool:
-    """Check whether a message gives a task: a slash command, or an order about what lies there."""
-    return _found("task", message.strip())
 
 
 _SOURCES = {

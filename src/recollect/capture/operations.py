@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 
+from ..archive import sql as archive_sql
 from ..context import Context, new_id
 from ..errors import NotFound
 from ..memory import steps as memory_steps
@@ -13,7 +14,7 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Learned, Memory
-from . import sql, steps
+from . import steps
 
 MOST_MESSAGES = 500
 """Typed messages that are read of one session at a time."""
@@ -93,7 +94,7 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
 def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
     """Return the statements in the unread messages of a session, and the number of the last one."""
     last = int(storage_sql.get_value(tx, _last_read(session)) or 0)
-    rows = sql.list_typed(tx, session, last + 1, MOST_MESSAGES)
+    rows = archive_sql.list_typed(tx, session, last + 1, MOST_MESSAGES)
     found = [(row.at, draft) for row in rows for draft in steps.find_repeated(tx, session, row)]
     for before, row in pairwise(rows):
         if meant := steps.meant_before(session, before, row):

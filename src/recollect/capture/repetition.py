@@ -64,7 +64,7 @@ def units(text: str) -> list[SaidUnit]:
     if any(doubt(span) for span in spans):
         return []
     parts = [SaidUnit(text[start:end], words_of(masked[start:end])) for start, end in spans]
-    if any(_question().match(part.text) for part in parts):
+    if any(re.match(_QUESTION, part.text) for part in parts):
         return []
     found = [part for part in parts if is_addressed(part.text)]
     whole = " ".join(text.split())
@@ -111,8 +111,4 @@ def _set_of(words: str) -> frozenset[str]:
     return frozenset(map(terms.stem, words.split()))
 
 
-@cache
-def _question() -> re.Pattern[str]:
-    return re.compile(
-        r"(?i)(?:\w+,? )?(?:what|why|how|where|which|who|were|was|did|does|is|are)\b.*\?$"
-    )
+_QUESTION = r"(?i)(?:\w+,? )?(?:what|why|how|where|which|who|were|was|did|does|is|are)\b.*\?$"

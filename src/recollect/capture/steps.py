@@ -25,7 +25,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import display, messages
 from ..types.records import Json, Learned, Memory, Message
-from . import repetition, sentences, sql, standalone
+from . import repetition, sentences, standalone
 
 MARK = "captured"
 DOUBT = "doubt"
@@ -145,7 +145,7 @@ def keep(
     return done
 
 
-def find_repeated(tx: Tx, session: str, row: sql.TypedRow) -> list[memory_steps.Draft]:
+def find_repeated(tx: Tx, session: str, row: archive_sql.TypedRow) -> list[memory_steps.Draft]:
     """Return the instructions of a typed message that the user gave in an earlier session too.
 
     One that is a memory already gains this session as evidence; one that no rule of capture heard
@@ -164,7 +164,7 @@ def find_repeated(tx: Tx, session: str, row: sql.TypedRow) -> list[memory_steps.
     return found
 
 
-def _typed_text(row: sql.TypedRow) -> str:
+def _typed_text(row: archive_sql.TypedRow) -> str:
     return sentences.without_attachments(messages.message_from_body(json.loads(row.body)))
 
 
@@ -216,7 +216,7 @@ def _said_before(
         row = archive_sql.message(tx, match.ref, match.seq) if match.ref != session else None
         if row is None:
             continue
-        for one in repetition.units(_typed_text(sql.TypedRow(row.seq, row.body, row.at))):
+        for one in repetition.units(_typed_text(archive_sql.TypedRow(row.seq, row.body, row.at))):
             same = same or repetition.is_repeated(unit.words, one.words)
             found.append((match.ref, one))
     return found if same else []
@@ -258,7 +258,7 @@ def _repetition_key(session: str, text: str) -> str:
 
 
 def meant_before(
-    session: str, before: sql.TypedRow, row: sql.TypedRow
+    session: str, before: archive_sql.TypedRow, row: archive_sql.TypedRow
 ) -> memory_steps.Draft | None:
     """Return the message before, when this one only asks to remember it."""
     if not standalone.means_what_was_before(_typed_text(row)):

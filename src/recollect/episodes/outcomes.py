@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from ..actions.call_results import CallAttempt, Words
@@ -93,9 +92,9 @@ def reaction_to_work(text: str) -> str:
     words = typed_words(text)
     if len(words) > LONGEST_REACTION:
         words = words[:LONGEST_REACTION].rpartition(".")[0]
-    if _bad().search(words):
+    if re.search(_BAD, words):
         return "bad"
-    if _good().search(words):
+    if re.search(_GOOD, words):
         return "good"
     only_shown = not words and any(map(is_error_line, text.splitlines()[:40]))
     return "bad" if only_shown else ""
@@ -111,25 +110,17 @@ def typed_words(text: str) -> str:
     return " ".join(" ".join(kept).split())
 
 
-@cache
-def _bad() -> re.Pattern[str]:
-    return re.compile(
-        r"\bstill (?:fail|broken|not|doesn't|does not|get|see|the same|wrong|happen|crash)"
-        r"|\b(?:doesn't|does not|didn't|did not|isn't|not|don't) (?:seem to )?work"
-        r"|\b(?:broke|broken|wrong|incorrect|useless|regress\w*)\b|\bsame (?:error|problem|issue)"
-        r"|\bthat'?s not (?:what|right|it)|\brevert (?:it|this|that|your)|\bundo (?:it|this|that)"
-        r"|\b(?:ci|tests?|build|lint|it|this|that) (?:(?:is|are|has|have) )?(?:now )?"
-        r"fail(?:s|ed|ing)?\b|\bgetting (?:this|an|the|the same) error|\bnow i'?m getting\b"
-        r"|\bno,? (?:that|this|it)\b|\bi lost\b",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _good() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:thanks|thank you|thx|perfect|awesome|excellent|lgtm|well done|great (?:work|job)"
-        r"|nice(?: work| job)?|works (?:now|great|fine|well|perfectly)|(?:it|that|this) works"
-        r"|looks (?:good|great)|all good|ship it)\b|^(?:great|cool|good)\b[.!]?",
-        re.IGNORECASE,
-    )
+_BAD = (
+    r"(?i)\bstill (?:fail|broken|not|doesn't|does not|get|see|the same|wrong|happen|crash)"
+    r"|\b(?:doesn't|does not|didn't|did not|isn't|not|don't) (?:seem to )?work"
+    r"|\b(?:broke|broken|wrong|incorrect|useless|regress\w*)\b|\bsame (?:error|problem|issue)"
+    r"|\bthat'?s not (?:what|right|it)|\brevert (?:it|this|that|your)|\bundo (?:it|this|that)"
+    r"|\b(?:ci|tests?|build|lint|it|this|that) (?:(?:is|are|has|have) )?(?:now )?"
+    r"fail(?:s|ed|ing)?\b|\bgetting (?:this|an|the|the same) error|\bnow i'?m getting\b"
+    r"|\bno,? (?:that|this|it)\b|\bi lost\b"
+)
+_GOOD = (
+    r"(?i)\b(?:thanks|thank you|thx|perfect|awesome|excellent|lgtm|well done|great (?:work|job)"
+    r"|nice(?: work| job)?|works (?:now|great|fine|well|perfectly)|(?:it|that|this) works"
+    r"|looks (?:good|great)|all good|ship it)\b|^(?:great|cool|good)\b[.!]?"
+)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain
 from typing import NamedTuple, cast
 
@@ -116,8 +115,6 @@ _ERROR = (
     text_field("resolution"),
     text_field("reason"),
 )
-
-
 _EPISODE = (
     text_field("id"),
     text_field("task_id"),
@@ -225,12 +222,12 @@ def _origin(placed: PlacedMessage) -> str:
 
 def _wish(asked: Sequence[str]) -> str:
     """Return the first message that asks for something: `/clear` is said to the agent's program."""
-    return next((words for words in asked if not _bare_command().match(words)), "".join(asked[:1]))
+    return next(
+        (words for words in asked if not re.match(_BARE_COMMAND, words)), "".join(asked[:1])
+    )
 
 
-@cache
-def _bare_command() -> re.Pattern[str]:
-    return re.compile(r"\s*(?:/[\w:-]+\s*(?:⎿.*)?)?$", re.DOTALL)
+_BARE_COMMAND = r"(?s)\s*(?:/[\w:-]+\s*(?:⎿.*)?)?$"
 
 
 def _goal(words: str) -> str:

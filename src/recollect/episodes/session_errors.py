@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 
 from ..actions.call_results import CallAttempt, share_a_file
 from ..actions.command_forms import below, form_of
@@ -76,6 +75,39 @@ class Remedy(NamedTuple):
     """Names in the error's own line that edits added to the file which that line names."""
     also: tuple[str, ...] = ()
     """Other names that these edits added: another session confirms them, or they say nothing."""
+
+
+def remedy_from_json(given: Mapping[str, Json]) -> Remedy:
+    """Parse a remedy that was stored as JSON."""
+    values: dict[str, Json] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in given.items()
+    }
+    return Remedy(**values)
+
+
+def common_remedy(one: Remedy, other: Remedy) -> Remedy | None:
+    """Return the remedy that two sessions have in common, `one` being the newer; None if they
+    share no word, step or file. Edits that added the same names are alike, whatever file they
+    are in."""
+    if one == other:
+        return one
+    names = {*other.added, *other.also}
+    if added := tuple(name for name in (*one.added, *one.also) if name in names):
+        return Remedy(files=one.files, added=added)
+    shared = {
+        name: tuple(word for word in getattr(one, name) if word in getattr(other, name))
+        for name in ("gained", "lost", "files")
+    }
+    step = one.step_before if one.step_before == other.step_before else ""
+    form = one.other_form if one.other_form == other.other_form else ""
+    common = Remedy(
+        gained=shared["gained"],
+        lost=shared["lost"],
+        step_before=step,
+        other_form=form,
+        files=shared["files"],
+    )
+    return common if common != Remedy() else None
 
 
 def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
@@ -213,7 +245,7 @@ def _edit_remedy(
         added, also = _added(own, line.text)
         return Remedy(files=_files(own, cwd), added=added, also=also)
     files = _files(edits, cwd)
-    told = set(_file_names().findall(output))
+    told = set(re.findall(_FILE_NAMES, output))
     named = [path for path in files if path.rpartition("/")[2] in told]
     if not named and len(files) > 1:
         return None
@@ -239,42 +271,30 @@ def _added(edits: Sequence[CallAttempt], line: str) -> tuple[tuple[str, ...], tu
         before, after = read_edit(one.call)
         if not before:
             return (), ()  # a whole file says nothing about the error
-        old.update(_code_names().findall(_comments().sub("", before)))
-        new.update(dict.fromkeys(_code_names().findall(_comments().sub("", after))))
+        old.update(re.findall(_CODE_NAMES, re.sub(_COMMENTS, "", before)))
+        new.update(dict.fromkeys(re.findall(_CODE_NAMES, re.sub(_COMMENTS, "", after))))
     names = [
         name
         for name in new
         if name not in old and len(name) <= LONGEST_ADDED and not suggests_danger(f"`{name}`")
     ]
-    parts = set(map(str.lower, _parts().findall(line)))
-    told = [one for one in names if not parts.isdisjoint(map(str.lower, _parts().findall(one)))]
+    parts = set(map(str.lower, re.findall(_PARTS, line)))
+    told = [one for one in names if not parts.isdisjoint(map(str.lower, re.findall(_PARTS, one)))]
     also = [one for one in names if one not in told]
     return tuple(told[:MOST_ADDED]), tuple(also if len(also) <= MOST_ADDED else ())
 
 
-@cache
-def _file_names() -> re.Pattern[str]:
-    return re.compile(r"[\w@.-]*\w\.\w{1,5}\b")
+_FILE_NAMES = r"[\w@.-]*\w\.\w{1,5}\b"
+_CODE_NAMES = (
+    r"(?://|#|@|```|--)[A-Za-z][\w.:-]*\w"
+    r"|\b[A-Za-z_]+(?:[._:][A-Za-z_]\w*)+|\b[a-z]+(?:[A-Z]\w*)+|\b(?:[A-Z][a-z]\w*){2,}"
+)
+"""Match words that only code has: `a.b`, `a_b`, `aB`, `//nolint:x`, a fence with `text`."""
 
+_COMMENTS = r"(?m)\w+://[^\s\"'`<>)]*|(?://|#|--) .*$|/\*.*?\*/|<!--.*?-->"
+"""Match comments, and addresses: their host and path are no names of code."""
 
-@cache
-def _code_names() -> re.Pattern[str]:
-    """Match words that only code has: `a.b`, `a_b`, `aB`, `//nolint:x`, a fence with `text`."""
-    return re.compile(
-        r"(?://|#|@|```|--)[A-Za-z][\w.:-]*\w"
-        r"|\b[A-Za-z_]+(?:[._:][A-Za-z_]\w*)+|\b[a-z]+(?:[A-Z]\w*)+|\b(?:[A-Z][a-z]\w*){2,}"
-    )
-
-
-@cache
-def _comments() -> re.Pattern[str]:
-    """Match comments, and addresses: their host and path are no names of code."""
-    return re.compile(r"(?m)\w+://[^\s\"'`<>)]*|(?://|#|--) .*$|/\*.*?\*/|<!--.*?-->")
-
-
-@cache
-def _parts() -> re.Pattern[str]:
-    return re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}")
+_PARTS = r"[A-Z]?[a-z]{3,}|[A-Z]{3,}"
 
 
 # ---------------------------------------------------------------- commands

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import CommandForm, CommandRun, below, folder_after, runs_of
@@ -90,13 +89,11 @@ def _places(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
 
 def _are_twins(one: str, other: str) -> bool:
     """Check whether a file is the test of another: everybody knows that they go together."""
-    first, second = (_tests().sub("", path.rpartition("/")[2]) for path in (one, other))
+    first, second = (re.sub(_TESTS, "", path.rpartition("/")[2]) for path in (one, other))
     return first == second and one.rpartition("/")[2] != other.rpartition("/")[2]
 
 
-@cache
-def _tests() -> re.Pattern[str]:
-    return re.compile(r"(?i)^tests?[._-]|[._-](?:tests?|spec)(?=\.)|tests?(?=\.\w+$)")
+_TESTS = r"(?i)^tests?[._-]|[._-](?:tests?|spec)(?=\.)|tests?(?=\.\w+$)"
 
 
 def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
@@ -337,9 +334,9 @@ def _sentence(text: str) -> str:
     """Return the first sentence that gives a cause and names something."""
     for sentence in _sentences(text):
         fits = SHORTEST <= len(sentence) <= LONGEST and sentence[-1] != "?"
-        if not fits or _leans().search(sentence):
+        if not fits or re.search(_LEANS, sentence):
             continue
-        if _cause().search(sentence) and _named().search(sentence):
+        if re.search(_CAUSE, sentence) and re.search(_NAMED, sentence):
             return sentence
     return ""
 
@@ -353,29 +350,16 @@ def _sentences(text: str) -> Iterable[str]:
             yield " ".join(sentence.split())
 
 
-@cache
-def _cause() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:because|caused by|root cause|due to|fixed by|turned out"
-        r"|the (?:issue|problem|bug|cause|reason) (?:was|is))\b",
-        re.IGNORECASE,
-    )
+_CAUSE = (
+    r"(?i)\b(?:because|caused by|root cause|due to|fixed by|turned out"
+    r"|the (?:issue|problem|bug|cause|reason) (?:was|is))\b"
+)
+_LEANS = (
+    r"(?i)^(?:it|this|that|these|those|they|both|all|here|there)\b"
+    r"|\b(?:the|these|those) (?:other|two|three|same|above|following|previous|remaining)\b"
+    r"|\bth(?:is|ese|at|ose) (?:pattern|file|test|line|case|change|fix|way|one|session)s?\b"
+    r"|\blines? \d|\babove\b|\bbelow\b"
+)
+"""Match words that point at something the next session does not see."""
 
-
-@cache
-def _leans() -> re.Pattern[str]:
-    """Match words that point at something the next session does not see."""
-    return re.compile(
-        r"^(?:it|this|that|these|those|they|both|all|here|there)\b"
-        r"|\b(?:the|these|those) (?:other|two|three|same|above|following|previous|remaining)\b"
-        r"|\bth(?:is|ese|at|ose) (?:pattern|file|test|line|case|change|fix|way|one|session)s?\b"
-        r"|\blines? \d|\babove\b|\bbelow\b",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _named() -> re.Pattern[str]:
-    return re.compile(
-        r"`[^`]{2,60}`|\b[\w-]+/[\w./-]+|\b\w+\.\w{1,4}\b|\b[a-z]+[A-Z]\w+|\w+_\w+|\d"
-    )
+_NAMED = r"`[^`]{2,60}`|\b[\w-]+/[\w./-]+|\b\w+\.\w{1,4}\b|\b[a-z]+[A-Z]\w+|\w+_\w+|\d"

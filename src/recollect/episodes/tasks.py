@@ -76,7 +76,7 @@ class _Task:
     def ends_before(self, placed: PlacedMessage) -> bool:
         """Check whether a message of the user begins another task."""
         words = typed_words(plain_text(placed.message))
-        if not self._works or len(words) < SHORT or _goes_on().match(words):
+        if not self._works or len(words) < SHORT or re.match(_GOES_ON, words):
             return False
         last = self.messages[-1].message.at
         if last and placed.message.at - last > PAUSE:
@@ -95,16 +95,13 @@ def _works(placed: PlacedMessage) -> bool:
     return bool(placed.message.calls) or any(one.kind != "tokens" for one in find_notices(placed))
 
 
-@cache
-def _goes_on() -> re.Pattern[str]:
-    return re.compile(
-        r"(?:ok(?:ay)?|yes|no|nope|yeah|sure|also|and|but|so|still|now|then|hmm+|sorry|wait|"
-        r"actually|great|thanks|perfect|continue|instead|it|that|this|the (?:error|issue)|why|"
-        r"what|how|can it|commit|push|remote:|error)\b"
-        r"|(?:is|are|was|do|does|did|can|could|should|would|will) [^.?]{0,30}?"
-        r"\b(?:this|it|that|these|those)\b",
-        re.IGNORECASE,
-    )
+_GOES_ON = (
+    r"(?i)(?:ok(?:ay)?|yes|no|nope|yeah|sure|also|and|but|so|still|now|then|hmm+|sorry|wait|"
+    r"actually|great|thanks|perfect|continue|instead|it|that|this|the (?:error|issue)|why|"
+    r"what|how|can it|commit|push|remote:|error)\b"
+    r"|(?:is|are|was|do|does|did|can|could|should|would|will) [^.?]{0,30}?"
+    r"\b(?:this|it|that|these|those)\b"
+)
 
 
 # ---------------------------------------------------------------- phases

@@ -175,14 +175,12 @@ def _rules(name: str, text: str) -> Iterator[ForeignStatement]:
             scope = tuple(where[1].split(", ")) if where else ()
             yield ForeignStatement(item[: where.start()] if where else item, heading, scope=scope)
         else:
-            yield ForeignStatement(told, _rule_kind(told), subject=heading[:120])
+            yield ForeignStatement(
+                told, "policy" if _RULE.search(told) else "fact", subject=heading[:120]
+            )
     for heading, line in _prose(body):
         if _RULE_ONLY.search(line):
             yield ForeignStatement(line.replace("**", ""), "policy", subject=heading[:120])
-
-
-def _rule_kind(told: str) -> str:
-    return "policy" if _RULE.search(told) else "fact"
 
 
 _RULE_ONLY = re.compile(r"(?i)^(?:always|never|do not|don't|only|avoid|prefer)\b|\bmust\b")

@@ -293,9 +293,9 @@ def advice(
 def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     groups: list[tuple[session_errors.Remedy, list[int]]] = []
     for body, at in zip(bodies, times, strict=True):
-        remedy = _remedy(body["remedy"])
+        remedy = session_errors.remedy_from_json(body["remedy"])
         for place, (known, seen) in enumerate(groups):
-            if common := _common_remedy(known, remedy):
+            if common := session_errors.common_remedy(known, remedy):
                 groups[place] = (common, [*seen, at])
                 break
         else:
@@ -310,40 +310,6 @@ def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     return MergedFinding(len(bodies), times[0], body)
 
 
-def _remedy(given: Mapping[str, Json]) -> session_errors.Remedy:
-    values: dict[str, Json] = {
-        name: tuple(v) if isinstance(v, list) else v for name, v in given.items()
-    }
-    return session_errors.Remedy(**values)
-
-
-def _common_remedy(
-    one: session_errors.Remedy, other: session_errors.Remedy
-) -> session_errors.Remedy | None:
-    """Return the remedy that two sessions have in common, `one` being the newer; None if they
-    share no word, step or file. Edits that added the same names are alike, whatever file they
-    are in."""
-    if one == other:
-        return one
-    names = {*other.added, *other.also}
-    if added := tuple(name for name in (*one.added, *one.also) if name in names):
-        return session_errors.Remedy(files=one.files, added=added)
-    shared = {
-        name: tuple(word for word in getattr(one, name) if word in getattr(other, name))
-        for name in ("gained", "lost", "files")
-    }
-    step = one.step_before if one.step_before == other.step_before else ""
-    form = one.other_form if one.other_form == other.other_form else ""
-    common = session_errors.Remedy(
-        gained=shared["gained"],
-        lost=shared["lost"],
-        step_before=step,
-        other_form=form,
-        files=shared["files"],
-    )
-    return common if common != session_errors.Remedy() else None
-
-
 def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[KnownResolution]:
     """Return the remedies of an error; none when it was seen with other programs only."""
     shared = [name for name in body["commands"] if name in commands]
@@ -353,7 +319,7 @@ def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[Known
         KnownResolution(
             signature=str(body["line"]),
             command=shared[-1],
-            remedy=_remedy(told["remedy"]),
+            remedy=session_errors.remedy_from_json(told["remedy"]),
             sessions=int(told["sessions"]),
             last=int(told["last"]),
             confirmed=told["sessions"] >= CONFIRMED,

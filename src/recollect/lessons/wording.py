@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from ..episodes.records import Episode, ErrorSeen
 from ..fast_typing import NamedTuple
@@ -39,25 +38,18 @@ class Lesson(NamedTuple):
 # ---------------------------------------------------------------- errors
 
 
-@cache
-def _passing() -> re.Pattern[str]:
-    """Match what changes from one occurrence of an error to the next: places and numbers."""
-    return re.compile(
-        r"(?:[\w@.~-]*/)+[\w@.-]+|\b[\w-]+\.\w{1,5}(?:[:(]\d[\d:,]*\)?)|0x[0-9a-fA-F]+|\d+"
-    )
+_PASSING = r"(?:[\w@.~-]*/)+[\w@.-]+|\b[\w-]+\.\w{1,5}(?:[:(]\d[\d:,]*\)?)|0x[0-9a-fA-F]+|\d+"
+"""Match what changes from one occurrence of an error to the next: places and numbers."""
 
-
-@cache
-def _file() -> re.Pattern[str]:
-    return re.compile(r"[\w-]+\.[A-Za-z]\w{0,4}\b")
+_FILE = r"[\w-]+\.[A-Za-z]\w{0,4}\b"
 
 
 def signature(kind: str, message: str, resolution: str = "") -> str:
     """Return the key that identifies an error when it comes up again."""
-    told = stem_all(query_terms(_passing().sub(" ", message))) or stem_all(split_terms(message))
+    told = stem_all(query_terms(re.sub(_PASSING, " ", message))) or stem_all(split_terms(message))
     places: Iterable[str] = ()
     if kind in _VAGUE:
-        places = sorted(set(_file().findall(resolution)))[:MOST_FILES]
+        places = sorted(set(re.findall(_FILE, resolution)))[:MOST_FILES]
     return "|".join((kind.casefold(), " ".join(told[:16]), *places))
 
 

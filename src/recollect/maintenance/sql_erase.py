@@ -92,12 +92,11 @@ def erase_message(tx: Tx, session: str, seq: int) -> str:
     )
     for digest in sorted(set(re.findall("[0-9a-f]{64}", row[1]))):
         if not find_messages(tx, digest):
-            _delete_attachment(tx, digest)
+            tx.run(
+                "DELETE FROM attachments WHERE space = :space AND sha256 = :digest",
+                {"digest": digest},
+            )
     return str(row[1])
-
-
-def _delete_attachment(tx: Tx, digest: str) -> None:
-    tx.run("DELETE FROM attachments WHERE space = :space AND sha256 = :digest", {"digest": digest})
 
 
 def find_attachments(tx: Tx, holds: Callable[[bytes], bool]) -> list[str]:

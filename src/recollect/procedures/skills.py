@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from ..errors import InvalidInput
@@ -242,7 +241,7 @@ def _split_sections(body: str) -> tuple[str, str, list[Section]]:
     chapters: list[tuple[str, list[str]]] = [("", [])]
     fence = ""
     for line in body.split("\n"):
-        mark = _fence_pattern().match(line)
+        mark = re.match(_FENCE, line)
         if mark and not fence:
             fence = mark[1]
         elif fence:
@@ -263,9 +262,7 @@ def _split_sections(body: str) -> tuple[str, str, list[Section]]:
     return title, sections[0].body.strip("\n"), sections[1:]
 
 
-@cache
-def _fence_pattern() -> re.Pattern[str]:
-    return re.compile(r"\s{0,3}(?:[-*+] |\d+[.)] )?(`{3,}|~{3,})")
+_FENCE = r"\s{0,3}(?:[-*+] |\d+[.)] )?(`{3,}|~{3,})"
 
 
 def _fill_sections(procedure: Procedure, sections: Sequence[Section]) -> Procedure:
@@ -295,7 +292,7 @@ def _parse_items(body: str) -> tuple[str, ...] | None:
     items: list[list[str]] = []
     width = 0
     for line in body.strip("\n").split("\n") if body.strip() else []:
-        if mark := _item_pattern().match(line):
+        if mark := re.match(_ITEM, line):
             if mark[1] and int(mark[1]) not in (1, len(items) + 1):
                 return None
             width = mark.end()
@@ -307,9 +304,7 @@ def _parse_items(body: str) -> tuple[str, ...] | None:
     return tuple("\n".join(lines).rstrip() for lines in items)
 
 
-@cache
-def _item_pattern() -> re.Pattern[str]:
-    return re.compile(r"(?:[-*+]|(\d{1,4})[.)])\s+(?=\S)")
+_ITEM = r"(?:[-*+]|(\d{1,4})[.)])\s+(?=\S)"
 
 
 def _parse_error(item: str) -> KnownError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 
 from ..fast_typing import NamedTuple
 from ..memory import similarity
@@ -149,7 +148,7 @@ def find_similar(text: str, statement: str) -> tuple[float, Excerpt | None]:
     """Return the sentence that shares most words with a statement, and the share of them."""
     wanted = set(terms.query_stems(statement))
     best, place = 0.0, (0, 0)
-    for found in _sentence().finditer(text):
+    for found in re.finditer(_SENTENCE, text):
         shared = wanted.intersection(terms.query_stems(found[0]))
         share = len(shared) / max(len(wanted), 1)
         if share > best:
@@ -167,6 +166,4 @@ def _around(text: str, start: int, end: int) -> Excerpt:
     return Excerpt(before.lstrip(), text[start:end].strip(), after.rstrip())
 
 
-@cache
-def _sentence() -> re.Pattern[str]:
-    return re.compile(r"[^.!?。！？\n]+(?:[.!?。！？]+(?!\s|$)[^.!?。！？\n]+)*[.!?。！？]*")
+_SENTENCE = r"[^.!?。！？\n]+(?:[.!?。！？]+(?!\s|$)[^.!?。！？\n]+)*[.!?。！？]*"

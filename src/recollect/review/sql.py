@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..fast_typing import NamedTuple
 from ..storage import sql as storage_sql
 from ..storage.database import Row, Tx, batches, placeholders
-from ..types.records import FOREVER, KINDS, STALE_STATES, WAITING_STATUSES, SafeText
+from ..types.records import FOREVER, KINDS, STALE_STATES, WAITING_STATUSES
 from . import queue
 
 _IN_USE = "status IN ('active', 'proposed')"
@@ -47,11 +47,6 @@ def get_conflicts(tx: Tx) -> InstructionConflicts:
         tuple(InstructionConflict(*one) for one in part) for part in json.loads(value)
     )
     return InstructionConflicts(waiting, settled)
-
-
-def put_conflicts(tx: Tx, body: SafeText, now: int) -> None:
-    """Write the conflicts, as JSON of both lists."""
-    storage_sql.set_value(tx, CONFLICTS, body, now)
 
 
 class WaitingRow(NamedTuple):

@@ -18,6 +18,7 @@ from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..secrets import redaction
 from ..storage import database
+from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses, globs, messages
 from ..types.overview import OpposedMemory, ReviewEvidence, ReviewItem
@@ -93,7 +94,7 @@ def _put_conflicts(
 ) -> None:
     if (tuple(waiting), tuple(settled)) != sql.get_conflicts(tx):
         body = redaction.redact_json([list(waiting), list(settled)]).text
-        sql.put_conflicts(tx, body, now)
+        storage_sql.set_value(tx, sql.CONFLICTS, body, now)
 
 
 def find_entries(tx: Tx, wanted: QueueFilter) -> list[QueueEntry]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from ..actions.command_output import find_commits
@@ -296,44 +295,27 @@ def _note_decision(notes: _FactCollector, text: str) -> None:
 # ---------------------------------------------------------------- wording
 
 
-@cache
-def _marked_line_pattern() -> re.Pattern[str]:
-    return re.compile(
-        r"^[ \t>*_#-]*(decision|decided|approved|blocker|blocked|resolved|unblocked|phase"
-        r"|policy|policies|constraint)s?[*_]*:[*_]*[ \t]*(\S.*)$",
-        re.IGNORECASE | re.MULTILINE,
-    )
-
-
-@cache
-def _approval_pattern() -> re.Pattern[str]:
-    return re.compile(r"\b(?:approved?|lgtm|ship it|go ahead|sounds good|agreed)\b", re.IGNORECASE)
-
-
-@cache
-def _yes_pattern() -> re.Pattern[str]:
-    return re.compile(r"^\W*(?:yes|yep|yeah|ok|okay|sure|do it)\b", re.IGNORECASE)
-
-
-@cache
-def _no_pattern() -> re.Pattern[str]:
-    return re.compile(
-        r"\b(?:no|not|never|don't|dont|doesn't|isn't|without|unless)\b", re.IGNORECASE
-    )
+_MARKED_LINE = (
+    r"(?im)^[ \t>*_#-]*(decision|decided|approved|blocker|blocked|resolved|unblocked|phase"
+    r"|policy|policies|constraint)s?[*_]*:[*_]*[ \t]*(\S.*)$"
+)
+_APPROVAL = r"(?i)\b(?:approved?|lgtm|ship it|go ahead|sounds good|agreed)\b"
+_YES = r"(?i)^\W*(?:yes|yep|yeah|ok|okay|sure|do it)\b"
+_NO = r"(?i)\b(?:no|not|never|don't|dont|doesn't|isn't|without|unless)\b"
 
 
 def approves(text: str, asked: bool) -> bool:
     """Check whether a short text approves; a bare yes does so only after a question."""
-    if len(text) > LONGEST_REQUEST or _no_pattern().search(text):
+    if len(text) > LONGEST_REQUEST or re.search(_NO, text):
         return False
-    return bool(_approval_pattern().search(text)) or (asked and bool(_yes_pattern().match(text)))
+    return bool(re.search(_APPROVAL, text)) or (asked and bool(re.match(_YES, text)))
 
 
 def _note_marked_lines(notes: _FactCollector, text: str, by_user: bool) -> None:
     """Note marked lines: `Decision: …`, `Blocker: …`, `Phase: …`."""
     if ":" not in text:
         return
-    for found in _marked_line_pattern().finditer(text):
+    for found in re.finditer(_MARKED_LINE, text):
         mark, words = found[1].lower(), clip(found[2].strip("*_ "), LONGEST_LINE)
         if mark in ("decision", "decided", "approved"):
             _note_decision(notes, words if mark != "approved" else f"approved: {words}")

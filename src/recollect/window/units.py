@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -341,13 +340,10 @@ def _drop_item_id(message: Message) -> Message:
     return message._replace(extra={**(message.extra or {}), "responses": {**notes, "rest": rest}})
 
 
-@cache
-def _acknowledgement_pattern() -> re.Pattern[str]:
-    return re.compile(
-        r"\W*(?:ok(?:ay)?|sure|got it|understood|great|perfect|thanks?|thank you|you're welcome"
-        r"|certainly|of course|absolutely|will do|noted|sounds good|no problem|glad)\b",
-        re.IGNORECASE,
-    )
+_ACKNOWLEDGEMENT = (
+    r"(?i)\W*(?:ok(?:ay)?|sure|got it|understood|great|perfect|thanks?|thank you|you're welcome"
+    r"|certainly|of course|absolutely|will do|noted|sounds good|no problem|glad)\b"
+)
 
 
 def _is_acknowledgement(message: Message) -> bool:
@@ -359,6 +355,6 @@ def _is_acknowledgement(message: Message) -> bool:
         return isinstance(message.content, str)
     return (
         len(text) <= LONGEST_ACKNOWLEDGEMENT
-        and bool(_acknowledgement_pattern().match(text))
+        and bool(re.match(_ACKNOWLEDGEMENT, text))
         and not any(char in text for char in "?`/:0123456789\n")
     )

@@ -87,7 +87,12 @@ def run_audit(
             Problem(one.id, "; ".join(outdated[one.id])) for one in used if outdated.get(one.id)
         ),
         unused=tuple(
-            Problem(one.id, _describe_age(one, now)) for one in used if _is_unused(one, now)
+            Problem(
+                one.id,
+                f"{one.layer} note, never recalled in {(now - one.first_seen) // DAY} days",
+            )
+            for one in used
+            if _is_unused(one, now)
         ),
         changing=tuple(Problem(one.id, _describe_pace(one)) for one in used if _is_changing(one)),
         drift=tuple(lint_notes(notes)),
@@ -204,10 +209,6 @@ def _is_unused(memory: Memory, now: int) -> bool:
     seen = max(memory.last_recalled, memory.last_confirmed, memory.last_reinforced)
     old = now - seen > UNUSED_DAYS * DAY
     return old and not memory.last_recalled and memory.kind not in ("policy", "preference")
-
-
-def _describe_age(memory: Memory, now: int) -> str:
-    return f"{memory.layer} note, never recalled in {(now - memory.first_seen) // DAY} days"
 
 
 def _is_changing(memory: Memory) -> bool:

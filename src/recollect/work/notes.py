@@ -105,13 +105,13 @@ def parse_notes(text: str) -> Notes:
     sections: dict[str, list[str]] = {}
     heading = "objective"
     for line in text.splitlines():
-        if found := _heading_pattern().match(line):
+        if found := re.match(_HEADING, line):
             heading = _SECTIONS.get(found[1].strip().casefold(), "")
         elif line.strip():
             sections.setdefault(heading, []).append(line.strip())
     objective = sections.get("objective", [])
-    phases = [found for line in objective if (found := _phase_pattern().match(line))]
-    other = [line for line in objective if not _phase_pattern().match(line)]
+    phases = [found for line in objective if (found := re.match(_PHASE, line))]
+    other = [line for line in objective if not re.match(_PHASE, line)]
     return Notes(
         _drop_none(" ".join(line.removeprefix("- ") for line in other)),
         _drop_none(phases[-1][1].strip())
@@ -137,16 +137,8 @@ _SECTIONS = {
     "next": "pending",
     "todo": "pending",
 }
-
-
-@cache
-def _heading_pattern() -> re.Pattern[str]:
-    return re.compile(r"#{1,6}\s+(.*?)\s*#*$")
-
-
-@cache
-def _phase_pattern() -> re.Pattern[str]:
-    return re.compile(r"(?:[-*+]\s+)?\**phase\**:\**\s*(.*)", re.IGNORECASE)
+_HEADING = r"#{1,6}\s+(.*?)\s*#*$"
+_PHASE = r"(?i)(?:[-*+]\s+)?\**phase\**:\**\s*(.*)"
 
 
 def _drop_none(text: str) -> str:

@@ -43,10 +43,10 @@ def _render_init(done: Initialised) -> str:
         lines.append(kept)
         return "\n".join(lines)
     if done.applied:
-        from ...agents.connections import get_next_step
+        from ...agents.settings.plan_io import NEXT_STEPS
 
         agents = dict.fromkeys(change.agent for change in done.changes if change.pending)
-        lines += ["to finish:", *style.hints(*((one, get_next_step(one)) for one in agents))]
+        lines += ["to finish:", *style.hints(*((one, NEXT_STEPS[one]) for one in agents))]
     if done.imported:
         lines.append(store.render_import(done.imported))
     elif done.past:
