@@ -15,6 +15,7 @@ import pytest
 
 import recollect
 from recollect.work import steps as work_steps
+from tests.interfaces.conftest import HOOK
 
 NOT_TEXT = "CAST(x'61ff62' AS TEXT)"
 
@@ -346,9 +347,11 @@ def test_a_hook_hears_utf8_in_every_locale(project: Path) -> None:
         "prompt": f"From now on, always write {SAID}",
     }
     said = json.dumps(event, ensure_ascii=False)
-    status, output, complaint = run(project, "hook", stdin=said, **PLAIN)
-    assert (status, complaint) == (0, "")
-    assert "usage" not in output
+    hook = subprocess.run(
+        [sys.executable, "-c", HOOK],
+        cwd=project, env={**os.environ, **PLAIN}, input=said.encode(), capture_output=True,
+    )  # fmt: skip
+    assert (hook.returncode, hook.stderr) == (0, b"")
     assert SAID in run(project, "list")[1]
 
 

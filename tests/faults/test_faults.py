@@ -100,7 +100,10 @@ def test_killed_writers_of_every_way_lose_nothing_they_acknowledged(
         for _, id in acknowledged:
             assert memory.show(id).memory is not None
         held = memory.context.project_space.read(
-            lambda tx: tx.run("SELECT text FROM memories WHERE space = :space")
+            lambda tx: tx.run(
+                "SELECT text FROM memories WHERE space = :space "
+                "UNION ALL SELECT text FROM memory_revisions WHERE space = :space"
+            )
         )
         said_by_user = " ".join(row[0] for row in held)
         assert heard

@@ -15,7 +15,7 @@ from tests.faults.tiers import choose
 ROOT = Path(__file__).parents[2]
 
 
-WRITES = choose(15, 200)
+WRITES = choose(10, 200)
 
 
 def test_eight_processes_append_and_learn_without_loss(
@@ -136,7 +136,7 @@ def test_processes_that_write_back_and_close_at_once_lose_no_update(
         assert agent["files"][0] == agent["files"][1]
 
 
-COPIED = choose(100, 400)
+COPIED = choose(60, 400)
 
 
 def test_processes_that_import_copies_of_one_conversation_keep_each_message_once(

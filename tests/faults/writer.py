@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import recollect
+from tests.interfaces.conftest import HOOK
 
 COMMAND = [sys.executable, "-m", "recollect"]
 
@@ -84,7 +85,7 @@ def by_hook(project: str, name: str, count: int) -> Iterator[str]:
             "prompt": f"From now on, always run check {number} before {name} is pushed.",
         }  # fmt: skip
         done = subprocess.run(
-            [*COMMAND, "hook"], cwd=project, input=json.dumps(event), text=True,
+            [sys.executable, "-c", HOOK], cwd=project, input=json.dumps(event), text=True,
             capture_output=True,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

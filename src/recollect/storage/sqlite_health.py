@@ -128,8 +128,12 @@ def choose_journal(connection: apsw.Connection, path: str) -> None:
     try:
         if connection.pragma("journal_mode") != mode:
             connection.pragma("journal_mode", mode)
-    except (apsw.ReadOnlyError, apsw.BusyError):
-        return  # read-only, or another process uses the WAL: as it is; `doctor` reports it
+    except apsw.ReadOnlyError:
+        return  # a read-only store is used as it is; `doctor` reports it
+    except apsw.BusyError:
+        if mode == "wal":
+            raise  # another process makes the same store: it is tried again
+        # Another process uses the WAL: as it is, until it ends; `doctor` reports it.
 
 
 WORDS_DAMAGED = (
