@@ -90,9 +90,8 @@ def load_turn(
             )
             lines += _messages(tx, rare, ask, best)
     skilled = [item for tx in txs for item in skills(tx, words)] if ask.first else []
-    for memory, _ in list(memories):
-        reason = _why_not(memory, shown, instructions)
-        if reason:
+    for memory, _ in memories:
+        if reason := _why_not(memory, shown, instructions):
             left_out.append(LeftOut(memory.id, memory.address, reason))
     barred = {one.id for one in left_out}
     kept = [one for one in memories if one[0].id not in barred]
