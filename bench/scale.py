@@ -91,7 +91,7 @@ def fill_mixed(
         texts.next()
     left = count // 2 - held.memories
     times = fill(memory, left, texts) if left > 0 else None
-    for start in range(held.messages, count - count // 2, SESSION):
+    for start in range(held.messages, count - max(held.memories, count // 2), SESSION):
         said = [recollect.Message(ROLES[place % 3], texts.next()) for place in range(SESSION)]
         session = archive_steps.build_session(
             f"s-{start}", "", agent="", cwd="", branch="", origin="user"

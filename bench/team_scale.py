@@ -1,12 +1,13 @@
 """A member's space with many memories on a server that holds other teams' beside it.
 
 python -m bench.team_scale                          100,000 memories, and 10 teams with 100,000
-python -m bench.team_scale --entries 20000 --teams 3 --others 5000 --vectors 1000
+python -m bench.team_scale --learned 10000 --others 30000 --vectors 1000
 
 It starts a server of its own and connects as a member, as the how-to for teams says. The member's
-space is filled with generated sentences and their vectors; the rows of the others are copies of
-them, made on the server, of which only the first `--vectors` have a vector, so that the common
-vector index can be built in minutes. The same sentences go into SQLite. Then: the processor time of
+space is filled with generated sentences and their vectors (with `--learned` only so many are
+sentences, the rest numbered copies, made on the server); the rows of the others are copies of
+them, of which only the first `--vectors` have a vector, so that the common vector index can be
+built in minutes. SQLite gets as many sentences, or `--sqlite`. Then: the processor time of
 this process for a recall beside SQLite's; the processor time of the server's process, and the time
 that passes, for a recall, a learn and hooks; and the plan of each of their statements: how many
 rows it read and threw away, and whether it scanned a table.
@@ -61,6 +62,61 @@ def fill(memory: recollect.Recollect, count: int) -> None:
     memory.store.rebuild(missing=True)
 
 
+def grow(member: Member, learned: int, wanted: int) -> None:
+    """Add numbered copies of what the member has learned, made on the server in the member's name,
+    with triggers: many memories in minutes."""
+    url = member.memory.context.project_space.url  # type: ignore[attr-defined]
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.deferrable = True  # its writes are sealed, as those of Recollect are
+        columns = {table: _columns(connection, table) for table in COPIED}
+        for number in range(1, -(-wanted // learned)):
+            mark, text = f"-{number}", f"text || ' ({number})'"
+            changed = {
+                "id": f"held.id || '{mark}'",
+                "root": f"held.id || '{mark}'",
+                "text": text,
+                "digest": f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')",
+            }
+            names = [name for name in columns["memories"] if name != "seal"]
+            parts = [
+                f"INSERT INTO recollect.memories (space, {', '.join(names)}) SELECT %(space)s, "
+                f"{', '.join(changed.get(name, name) for name in names)} FROM recollect.memories "
+                "held JOIN given ON given.ref = held.id WHERE held.space = %(space)s"
+            ]
+            for table in ("entries", "postings", "facets", "vectors"):
+                names = columns[table]
+                key = "id" if table == "entries" else "entry"
+                new = {key: "given.new", "ref": f"held.ref || '{mark}'"}
+                parts.append(
+                    f"INSERT INTO recollect.{table} (space, {', '.join(names)}) SELECT %(space)s, "
+                    f"{', '.join(new.get(name, f'held.{name}') for name in names)} FROM "
+                    f"recollect.{table} held JOIN given ON given.id = held.{key} "
+                    "WHERE held.space = %(space)s"
+                )
+            with connection.transaction():
+                connection.execute(
+                    "WITH given AS MATERIALIZED (SELECT id, ref, nextval('recollect.entries_id_seq'"
+                    ") AS new FROM (SELECT id, ref FROM recollect.entries WHERE space = %(space)s "
+                    "AND source = 'memory' ORDER BY id LIMIT %(learned)s) first), "
+                    + ", ".join(f"part{at} AS ({sql})" for at, sql in enumerate(parts))
+                    + " INSERT INTO recollect.word_totals (space, shard, entries, length) "
+                    "SELECT %(space)s, %(shard)s, count(*), sum(held.length) FROM given JOIN "
+                    "recollect.entries held ON held.space = %(space)s AND held.id = given.id",
+                    {"space": SHARED, "learned": learned, "shard": 100 + number},
+                )
+            say(f"{learned * (number + 1):,} memories")
+
+
+def _columns(connection: psycopg.Connection[Any], table: str) -> list[str]:
+    """Return the columns of a table besides its space."""
+    rows = connection.execute(
+        "SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = %s::regclass "
+        "AND attnum > 0 AND NOT attisdropped AND attname <> 'space' ORDER BY attnum",
+        (f"recollect.{table}",),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
 def drop_vector_index(server: Server) -> list[str]:
     """Drop the index of vectors, which is built faster over all rows than row by row; return the
     statements that make it again."""
@@ -105,12 +161,7 @@ def copy_teams(server: Server, given: argparse.Namespace, indexes: list[str]) ->
 def _copy_rows(
     connection: psycopg.Connection[Any], table: str, space: str, last: int, last_vector: int
 ) -> None:
-    names = connection.execute(
-        "SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute WHERE attrelid = %s"
-        "::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'space'",
-        (f"recollect.{table}",),
-    ).fetchone()
-    columns = names[0] if names else ""
+    columns = ", ".join(_columns(connection, table))
     key = {"entries": "id < %(last)s", "vectors": "entry < %(vector)s"}.get(
         table, "entry < %(last)s"
     )
@@ -257,15 +308,17 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     for name, number in (
-        ("entries", 100_000), ("teams", 10), ("others", 100_000), ("vectors", 10_000),
-        ("rounds", 20),
+        ("entries", 100_000), ("learned", 0), ("teams", 10), ("others", 100_000),
+        ("vectors", 10_000), ("rounds", 20), ("sqlite", 0),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=number)
     given = parser.parse_args()
     with started() as server, TemporaryDirectory() as folder:
         (member,) = set_up(server, Path(folder), 1, 0, 0)
         indexes = drop_vector_index(server)
-        fill(member.memory, given.entries)
+        learned = min(given.learned or given.entries, given.entries)
+        fill(member.memory, learned)
+        grow(member, learned, given.entries)
         say("the member's space is filled")
         copy_teams(server, given, indexes)
         with psycopg.connect(server.admin, autocommit=True) as connection:
@@ -281,7 +334,7 @@ def main() -> int:
         os.mkdir(f"{folder}/sqlite")
         say("SQLite is filled")
         with opened(f"{folder}/sqlite") as ours:
-            fill(ours, given.entries)
+            fill(ours, given.sqlite or given.entries)
             texts, found = Sentences(seed=7), []
             for title, asked in (
                 ("words answer", [texts.question() for _ in range(given.rounds + 1)]),

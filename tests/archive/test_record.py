@@ -137,7 +137,8 @@ def test_a_changed_archive_is_detected(
             memory.record("s-1", word)
         assert memory.verify(archive=True).messages == 5
         if engine == "postgres":
-            memory.context.project_space.write(lambda tx: tx.run(damage))
+            statements = damage.split("; ")
+            memory.context.project_space.write(lambda tx: [tx.run(one) for one in statements])
         else:
             connection = apsw.Connection(f"{project}/.recollect/memory.db")
             connection.execute(damage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import log
 from pathlib import Path
 from typing import Any
@@ -257,29 +257,6 @@ def test_both_engines_score_words_with_the_same_formula(new_database: Open) -> N
         "a": round(bm25(1, 2, 4) + bm25(2, 1, 4), 9),
         "b": round(bm25(3, 2, 4), 9),
     }
-
-
-def test_a_word_that_is_needed_counts_once_for_the_score(new_database: Open) -> None:
-    database = new_database()
-
-    def fill(tx: Tx) -> None:
-        put(tx, "both", "alpha beta")
-        put(tx, "alone", "alpha gamma delta")
-        put(tx, "other", "beta beta")
-        for number in range(8):
-            put(tx, f"x{number}", "omega psi chi")
-
-    database.write(fill)
-
-    def scores(needed: Sequence[str]) -> dict[str, float]:
-        stems = ["alpha", "beta"]
-        found = database.read(
-            lambda tx: index_sql.find_candidates(tx, stems, 10, {}, needed=needed)
-        )
-        return {item.ref: round(item.score, 9) for item in found if item.ref != "other"}
-
-    assert scores(["alpha"]) == scores([]) and len(scores(["alpha"])) == 2
-    assert scores(["alpha", "beta"]) == scores([])
 
 
 def test_filters_reach_matches_that_are_not_among_the_best(new_database: Open) -> None:

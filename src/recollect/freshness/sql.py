@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..fast_typing import Any, NamedTuple
 from ..storage.database import Tx, batches
-from .claims import PinnedClaim
+from . import claims
 
 _COLUMNS = (
     "memory, position, path, symbol, line, kind, blob, sign, committed, state, moved_to, stamp"
@@ -33,15 +33,15 @@ class ClaimRow(NamedTuple):
     stamp: str
 
 
-def make_row(memory: str, position: int, claim: PinnedClaim) -> ClaimRow:
+def make_row(memory: str, position: int, claim: claims.PinnedClaim) -> ClaimRow:
     """Return the row of a memory's claim."""
     return ClaimRow(memory=memory, position=position, **claim._asdict())
 
 
-def claim_of(row: ClaimRow) -> PinnedClaim:
+def claim_of(row: ClaimRow) -> claims.PinnedClaim:
     """Return the claim of a row."""
     values = row._asdict()
-    return PinnedClaim(**{name: values[name] for name in PinnedClaim._fields})
+    return claims.PinnedClaim(**{name: values[name] for name in claims.PinnedClaim._fields})
 
 
 def replace_claims(tx: Tx, memory: str, rows: Sequence[ClaimRow], now: int) -> None:
@@ -107,7 +107,7 @@ def save_checks(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
 
 def update_claims(tx: Tx, rows: Sequence[ClaimRow], now: int) -> None:
     """Update claims in place, after their targets moved."""
-    sets = ", ".join(f"{name} = :{name}" for name in PinnedClaim._fields)
+    sets = ", ".join(f"{name} = :{name}" for name in claims.PinnedClaim._fields)
     tx.many(
         f"UPDATE claims SET {sets}, checked = :now "
         "WHERE space = :space AND memory = :memory AND position = :position",

@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from itertools import permutations
 
-from ..capture.sentences import find_pasted
+from ..capture import sentences
 from ..fast_typing import NamedTuple
 from ..memory import similarity
 from ..text.terms import split_terms, stem
@@ -114,7 +114,7 @@ def strip_pasted(text: str) -> str:
     """Return the text without pasted parts: these are not statements of the user."""
     text = text[:LONGEST]
     kept, at = [], 0
-    for start, end in find_pasted(text):
+    for start, end in sentences.find_pasted(text):
         kept.append(text[at:start])
         at = end
     return "\n".join([*kept, text[at:]])

@@ -306,6 +306,8 @@ def _as_outcome(
 def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, int]:
     """Return the places of hits that a newer statement, result or edit replaces, with the place of
     that one."""
+    if len(best) < 2:
+        return {}
     done = [place for place, one in enumerate(best) if one.edit or one.hit.role == "tool"]
     replaced = outdated.find_replaced(
         [

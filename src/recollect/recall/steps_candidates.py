@@ -203,7 +203,10 @@ def find_candidates(
         recall_ranking.BY_WORDS if entries <= judgement.SMALL else recall_ranking.BY_WORDS * 3 // 4
     )
     depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
+    alone = max(ALONE, 2 * question.limit)
     filters = build_filters(tx, question)
+    if "message" not in filters.get("source", question.kinds or ("message",)):
+        depth = min(depth, alone)  # no messages: more are not kept
     matched = index_sql.find_candidates(tx, asked.searched, depth, filters, asked.vector)
     few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
     if few and is_filtered(question):
@@ -211,7 +214,7 @@ def find_candidates(
         matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
     if len(matched) == depth:
         matched = [*matched, *_find_named(tx, asked, known, filters, matched)]
-    matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit))
+    matched = _leave_alone(matched, asked, alone)
     near: dict[int, float] = {}
     if asked.vector:
         held = {item.entry: item.vector for item in matched if item.vector}

@@ -41,6 +41,12 @@ class QueuedWrite(NamedTuple):
     params: Params
     tables: StatementTables
 
+    @property
+    def locks(self) -> bool:
+        """Return whether it waits for others that change the same row: what is read after it must
+        see what they wrote."""
+        return not self.sql.startswith("INSERT") or " ON CONFLICT " in self.sql
+
 
 _NO_WRITE = QueuedWrite("SELECT ", {}, StatementTables(frozenset(), frozenset()))
 
@@ -190,7 +196,9 @@ class Snapshot:
                 raise _Unanswered
             self._asked = None
         queued = [*(one.tables for one in self._queue), *([_INDEX] if self._entries else ())]
-        if any(one.changed & tables.named or one.named & tables.changed for one in queued):
+        if any(one.changed & tables.named or one.named & tables.changed for one in queued) or (
+            not tables.changed and any(one.locks for one in self._queue)
+        ):
             self.flush()
         return self.cursor
 
