@@ -143,7 +143,7 @@ def _observed(run: WorkerRun, job: jobs_sql.Job) -> tuple[statements.Extraction,
 def _picked(
     run: WorkerRun, job: jobs_sql.Job, held: list[Stored], model: models_io.ModelSpec
 ) -> tuple[list[statements.Evidence], str, str]:
-    """Ask a model about each chunk of a session; a later try goes on where this one ended."""
+    """Ask a model about each chunk of a session; a retry continues with the next chunk."""
     parts = prompts.chunks(held, run.settings.memories_chunk_tokens)
     progress: dict[str, Json] = dict(job.progress)
     if progress.get("up_to") != job.input_watermark:

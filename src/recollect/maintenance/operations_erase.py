@@ -205,7 +205,7 @@ class _Erasure:
             index_sql.remove_entry(tx, "message", session, seq)
 
     def _derived(self, tx: Tx, session: str) -> None:
-        """Erase what was made of the erased messages of a session."""
+        """Erase the records derived from the erased messages of a session."""
         episodes = sql_erase.list_episodes(tx, session)
         rows = [
             row

@@ -45,7 +45,7 @@ def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) ->
 
 
 def find_memory_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
-    """Return the same, quickly where no memory is a session's or a task's."""
+    """Return the owners among session and task that have memories, in one indexed look-up."""
     return find_owners(txs, session, owned=True)
 
 
