@@ -45,7 +45,8 @@ def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) ->
 
 
 def find_memory_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
-    """Return the owners among session and task that have memories, in one indexed look-up."""
+    """Return the session and task whose memories apply; empty after one look-up where no memory
+    belongs to any."""
     return find_owners(txs, session, owned=True)
 
 
