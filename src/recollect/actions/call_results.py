@@ -74,7 +74,7 @@ class CallAttempt(NamedTuple):
 
     @property
     def checks(self) -> bool:
-        """Check whether it is a test, lint or build."""
+        """Check whether a command is a test, lint or build."""
         return any(map(is_check, self.commands))
 
     @property

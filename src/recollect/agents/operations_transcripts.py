@@ -8,7 +8,7 @@ from functools import partial
 
 from ..capture import operations as capture_operations
 from ..context import Context
-from ..errors import InvalidInput, NotFound, RecollectError, Refused, Unavailable
+from ..errors import InvalidInput, NotFound, RecollectError, Unavailable
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..freshness import git_io
 from ..index import steps as index_steps
@@ -18,7 +18,7 @@ from ..project import find_project
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
 from ..storage.database import Tx
-from ..types import agents
+from ..types import agents, trust
 from ..types.records import Learned
 from . import operations_import, registry
 from .transcripts import find_io
@@ -145,13 +145,13 @@ def _find_in_former(
 
 
 def _check_person(context: Context, what: str) -> None:
-    if context.origin != "user":
-        raise Refused(
-            "only a person can import conversations of other places",
-            where=what,
-            hint=f"the user can run `recollect import --{what}` at a terminal; without it this "
-            "project's conversations are imported",
-        )
+    trust.require_person(
+        context.origin,
+        "import conversations of other places",
+        where=what,
+        hint=f"the user can run `recollect import --{what}` at a terminal; without it this "
+        "project's conversations are imported",
+    )
 
 
 def read(

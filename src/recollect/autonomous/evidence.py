@@ -152,7 +152,7 @@ def _place(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> I
 
 
 def _edits(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> dict[str, list[int]]:
-    """Return the span of the last edit of each of the files of a place."""
+    """Return the span of the last edit of each file of a place."""
     found: dict[str, list[int]] = {}
     for path in (one.subject, *one.body["files"]):
         for attempt in reversed(tried):

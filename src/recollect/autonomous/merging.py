@@ -239,7 +239,7 @@ def _belong(path: str, place: findings.KnownPlace, finding: findings.MergedFindi
 
 
 def _stem(name: str) -> str:
-    """Return the name of a file without its type, and what marks it as a test."""
+    """Return the name of a file without its extension and its test mark (`test_`, `.spec`)."""
     return re.sub(r"^test_|(?:[._-](?:tests?|spec|stories|d))?\.\w+$", "", name.lower())
 
 

@@ -143,7 +143,7 @@ def _observed(run: WorkerRun, job: jobs_sql.Job) -> tuple[statements.Extraction,
 def _picked(
     run: WorkerRun, job: jobs_sql.Job, held: list[Stored], model: models_io.ModelSpec
 ) -> tuple[list[statements.Evidence], str, str]:
-    """Ask a model about each chunk of a session; a later try goes on where this one ended."""
+    """Ask a model about each chunk of a session; a retry continues with the next chunk."""
     parts = prompts.chunks(held, run.settings.memories_chunk_tokens)
     progress: dict[str, Json] = dict(job.progress)
     if progress.get("up_to") != job.input_watermark:
@@ -198,7 +198,7 @@ def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     found = merging.merge(material.extractions, material.memories, now, scripts)
     curated, problem = _curated_or_not(run, job, found, material)
     found = prompts.apply_curation(found, curated)
-    made = _skills(material, edits)
+    made = _skills(material)
     limit = settings.memories_summary_injection_token_limit
     lines = pages.summary_lines(found, edits, made, limit, tokens.count_tokens)
     guide = files_io.load_prompt("read_path.md", user_directory(context.environment))
@@ -245,7 +245,7 @@ def _edits(
     return pages.read_edits(redaction.redact(text), page), ""
 
 
-def _skills(material: steps.Material, edits: pages.Edits) -> list[skills.Procedure]:
+def _skills(material: steps.Material) -> list[skills.Procedure]:
     """Return the procedures in use, and the commands that sessions ran before commits as
     procedures."""
     observed = (

@@ -303,20 +303,15 @@ def save_outputs(
     """Write the outputs into the store and, under the lease, the files; finish the job. Return the
     names of skills that were pruned."""
     jobs_sql.hold_lease(tx, job)
-    fields = pages.page_to_json(outputs.page)
-    own_pages = [
-        documents_steps.NewDocument(MEMORY_ADDRESS, ROOT, "MEMORY.md", outputs.page.text, fields)
-    ]
     head, tail = outputs.block
     lines = [[one.text, list(one.refs)] for one in outputs.summary]
     about = {"head": head, "tail": tail, "lines": lines}
-    own_pages.append(
-        documents_steps.NewDocument(
-            budget.SUMMARY_ADDRESS, ROOT, "root", outputs.summary_text, about
-        )
-    )
-    for page in own_pages:
-        documents_steps.write_revision(tx, page, "system", now, "agent")
+    for address, title, text, fields in (
+        (MEMORY_ADDRESS, "MEMORY.md", outputs.page.text, pages.page_to_json(outputs.page)),
+        (budget.SUMMARY_ADDRESS, "root", outputs.summary_text, about),
+    ):
+        new = documents_steps.NewDocument(address, ROOT, title, text, fields)
+        documents_steps.write_revision(tx, new, "system", now, "agent")
     for document in documents_sql.list_documents(tx, "skill", MOST_PROCEDURES):
         documents_sql.close_document(tx, document.address, now)
     for name, text in outputs.skills.items():

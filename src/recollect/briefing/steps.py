@@ -200,7 +200,7 @@ def _lines(
     if not txs:
         return [], []
     project = txs[0]
-    lines = [*state_lines(project, ask.session, ask.host)]
+    lines = state_lines(project, ask.session)
     room = selection.MOST_TOKENS[COMMANDS] - HEADING
     of_parts = [one for one in commands if one.parts][MOST_PARTS:]
     chosen = [one for one in commands if one not in of_parts][:MOST_COMMANDS]
@@ -304,7 +304,7 @@ NOTES = "memory://notes"
 MOST_HANDOFFS = 50
 
 
-def state_lines(tx: Tx, session: str, host: str) -> list[Item]:
+def state_lines(tx: Tx, session: str) -> list[Item]:
     """Return the lines of the first section; none when no work is noted."""
     lines: list[Item] = []
     notes = documents_sql.get_document(tx, NOTES)

@@ -348,7 +348,7 @@ def _closes(fence: str, opened: str) -> bool:
 
 
 def _expansion(text: str) -> Iterator[Span]:
-    """Match what a slash command stands for, put after the words of the user."""
+    """Match the expanded text of a slash command after the words of the user."""
     found = _pattern("expansion").search(text) if "Command: " in text else None
     if found:
         yield found.start(), len(text)

@@ -22,7 +22,7 @@ from ..recall import steps_reindex as recall_steps_reindex
 from ..review import operations as review_operations
 from ..storage.database import Database, ServerMember, ServerStatement
 from ..text import display
-from ..types import agents, records
+from ..types import agents, records, trust
 from . import steps
 
 
@@ -242,8 +242,8 @@ def recover(context: Context, backup: str = "", layer: str = "project") -> Recov
     Example: recollect recover
     Example: recollect recover --backup ~/memory-copy.db
     """
-    if context.origin != "user":
-        raise Refused("only a person can recover a store", hint="run `recollect recover` yourself")
+    hint = "run `recollect recover` yourself"
+    trust.require_person(context.origin, "recover a store", hint=hint)
     space = context.space_of(layer)
     path = getattr(space, "path", "")
     if not path:
@@ -375,11 +375,8 @@ def server_members(context: Context) -> tuple[ServerMember, ...]:
 
 def _refuse_others(context: Context, command: str) -> None:
     """Raise Refused for an agent: a membership opens another project's space."""
-    if context.origin != "user":
-        raise Refused(
-            "only a person can change the members of a server",
-            hint=f"run `recollect server {command}` yourself",
-        )
+    hint = f"run `recollect server {command}` yourself"
+    trust.require_person(context.origin, "change the members of a server", hint=hint)
 
 
 def _check_name(field: str, name: str) -> None:

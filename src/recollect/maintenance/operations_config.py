@@ -7,9 +7,10 @@ import os
 
 from .. import config
 from ..context import Context, new_id
-from ..errors import InvalidInput, Refused
+from ..errors import InvalidInput
 from ..project import user_directory
 from ..secrets import redaction
+from ..types import trust
 from ..types.overview import ConfigPaths, SettingChanged, SettingValue
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
@@ -67,12 +68,8 @@ def unset_setting(context: Context, name: str, scope: str = "user") -> SettingCh
 def _write(
     context: Context, setting: config.Setting, value: files_io.Value | None, scope: str
 ) -> SettingChanged:
-    if context.origin != "user":
-        raise Refused(
-            "only a person can change the settings",
-            where=setting.name,
-            hint="run `recollect config set` at a terminal",
-        )
+    hint = "run `recollect config set` at a terminal"
+    trust.require_person(context.origin, "change the settings", where=setting.name, hint=hint)
     if scope not in ("user", "project"):
         raise InvalidInput(f"unknown scope {scope!r}", where="scope", hint="user or project")
     paths = find_paths(context)

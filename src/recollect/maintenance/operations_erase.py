@@ -16,7 +16,7 @@ from ..autonomous import files_io as autonomous_files_io
 from ..autonomous import steps as autonomous_steps
 from ..context import Context, new_id
 from ..documents import sql as documents_sql
-from ..errors import InvalidInput, NotFound, Refused
+from ..errors import InvalidInput, NotFound
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..memory import operations as memory_operations
@@ -25,6 +25,7 @@ from ..project import user_directory
 from ..recall import steps_reindex as recall_steps_reindex
 from ..storage.database import TABLES, Database, Tx
 from ..text import addresses, messages
+from ..types import trust
 from ..types.records import Memory
 from . import files_io, sql_erase
 
@@ -57,8 +58,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     Example: recollect forget m-4k9w2c --yes
     Example: recollect forget --text "the customer's name" --yes
     """
-    if context.origin != "user":
-        raise Refused("only a person can erase memory", hint="run `recollect forget` yourself")
+    trust.require_person(context.origin, "erase memory", hint="run `recollect forget` yourself")
     if bool(target) == bool(text):
         raise InvalidInput("name a record, or give --text", where="target")
     if text and len(text) < SHORTEST:
@@ -205,7 +205,7 @@ class _Erasure:
             index_sql.remove_entry(tx, "message", session, seq)
 
     def _derived(self, tx: Tx, session: str) -> None:
-        """Erase what was made of the erased messages of a session."""
+        """Erase the records derived from the erased messages of a session."""
         episodes = sql_erase.list_episodes(tx, session)
         rows = [
             row

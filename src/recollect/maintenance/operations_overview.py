@@ -16,7 +16,7 @@ from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..briefing import wording as briefing_wording
 from ..capture import operations as capture_operations
 from ..context import Context
-from ..errors import NotFound, Refused
+from ..errors import NotFound
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons import steps_schedule as lessons_steps_schedule
 from ..lessons.findings import KnownCommand, KnownResolution
@@ -25,6 +25,7 @@ from ..recall import operations as recall_operations
 from ..review import operations as review_operations
 from ..storage.database import Tx
 from ..text import display
+from ..types import trust
 from ..types.overview import (
     LearnedCommand,
     LearnedFix,
@@ -353,9 +354,5 @@ def resume(context: Context, all: bool = False) -> Paused:
 
 
 def _check_person(context: Context, what: str) -> None:
-    if context.origin != "user":
-        raise Refused(
-            f"only a person can {what} the hooks",
-            where=what,
-            hint=f"run `recollect {what}` at a terminal",
-        )
+    hint = f"run `recollect {what}` at a terminal"
+    trust.require_person(context.origin, f"{what} the hooks", where=what, hint=hint)

@@ -8,12 +8,12 @@ from functools import partial
 
 from ..archive import sql as archive_sql
 from ..context import Context
-from ..errors import Refused
 from ..fast_typing import NamedTuple
 from ..recall import steps_reindex as recall_steps_reindex
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import messages
+from ..types import trust
 from ..types.records import Json
 from . import operations_erase, sql_erase
 
@@ -36,8 +36,8 @@ def scrub(context: Context, yes: bool = False) -> Scrubbed:
     Example: recollect scrub
     Example: recollect scrub --yes
     """
-    if yes and context.origin != "user":
-        raise Refused("only a person can rewrite what is stored", hint="run `recollect scrub`")
+    if yes:
+        trust.require_person(context.origin, "rewrite what is stored", hint="run `recollect scrub`")
     records: dict[str, int] = {}
     found: dict[str, int] = {}
     for space in context.present_spaces():

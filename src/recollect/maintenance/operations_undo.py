@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..archive import sql as archive_sql
 from ..context import Context
 from ..documents import steps as documents_steps
-from ..errors import Conflict, NotFound, Refused
+from ..errors import Conflict, NotFound
 from ..index import sql as index_sql
 from ..lessons import operations as lessons_operations
 from ..memory import operations as memory_operations
@@ -23,6 +23,7 @@ from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import steps as procedures_steps
 from ..storage.database import Database, Tx
 from ..text import addresses, display
+from ..types import trust
 from ..types.overview import Reverted
 from ..types.records import Json
 from ..undo import sql as undo_sql
@@ -291,8 +292,8 @@ def retract(context: Context, source: str) -> Retracted:
 
     Example: recollect retract memory://session/claude-code.77
     """
-    if context.origin != "user":
-        raise Refused("only a person can retract a source", hint="run `recollect retract` yourself")
+    hint = "run `recollect retract` yourself"
+    trust.require_person(context.origin, "retract a source", hint=hint)
     ref = source.removeprefix(addresses.SCHEME)
     done: list[str] = []
     for space in context.present_spaces():

@@ -271,8 +271,8 @@ MOST_SENTENCES = 2
 
 
 def _fleeting(note: Note) -> Verdict | None:
-    """Apply the other two tests of durability, and the size of a fact: it can be acted upon by
-    itself, and it is unlikely to change."""
+    """Defer a note that cannot be understood alone, is likely to change, or is too long for a
+    fact."""
     if note.kind in _NEVER_REFUSED:
         return None
     pointing = _pattern("pointing").match(note.text.strip())

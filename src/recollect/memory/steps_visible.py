@@ -45,7 +45,8 @@ def find_owners(txs: Sequence[Tx], session: str = "", *, owned: bool = False) ->
 
 
 def find_memory_owners(txs: Sequence[Tx], session: str = "") -> tuple[str, ...]:
-    """Return the same, quickly where no memory is a session's or a task's."""
+    """Return the session and task whose memories apply; empty after one look-up where no memory
+    belongs to any."""
     return find_owners(txs, session, owned=True)
 
 

@@ -131,8 +131,7 @@ def revise_procedure(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> Show
 
 def accept_procedure(tx: Tx, name: str, origin: str, now: int, id: str) -> ShownProcedure:
     """Accept a procedure for a person: a new version, active and trusted as theirs."""
-    if origin != "user":
-        raise Refused("only a person can accept a procedure", where=f"procedure {name}")
+    trust.require_person(origin, "accept a procedure", where=f"procedure {name}")
     old = get_procedure(tx, name, hold=True)
     if old.label == "user" and old.status == "active":
         return show_row(old)

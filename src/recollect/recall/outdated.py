@@ -34,8 +34,7 @@ _ALIKE = 0.3
 
 
 class DatedText(NamedTuple):
-    """A text, its time, and whether it is a memory (`settled`): what one memory supersedes is
-    known."""
+    """A text with its time. `settled` is true for a memory: its successor is known already."""
 
     text: str
     at: int

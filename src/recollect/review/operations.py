@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..context import Context
-from ..errors import InvalidInput, NotFound, RecollectError, Refused
+from ..errors import InvalidInput, NotFound, RecollectError
 from ..freshness import sql as freshness_sql
 from ..freshness import steps as freshness_steps
 from ..freshness.claims import Claim
@@ -14,6 +14,7 @@ from ..memory import steps_verify as memory_steps_verify
 from ..procedures import operations as procedures_operations
 from ..storage.database import Database, Tx
 from ..text import addresses
+from ..types import trust
 from ..types.overview import ReviewAnswer, ReviewItem
 from ..types.records import KINDS, STALE_STATES, Memory
 from . import queue, sql, steps
@@ -129,9 +130,10 @@ def _check_answer(
             where="answer",
             hint=f"one of: {', '.join(queue.ANSWERS)}",
         )
-    if answer not in ("hide", "later") and context.origin != "user":
-        raise Refused(
-            f"only a person can answer {answer}",
+    if answer not in ("hide", "later"):
+        trust.require_person(
+            context.origin,
+            f"answer {answer}",
             where="answer",
             hint="the user can run `recollect review` at a terminal",
         )

@@ -115,7 +115,7 @@ def _rows(tx: Tx, condition: str, params: dict[str, str]) -> list[WaitingRow]:
 
 
 def list_stale(tx: Tx) -> dict[str, str]:
-    """Return status by id of memories in use with a claim that no longer holds."""
+    """Return the statuses, by id, of memories in use with a claim that no longer holds."""
     rows = tx.run(
         "SELECT DISTINCT m.id, m.status FROM claims c JOIN memories m ON m.space = c.space "
         f"AND m.id = c.memory AND m.valid_to = {FOREVER} WHERE c.space = :space "

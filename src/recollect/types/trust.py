@@ -18,14 +18,21 @@ BINDING_KINDS = frozenset({"policy", "preference", "decision", "architecture", "
 """Kinds that tell an agent what to do: text from a tool never becomes one."""
 
 
+def require_person(origin: str, action: str, where: str = "", hint: str = "") -> None:
+    """Raise Refused unless the caller is a person: an agent may be manipulated into the action."""
+    if origin != "user":
+        raise Refused(f"only a person can {action}", where=where, hint=hint)
+
+
 def check_layer(layer: str, origin: str) -> None:
     """Raise Refused unless this origin may write into the layer.
 
     Every project reads the user layer, so only the person writes into it.
     """
-    if layer == "user" and origin != "user":
-        raise Refused(
-            "only a person can write to the user layer, which every project reads",
+    if layer == "user":
+        require_person(
+            origin,
+            "write to the user layer, which every project reads",
             where="layer",
             hint="the user can run this command at a terminal; the project layer is open to you",
         )

@@ -246,9 +246,7 @@ def plan_after_refusal(
     loaded: LoadedWindow, attempt: int, refused: int, trees: TreeLines
 ) -> trim.TrimPlan:
     """Plan the reactive stage; `refused` are the counted tokens of the first refused prompt."""
-    now = text_tokens.count_prompt(
-        window_state.view_messages(loaded.state, loaded.messages), loaded.measure
-    )
+    now = _count_prompt(loaded)
     # Without that count: each attempt so far has about halved the refused prompt.
     budget = window_state.reactive_budget(
         loaded.limits, attempt, refused or now << min(max(attempt, 1), 9) - 1
@@ -276,11 +274,15 @@ def plan_after_refusal(
     )
 
 
+def _count_prompt(loaded: LoadedWindow) -> int:
+    """Count the tokens of the prompt as it is now."""
+    sent = window_state.view_messages(loaded.state, loaded.messages)
+    return text_tokens.count_prompt(sent, loaded.measure)
+
+
 def plan_by_hand(loaded: LoadedWindow, target: int) -> trim.TrimPlan:
     """Plan a trim on request: to `target` tokens, or to half of the current prompt."""
-    now = text_tokens.count_prompt(
-        window_state.view_messages(loaded.state, loaded.messages), loaded.measure
-    )
+    now = _count_prompt(loaded)
     budget = window_state.Budget(0, target or now // 2, forced=True)
     plan = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure)
     # In a tiny window the summary can be longer than the dropped messages.

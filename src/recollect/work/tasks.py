@@ -277,7 +277,7 @@ def render_report(task: Task, phase: str = "") -> str:
 
 
 class GateEvent(NamedTuple):
-    """An event at a gate of a task. Events are a log, never read for control."""
+    """An event at a gate of a task: an entry of a log that nothing reads back."""
 
     trace: str = ""
     at: int = 0
