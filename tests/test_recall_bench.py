@@ -127,7 +127,8 @@ def test_measures_count_what_is_found() -> None:
     query = Query("q", "?", frozenset("ab"), frozenset("st"), frozenset("a"), frozenset("b"))
     session_of = {"a": "s", "b": "t", **{str(n): f"other {n}" for n in range(20)}}
     found = measured(query, ["b", *map(str, range(9)), "a"], session_of)
-    assert found == {"session recall@5": 0.5, "turn recall@10": 0.5, "fresh": 1.0}
+    first = {"session recall@5": 0.5, "session recall@1": 0.5}
+    assert found == {**first, "turn recall@10": 0.5, "fresh": 1.0}
     assert measured(query, ["a", "b"], session_of)["fresh"] == 0.0
     assert measured(query, ["1"], session_of)["fresh"] == 0.0
     assert "turn recall@10" not in measured(query._replace(turns=frozenset()), [], session_of)
@@ -224,6 +225,7 @@ def test_the_table_has_a_line_for_each_measure(
         "| longmemeval rebuilt, fresh",
         "| longmemeval pool, session recall@5",
         "| coding sessions, session recall@5",
+        "| coding sessions, session recall@1",
     ]
 
 
