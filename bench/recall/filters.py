@@ -105,13 +105,15 @@ def read_all(memory: recollect.Recollect) -> list[Kept]:
     ]
 
 
-def filters(middle: int) -> list[Filter]:
-    """Return single filters, and pairs of different ones."""
+def filters(kept: Sequence[Kept], middle: int) -> list[Filter]:
+    """Return single filters for the kinds and tags that there are, and pairs of different ones."""
     day = _date(middle)
+    kinds = sorted({one.kind for one in kept})
+    tags = sorted({tag for one in kept for tag in one.tags})
     files = ("src/api/users.py", "docs/setup.md", "src/a/b/test_x.py", "other.txt")
     single = [
-        *[Filter({"kind": [kind]}, partial(_is_kind, kind)) for kind in sorted({*KINDS})],
-        *[Filter({"tags": [tag]}, partial(_has_tag, tag)) for tag in _tags(1)],
+        *[Filter({"kind": [kind]}, partial(_is_kind, kind)) for kind in kinds],
+        *[Filter({"tags": [tag]}, partial(_has_tag, tag)) for tag in tags],
         *[Filter({"file": file}, partial(_covers, file)) for file in files],
         Filter({"since": day}, partial(_is_between, middle, FOREVER)),
         Filter({"until": day}, partial(_is_between, 0, middle)),
@@ -180,7 +182,7 @@ def check(memory: recollect.Recollect, words: int) -> tuple[int, int, int]:
     middle = times[len(times) // 2] // _DAY * _DAY
     asked = wanted = missed = 0
     chosen = choose_words(kept, words, random)
-    for one in filters(middle):
+    for one in filters(kept, middle):
         left = [item for item in kept if one.holds(item)]
         for word in chosen:
             due = {item.id for item in left if word in item.stems}

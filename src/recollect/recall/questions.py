@@ -105,14 +105,13 @@ FORMS = {
     "reasoning": 0.9,
     "write": 0.85,
     "output": 0.8,
-    "request": 0.8,
     "call": 0.75,
     "receipt": 0.65,
     "announcement": 0.55,
 }
 """The factor of a message by what it is, unless it holds the names of the question: an answer, the
-text that a call writes, the thoughts of a model, raw output, a request, a call, one line of output
-(which says nothing without its call), the announcement of a call."""
+text that a call writes, the thoughts of a model, raw output, a call, one line of output (which says
+nothing without its call), the announcement of a call."""
 
 _LONGEST_ANNOUNCEMENT, _LONGEST_RECEIPT = 300, 120
 _MOST_BESIDE = 8
@@ -137,10 +136,7 @@ def read_form(message: Message, writes: bool) -> str:
     if message.role == "tool":
         return "receipt" if len(said) < _LONGEST_RECEIPT and "\n" not in said else "output"
     if message.role == "user":
-        typed = outdated.strip_pasted(said).strip()
-        if not typed:
-            return "output"
-        return "request" if all(map(_ASKS.search, split_sentences(typed))) else "prose"
+        return "prose" if outdated.strip_pasted(said).strip() else "output"
     announces = announces_only(said or messages.searchable_text(message._replace(calls=())))
     if message.calls and (announces or not said):
         return "write" if writes else "call"

@@ -120,7 +120,7 @@ def _rank_hits(
     newer = _find_outdated([item.loaded for item in ranked], asked.stems)
     final = judgement.lift_replacing(candidates, final, newer)
     likely = judgement.calibrate(asked.ranking, candidates, final)
-    raw = [item.loaded.form not in ("prose", "request", "reasoning") for item in ranked]
+    raw = [item.loaded.form not in ("prose", "reasoning") for item in ranked]
     tail = judgement.is_tail(asked.ranking, candidates, likely, final, raw)
     if steps_candidates.is_filtered(question):
         tail = [False] * len(tail)  # what fulfils a filter and holds a word is found
@@ -190,13 +190,14 @@ def _load_best(
 def _weigh_form(
     loaded: steps_hits.LoadedHit, asked: PreparedQuestion, candidate: ranking.RankingCandidate
 ) -> float:
-    """Return the factor of a message for what it is; 1 if it holds what was asked for exactly. A
-    subject is no question: what was done on it says almost as much as an answer."""
+    """Return the factor of a message for what it is; a third of the difference if it holds what was
+    asked for exactly. A subject is no question: what was done on it says almost as much as an
+    answer."""
     factor = questions.FORMS[loaded.form]
     if factor < 1.0 and not asked.ranking.asks:
         factor = 1.0 if loaded.hit.role == "user" else (1.0 + factor) / 2
     if factor < 1.0 and ranking.exact_share(asked.ranking, candidate) > ranking.ALMOST:
-        return 1.0
+        return 1.0 - (1.0 - factor) / 3
     return factor
 
 
