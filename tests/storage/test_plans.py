@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 
+from recollect.archive import sql as archive_sql
+from recollect.index import sql as index_sql
 from recollect.storage.database import Database, Tx
 from recollect.storage.postgres_schema import to_driver
+from recollect.storage.sqlite import SqliteDatabase
 from tests.storage.statements import Statement, collect, functions
 
 Open = Callable[..., Database]
@@ -256,3 +259,31 @@ def test_a_statement_that_reads_everything_is_found(
     fine = "SELECT id FROM memories WHERE space = :space AND id = 'x'"
     assert not database.read(lambda tx: check(tx, Statement("planted", fine, {"space": "project"})))
     assert to_driver("SELECT 1 FROM memories") == "SELECT 1 FROM recollect_read.memories"
+
+
+def test_many_ranges_of_messages_are_looked_up_and_not_scanned_for() -> None:
+    database = SqliteDatabase("", "project")
+    seen: list[tuple[str, Any]] = []
+
+    def note(cursor: object, sql: str, bindings: Any) -> bool:
+        seen.append((sql, bindings))
+        return True
+
+    def look(tx: Tx) -> list[str]:
+        connection = database._connect()
+        connection.exec_trace = note
+        keys = [(f"s-{number}", number + 1) for number in range(40)]
+        archive_sql.message_ranges(tx, [(session, seq, seq + 4) for session, seq in keys])
+        index_sql.find_messages(tx, keys, {"status": ("active",)})
+        connection.exec_trace = None
+        return [
+            row[3]
+            for sql, bindings in seen
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)
+        ]
+
+    plans = [plan for plan in database.read(look) if plan.startswith("SEARCH")]
+    assert [plan.partition(" (")[2] for plan in plans] == [
+        "space=? AND session=? AND seq>? AND seq<?)",
+        "space=? AND source=? AND ref=? AND seq=? AND part=?)",
+    ]

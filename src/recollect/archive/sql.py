@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx, batches, ids_with_prefix, load_json
+from ..storage.database import Row, Tx, batches, ids_with_prefix, load_json, wanted_rows
 from ..types.records import FOREVER, Json, SafeText, Session
 
 _SESSION = (
@@ -214,13 +214,10 @@ def message_ranges(tx: Tx, ranges: Sequence[tuple[str, int, int]]) -> list[Messa
     """Return messages of several sessions: session, first and last number of each range."""
     found: dict[tuple[str, int], MessageRow] = {}
     for start in range(0, len(ranges), _RANGES):
-        params: dict[str, str | int] = {}
-        where = []
-        for place, (session, first, last) in enumerate(ranges[start : start + _RANGES]):
-            params |= {f"s{place}": session, f"a{place}": first, f"b{place}": last}
-            where.append(f"session = :s{place} AND seq >= :a{place} AND seq <= :b{place}")
+        wanted, params = wanted_rows("place, first, last", ranges[start : start + _RANGES])
         rows = tx.run(
-            f"SELECT {_MESSAGE} FROM messages WHERE space = :space AND ({' OR '.join(where)})",
+            f"{wanted} SELECT {_MESSAGE} FROM seen CROSS JOIN messages WHERE space = :space "
+            "AND session = place AND seq >= first AND seq <= last",
             params,
         )
         found |= {(row.session, row.seq): row for row in map(MessageRow._make, rows)}

@@ -17,6 +17,7 @@ from ..storage.database import (
     Tx,
     placeholders,
     visible_to,
+    wanted_rows,
 )
 from . import sql_vectors
 
@@ -228,7 +229,7 @@ def find_candidates(
         return _best_parts(tx.match(stems, limit, where, params, vector=vector))[:limit]
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
     # remain. A kind keeps some of them, and a source where messages are mixed with memories.
-    share = 7 if "kind" in filters else 3 if "source" in filters else 1
+    share = 16 if "kind" in filters else 3 if "source" in filters else 1
     depth = limit + limit // 8 if tx.is_remote or share == 1 else share * limit
     near = tx.match(stems, depth, where, params, exact=False, vector=vector)
     if where and 4 * len(near) < 3 * limit:
@@ -292,15 +293,12 @@ def find_messages(
     """Return the entries of messages, by session and number, that fulfil the filters; without their
     words."""
     where, params = _where(tx, filters)
-    ours = []
-    for place, (session, seq) in enumerate(keys):
-        ours.append(f"e.ref = :ref{place} AND e.seq = :seq{place}")
-        params |= {f"ref{place}": session, f"seq{place}": seq}
+    wanted, values = wanted_rows("place, number", list(dict.fromkeys(keys)))
     rows = tx.run(
-        f"SELECT {MATCH_COLUMNS}, '', 0.0, NULL FROM entries e WHERE e.space = :space "
-        f"AND e.source = 'message' AND e.part = 0 AND ({' OR '.join(ours)})"
-        + (f" AND {where}" if where else ""),
-        params,
+        f"{wanted} SELECT {MATCH_COLUMNS}, '', 0.0, NULL FROM seen CROSS JOIN entries e "
+        "WHERE e.space = :space AND e.source = 'message' AND e.part = 0 AND e.ref = place "
+        "AND e.seq = number" + (f" AND {where}" if where else ""),
+        {**params, **values},
     )
     return list(map(IndexMatch._make, rows))
 

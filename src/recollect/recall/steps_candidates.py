@@ -26,7 +26,7 @@ ENOUGH = 4_000
 """From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
 candidates. Common terms are the most expensive to look up; they only rank what was found."""
 
-PLENTY = 600
+PLENTY = 250
 """If the others promise so many, the last term is not looked up where it alone holds more than
 `ENOUGH`: in a store of a million it may hold a hundred thousand, and each is scored."""
 

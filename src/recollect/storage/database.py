@@ -306,6 +306,18 @@ def batches(name: str, values: Sequence[Any]) -> Iterator[tuple[str, dict[str, A
         yield placeholders(name, values[start : start + _AT_ONCE])
 
 
+def wanted_rows(columns: str, rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
+    """Return a table `seen` of these rows to join with, as `WITH … AS (VALUES …)`, and its
+    parameters. With a long condition of ORs instead, SQLite scans the other table."""
+    params: dict[str, Any] = {}
+    listed = []
+    for place, row in enumerate(rows):
+        names, values = placeholders(f"w{place}_", row)
+        listed.append(f"({names})")
+        params |= values
+    return f"WITH seen ({columns}) AS (VALUES {', '.join(listed)})", params
+
+
 if TYPE_CHECKING:
     from typing import TypeVar
 

@@ -33,7 +33,9 @@ from ..types.records import Json, Message, ToolCall
 from .display import MEMORY_TAG, SUMMARY_TAG
 
 if TYPE_CHECKING:
+    import hashlib
     import re
+    from collections.abc import Callable
 
 
 CONTINUATION_PROMPT = "Older conversation history has been summarized. Continue."
@@ -389,7 +391,14 @@ def body_digest(body: str) -> str:
 
 def is_unchanged(body: str, digest: str, role: str) -> bool:
     """Check whether a message still has the body that was archived, or was erased on request."""
-    # hashlib would load OpenSSL, which costs a hook milliseconds.
+    found = _find_sha256()(body.encode("utf-8", "surrogatepass")).hexdigest()
+    return found == digest or body == forgotten_body(role)
+
+
+@cache
+def _find_sha256() -> Callable[[bytes], hashlib._Hash]:
+    """Return sha256 without hashlib, which would load OpenSSL and cost a hook milliseconds. Once:
+    an import that fails searches the path each time."""
     try:
         from _sha2 import sha256  # type: ignore[import-not-found]
     except ImportError:
@@ -397,8 +406,8 @@ def is_unchanged(body: str, digest: str, role: str) -> bool:
             from _sha256 import sha256  # type: ignore[import-not-found]  # before Python 3.12
         except ImportError:
             from hashlib import sha256
-    found = sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
-    return found == digest or body == forgotten_body(role)
+    found: Callable[[bytes], hashlib._Hash] = sha256
+    return found
 
 
 FORGOTTEN = "[forgotten]"
