@@ -295,6 +295,17 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
     assert len(memory.sessions.recent("s-1")) == 1
 
 
+def test_a_transaction_that_the_server_never_wrote_down_was_not_committed(
+    postgres_ready: str,
+) -> None:
+    """A server that crashes loses the ids it gave out last."""
+    database = PostgresDatabase(postgres_ready, "project", "project", wait=PATIENCE)
+    assert not database._was_committed(str(2**40), time.monotonic() + PATIENCE)
+    done = database.write(lambda tx: tx.one("SELECT pg_current_xact_id()::text"))
+    assert done and database._was_committed(done[0], time.monotonic() + PATIENCE)
+    database.close()
+
+
 def test_an_error_gives_its_true_reason(postgres_url: str) -> None:
     database = PostgresDatabase(postgres_url, "project", "project", wait=0.1)
     database.read(lambda tx: tx.one("SELECT 1 FROM state LIMIT 1"))

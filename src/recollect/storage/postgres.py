@@ -200,15 +200,22 @@ class PostgresDatabase:
             )
 
     def _was_committed(self, transaction: str, deadline: float) -> bool:
-        """Ask the server what became of a transaction whose COMMIT was not answered."""
+        """Ask the server what became of a transaction whose COMMIT was not answered.
+
+        A server that crashed before it wrote the id down says that it lies in the future. It may
+        also have given the id to another transaction since, which cannot be told from this one.
+        """
+        unknown = load_driver().errors.InvalidParameterValue
+
+        def ask(tx: Tx) -> Row | None:
+            sql = "SELECT pg_xact_status(CAST(:transaction AS xid8))"
+            try:
+                return tx.one(sql, {"transaction": transaction})
+            except unknown:
+                return ("aborted",)
+
         while True:
-            found = self._attempt(
-                lambda tx: tx.one(
-                    "SELECT pg_xact_status(CAST(:transaction AS xid8))",
-                    {"transaction": transaction},
-                ),
-                read_only=True,
-            )
+            found = self._attempt(ask, read_only=True)
             state = found[0] if found else None
             if state in ("committed", "aborted"):
                 return bool(state == "committed")
