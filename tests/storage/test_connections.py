@@ -19,6 +19,7 @@ from recollect.errors import StoreError
 from recollect.secrets.redaction import redact
 from recollect.storage import sql as storage_sql
 from recollect.storage.postgres import PostgresDatabase
+from recollect.storage.postgres_tx import Snapshot
 from tests.conftest import PATIENCE
 
 psycopg = pytest.importorskip("psycopg")
@@ -289,6 +290,28 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
 ) -> None:
     memory.learn("The first statement")
     lost = break_commit_once(monkeypatch, done)
+    memory.record("s-1", "said exactly once")
+    assert lost
+    monkeypatch.undo()
+    assert len(memory.sessions.recent("s-1")) == 1
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_transaction_that_the_server_never_wrote_down_is_done_again(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, postgres_url: str, taken: bool
+) -> None:
+    """A server that crashes forgets the ids it gave out last, and gives them to others."""
+    memory.learn("The first statement")
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        row = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
+    lost = break_commit_once(monkeypatch, done=False)
+    other = row[0] if taken and row else str(2**40 + 7)
+
+    def forget(self: Snapshot) -> str:
+        self.transaction = other
+        return other
+
+    monkeypatch.setattr(Snapshot, "transaction_id", forget)
     memory.record("s-1", "said exactly once")
     assert lost
     monkeypatch.undo()

@@ -15,7 +15,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import Refused, StoreBusy, StoreError, StoreNewer
-from . import migrate, postgres_roles, postgres_schema
+from . import migrate, postgres_roles, postgres_schema, sql_postgres
 from .database import EngineHealth, Result, Row, Server, Tx
 from .postgres_pool import hide_password, load_driver, pool_of, translate_error
 from .postgres_tx import PostgresTx, Snapshot
@@ -32,8 +32,9 @@ transaction that writes, and costs no statement."""
 class _UnknownCommit(Exception):
     """The connection was lost while the server answered a COMMIT."""
 
-    def __init__(self, transaction: str, result: Any) -> None:
-        self.transaction = transaction
+    def __init__(self, snapshot: Snapshot, result: Any) -> None:
+        self.transaction = snapshot.transaction
+        self.added = snapshot.added
         self.result = result
 
 
@@ -142,7 +143,7 @@ class PostgresDatabase:
                 self._pool.close_idle()
                 time.sleep(random.uniform(0.005, 0.02))
             except _UnknownCommit as unknown:
-                if self._was_committed(unknown.transaction, deadline):
+                if self._was_committed(unknown, deadline):
                     result: Result = unknown.result
                     return result
             except driver.Error as error:
@@ -191,7 +192,7 @@ class PostgresDatabase:
             snapshot.cursor.execute("COMMIT")
         except driver.Error as error:
             if snapshot.cursor.connection.closed and (transaction or snapshot.may_be_lost):
-                raise _UnknownCommit(transaction, result) from error
+                raise _UnknownCommit(snapshot, result) from error
             raise
         if snapshot.cursor.statusmessage != "COMMIT":
             raise StoreError(
@@ -199,16 +200,26 @@ class PostgresDatabase:
                 where=self._place(),
             )
 
-    def _was_committed(self, transaction: str, deadline: float) -> bool:
-        """Ask the server what became of a transaction whose COMMIT was not answered."""
+    def _was_committed(self, commit: _UnknownCommit, deadline: float) -> bool:
+        """Ask the server what became of a transaction whose COMMIT was not answered.
+
+        A server that crashed before it wrote the id down says that it lies in the future, or has
+        given it to another transaction since: what this one added to the index must be there, too.
+        """
+        unknown = load_driver().errors.InvalidParameterValue
+
+        def ask(tx: Tx) -> Row | None:
+            sql = "SELECT pg_xact_status(CAST(:transaction AS xid8))"
+            try:
+                found = tx.one(sql, {"transaction": commit.transaction})
+            except unknown:
+                return ("aborted",)
+            if found == ("committed",) and commit.added:
+                return found if sql_postgres.has_entry(tx, *commit.added) else ("aborted",)
+            return found
+
         while True:
-            found = self._attempt(
-                lambda tx: tx.one(
-                    "SELECT pg_xact_status(CAST(:transaction AS xid8))",
-                    {"transaction": transaction},
-                ),
-                read_only=True,
-            )
+            found = self._attempt(ask, read_only=True)
             state = found[0] if found else None
             if state in ("committed", "aborted"):
                 return bool(state == "committed")

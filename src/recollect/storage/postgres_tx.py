@@ -78,6 +78,8 @@ class Snapshot:
         self._queue: list[QueuedWrite] = []
         self._entries: list[tuple[str, IndexedRecord]] = []
         """Space and record of each entry that is to be added to the index, after the queue."""
+        self.added: tuple[str, IndexedRecord] | None = None
+        """The last entry that was added: it is there if the transaction was committed."""
 
     def tx(self, space: str) -> PostgresTx:
         """Return the transaction as one space uses it."""
@@ -210,6 +212,7 @@ class Snapshot:
         parts = [f"w{place} AS ({write.sql})" for place, write in enumerate(queue)]
         given = [write.params for write in queue]
         if entries:
+            self.added = entries[-1]
             parts.append(to_driver(sql_postgres.ADD_ENTRIES))
             given.append(sql_postgres.bind_entries(entries))
         bound: dict[str, Any] = {**last.params}

@@ -162,6 +162,16 @@ FROM given WHERE entries.space = :space AND entries.id = given.entry
 """
 
 
+def has_entry(tx: Tx, space: str, record: IndexedRecord) -> bool:
+    """Check whether a record is in the index of a space."""
+    row = tx.one(
+        "SELECT 1 FROM entries WHERE space = :its_space AND source = :source AND ref = :ref "
+        "AND seq = :seq AND part = :part",
+        {**record._asdict(), "its_space": space},
+    )
+    return row is not None
+
+
 def bind_entries(entries: Sequence[tuple[str, IndexedRecord]]) -> dict[str, Any]:
     """Return the parameters of `ADD_ENTRIES` for records, each with its space."""
     facets = [
