@@ -36,12 +36,12 @@ ALLOWED = {
     "archive.sql.counts": "sessions are few beside messages, which are not read",
     "autonomous.sql.list_calls": ASKED,
     "briefing.sql.counts": WHOLE,
-    "briefing.sql.unjudged": "the injections of one session",
+    "briefing.sql.list_unjudged": "the injections of one session",
     "documents.sql.count_by_type": FEW,
     "documents.sql.list_below": FEW,
     "episodes.sql.count": WHOLE,
     "episodes.sql.grown_sessions": BACKGROUND,
-    "episodes.sql.listing": "any column may be filtered by; in the order of time",
+    "episodes.sql.list_episodes": "any column may be filtered by; in the order of time",
     "recall.sql.count_records": REBUILD,
     "index.sql.find_candidates": "the matches of the rarest stems, of which the best are sorted out",
     "index.sql.find_some": "the first matches, as many as are asked for",
@@ -98,7 +98,7 @@ ALLOWED = {
     "memory.sql_upkeep.count_by_kind": "kept counts: a row for a day and kind",
     "memory.sql_upkeep.count_neglected": RESULT,
     "memory.sql_upkeep.find_never_useful": BACKGROUND,
-    "procedures.sql.listing": FEW,
+    "procedures.sql.list_open": FEW,
     "procedures.sql.proven": FEW,
     "procedures.sql.versions": FEW,
     "review.sql.count_items": RESULT,
@@ -230,7 +230,7 @@ def test_no_statement_reads_or_sorts_more_than_it_needs(new_database: Open, engi
     for statement in unique.values():
         if statement.function in ALLOWED or "UPDATE sessions SET x" in statement.sql:
             continue
-        if statement.function == "episodes.sql.listing":
+        if statement.function == "episodes.sql.list_episodes":
             statement = statement._replace(sql=statement.sql.replace("AND kind =", "AND task ="))
         try:
             problems = database.read(lambda tx, one=statement: check(tx, one))  # type: ignore[misc]

@@ -151,9 +151,11 @@ def _keep_prompt(
     if the event was answered before."""
     ready, now = prompted.ready, prompted.now
     captured: list[Learned] = []
+    files: list[bool] = []
 
     def learn(tx: Tx) -> None:
         captured[:] = capture_operations.keep_in(context, tx, ready, now, prompted.looked)
+        files[:] = [not tx.is_remote]
 
     is_new = not context.project_space.present()
     is_first, trouble = briefing_operations.keep(
@@ -161,14 +163,19 @@ def _keep_prompt(
     )
     if not is_first:
         return _SILENT
-    if ready and is_new:
-        try:
+    if trouble:
+        captured.clear()
+    try:
+        if ready and is_new:
             captured = capture_operations.keep(context, ready, now)
             # Before there was a store the event could not be marked as answered.
             mark = steps_hooks.mark_of(event)
             context.project_space.try_write(lambda tx: storage_sql.put_values(tx, {}, now, mark))
-        except StoreError as error:
-            trouble = error  # it is captured from the transcript, later
+        elif any(files) and not trouble:
+            # Another file: a busy one must not undo what the project's has saved.
+            captured += capture_operations.keep_own(context, ready, now, prompted.looked)
+    except StoreError as error:
+        trouble = error  # it is captured from the transcript, later
     notice = capture_steps.notice(captured) if captured else ""
     return steps_hooks.Answer(prompted.words, notice, trouble=trouble)
 

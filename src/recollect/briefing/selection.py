@@ -194,8 +194,9 @@ def is_rule(memory: Memory) -> bool:
 
 
 def is_profile(memory: Memory) -> bool:
-    """Check whether a memory is what the user said of themselves, and no rule."""
-    return memory.layer == "user" and memory.label == "user" and not is_rule(memory)
+    """Check whether a memory is what the user said of themselves: no rule, lesson or skill."""
+    told = memory.layer == "user" and memory.label == "user"
+    return told and memory.kind not in _SECTIONS and not is_rule(memory)
 
 
 def _why_not_now(candidate: Candidate, withhold: bool) -> str:

@@ -56,13 +56,20 @@ def keep_in(
     now: int,
     looked: LookedUp,
 ) -> list[Learned]:
-    """Write prepared statements in a transaction of the project, and in one of the user's space,
-    which PostgreSQL joins with it; `looked` is what `look_up` found."""
-    own, rest = _part(ready)
-    learned = steps.keep(tx, rest, now, looked[0])
-    if own:
-        learned += context.user_space.write(lambda other: steps.keep(other, own, now, looked[1]))
-    return learned
+    """Write prepared statements in a transaction of the project; on a server those about the person
+    too, where both spaces share it. `looked` is what `look_up` found."""
+    learned = steps.keep(tx, _part(ready)[1], now, looked[0])
+    return learned + (keep_own(context, ready, now, looked) if tx.is_remote else [])
+
+
+def keep_own(
+    context: Context, ready: list[memory_steps.PreparedMemory], now: int, looked: LookedUp
+) -> list[Learned]:
+    """Write the prepared statements about the person into the user's space."""
+    own = _part(ready)[0]
+    if not own:
+        return []
+    return context.user_space.write(lambda tx: steps.keep(tx, own, now, looked[1]))
 
 
 def _part(

@@ -218,7 +218,9 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     """Return the claims of a memory: cited ones first, then those found in the text."""
-    found = [claim for citation in citations if (claim := _cited(citation))]
+    found = [
+        claim for citation in citations if (claim := _cited(citation)) and _is_printable(claim)
+    ]
     sentences = _pattern("sentence").split(text) if _may_claim(text) else []
     paths = [_paths(sentence) for sentence in sentences]
     files = {claim.path for inside in paths for claim in inside}
@@ -235,6 +237,11 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
         place = claim.path, claim.symbol, claim.line
         united[place] = claim._replace(given=united.get(place, claim).given)
     return list(united.values())[:MOST_CLAIMS]
+
+
+def _is_printable(claim: Claim) -> bool:
+    """Check a cited claim: no path and no symbol holds a control character."""
+    return (claim.path + claim.symbol).isprintable()
 
 
 def _may_claim(text: str) -> bool:

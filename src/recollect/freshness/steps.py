@@ -148,7 +148,9 @@ def open_working_tree(context: Context, quick: bool = False) -> ClaimTree:
 
 def unpack_claims(packed: Iterable[str]) -> list[sql.ClaimRow]:
     """Return the claims that `memory.sql_sketches` packed, for each memory in a text, in order."""
-    found = [sql.ClaimRow._make(one.split("\x1f")) for text in packed for one in text.split("\x1e")]
+    parts = [one.split("\x1f") for text in packed for one in text.split("\x1e")]
+    # Stored before citations with control characters were refused: such a claim is not checked.
+    found = [sql.ClaimRow._make(one) for one in parts if len(one) == len(sql.ClaimRow._fields)]
     rows = [row._replace(position=int(row.position), line=int(row.line)) for row in found]
     return sorted(rows, key=lambda row: (row.memory, row.position))
 

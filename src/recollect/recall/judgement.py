@@ -29,7 +29,7 @@ WEAK = 0.3
 """A hit that is less likely than this is probably wrong."""
 
 _FALL = 1.5
-_FAR, _FAR_ASKED, _FAR_RAW, _UNLIKELY_RAW, _CUT_NAME = 0.3, 0.5, 0.7, 0.6, 0.1
+_FAR_MEMORY, _FAR, _FAR_ASKED, _FAR_RAW, _UNLIKELY_RAW, _CUT_NAME = 0.1, 0.3, 0.5, 0.7, 0.6, 0.1
 _EXACT_ONES = 12
 _SAME_THING = 0.5
 _DONE = 0.6
@@ -194,9 +194,9 @@ def is_tail(
     scores: Sequence[float],
     raw: Sequence[bool],
 ) -> list[bool]:
-    """Return for each candidate whether it is dropped: far behind the best, for a question less far
-    and unlikely if it is a call or raw output without the names asked for; or unlikely where a name
-    alone was asked for, and found."""
+    """Return for each candidate whether it is dropped: a memory far behind the best; a message less
+    far, and for a question even less, also if it is unlikely and a call or raw output without the
+    names asked for; or what is unlikely where a name alone was asked for, and found."""
     best, most = max(scores, default=0.0), max(likely, default=0.0)
     far = _FAR_ASKED if question.asks else _FAR
     exact = ranking.exact_shares(question, candidates)
@@ -207,10 +207,10 @@ def is_tail(
     one_name = question.naming > ranking.NAME_ALONE and len(question.wholes) == 1
     named = one_name and most >= 0.5
     return [
-        score < (_FAR_RAW if one else far) * best
+        score < (_FAR_RAW if one else far if item.session else _FAR_MEMORY) * best
         or (one and value < _UNLIKELY_RAW * most)
         or (named and value < _CUT_NAME)
-        for value, score, one in zip(likely, scores, done, strict=True)
+        for item, value, score, one in zip(candidates, likely, scores, done, strict=True)
     ]
 
 

@@ -78,27 +78,29 @@ def find_replaced(done: Sequence[DoneText], searched: Collection[str]) -> dict[i
     """Return the positions of outdated results and edits, each with that of the newest one in its
     session that replaces it."""
     found: dict[int, int] = {}
+    taken_out = [_taken_out(one, searched) for one in done]
     for old, new in permutations(range(len(done)), 2):
         one, other = done[old], done[new]
         newest = done[found[old]].seq if old in found else one.seq
         if one.session == other.session and newest < other.seq:
             again = one.command == other.command != "" and one.shown != other.shown
-            if again or _takes_out(other, one, searched):
+            held = one.edit[1] or one.shown
+            if again or any(line in held for line in taken_out[new]):
                 found[old] = new
     return found
 
 
-def _takes_out(new: DoneText, old: DoneText, searched: Collection[str]) -> bool:
-    """Check whether an edit takes out a line that an older text shows, one about the question."""
-    before, after = new.edit
-    held = old.edit[1] or old.shown
-    lines = [line for line in map(str.strip, before.splitlines()) if line not in after]
-    return any(
-        len(line) >= SHORTEST_LINE
-        and line in held
+def _taken_out(one: DoneText, searched: Collection[str]) -> list[str]:
+    """Return the lines about the question that an edit takes out of a file."""
+    before, after = one.edit
+    kept = {line.strip() for line in after.splitlines()}
+    return [
+        line
+        for line in map(str.strip, before[:LONGEST].splitlines())
+        if len(line) >= SHORTEST_LINE
+        and line not in kept
         and any(stem(word) in searched for word in split_terms(line))
-        for line in lines
-    )
+    ]
 
 
 def _statements_about(text: str, searched: Collection[str]) -> list[_Statement]:

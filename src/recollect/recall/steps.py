@@ -25,6 +25,9 @@ MOST_REPLIES = 3
 """Requests of the user whose replies are shown with them."""
 
 _BEFORE, _BEHIND = 1.01, 0.99
+_DONE = ("call", "output", "receipt", "announcement")
+"""What known commands were read from: it is not shown beside them."""
+
 _SPELLED, _SPELLED_ALONE, _MOST_SPELLED = 1.15, 2.0, 20
 """The factors of a message with a name in the spelling of the question, which may be that name
 alone; and how many such messages are loaded beside the best."""
@@ -109,7 +112,7 @@ def _rank_hits(
     """
     ranked = _load_best(found, asked, question, now)
     if question.answered:
-        ranked = [item for item in ranked if item.loaded.hit.role not in ("assistant", "tool")]
+        ranked = [item for item in ranked if item.loaded.form not in _DONE]
     candidates = [item.found.candidate for item in ranked]
     # An edit is the newest state of what was read before it: compare it with results.
     done = [

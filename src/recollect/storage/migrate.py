@@ -30,7 +30,7 @@ MIGRATIONS = (
     "0017_seals",
     "0018_sealed",
     "0019_judged",
-    "0022_signed",
+    "0020_signed",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

@@ -193,10 +193,11 @@ class Snapshot:
 
     def make_way(self, tables: StatementTables) -> psycopg.Cursor[Row]:
         """Return the cursor for a statement, after the queued writes that it may depend on."""
-        if tables.changed and self._asked is not None:
+        if tables.changed:
             if self._asked:
                 raise _Unanswered
             self._asked = None
+            self._answered.clear()  # what is asked again may be different now
         queued = [*(one.tables for one in self._queue), *([_INDEX] if self._entries else ())]
         if any(one.changed & tables.named or one.named & tables.changed for one in queued) or (
             not tables.changed and any(one.locks for one in self._queue)
@@ -291,7 +292,7 @@ class PostgresTx:
         )
 
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
-        left, tables = iter(rows), StatementTables(frozenset((table,)), frozenset((table,)))
+        left, tables = iter(rows), find_tables(f"INSERT INTO {SCHEMA}.{table} (space)")
         while batch := list(islice(left, _ROWS_AT_ONCE)):
             params: dict[str, Any] = {"space": self.space}
             forms = []

@@ -13,19 +13,19 @@ BEGIN
   END IF;
   RETURN NEW;
 END $$;
--- What another role changes about a statement makes it theirs, as another text does already.
+-- What another role changes about a statement makes it theirs, as another text does already. Where it
+-- applies and what it was derived from are changed by everybody's consolidation: it stays its author's.
 CREATE FUNCTION sign_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF (NEW.subject, NEW.reason, NEW.priority, NEW.layer, NEW.owner, NEW.origin, NEW.sources)
-    IS DISTINCT FROM
-    (OLD.subject, OLD.reason, OLD.priority, OLD.layer, OLD.owner, OLD.origin, OLD.sources)
+  IF (NEW.subject, NEW.reason, NEW.priority, NEW.origin)
+    IS DISTINCT FROM (OLD.subject, OLD.reason, OLD.priority, OLD.origin)
   THEN
     NEW.author := current_user;
   END IF;
   RETURN NEW;
 END $$;
 CREATE TRIGGER signed_change
-  BEFORE UPDATE OF subject, reason, priority, layer, owner, origin, sources ON memories
+  BEFORE UPDATE OF subject, reason, priority, origin ON memories
   FOR EACH ROW EXECUTE FUNCTION sign_change();
 -- A revision keeps its author if it is the statement that is put away; any other is the writer's.
 CREATE FUNCTION sign_revision() RETURNS trigger LANGUAGE plpgsql AS $$
