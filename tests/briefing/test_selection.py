@@ -101,6 +101,11 @@ def test_what_the_user_said_of_themselves_is_their_profile() -> None:
     assert set(reasons(found)) == {"m-4", "m-5"}
 
 
+def test_a_lesson_for_all_projects_is_no_profile() -> None:
+    found = plan([candidate("m-1", "pitfall", "Do not mix tabs and spaces", layer="user")])
+    assert [item.section for item in found.items] == ["Avoid These"]
+
+
 def test_a_long_profile_leaves_room_for_the_project() -> None:
     told = [
         candidate(f"m-{number}", "fact", f"I worked with {word} for years", layer="user")

@@ -308,3 +308,8 @@ def test_learning_starts_no_process_and_what_only_git_finds_is_pinned_later(
     assert not started, "what was looked for once is not looked for again"
     write(code / "src/mail.py", "def send(to):\n    return 2\n", age=9)
     assert states(mem, placed, named) == [("fresh", ""), ("changed", "")]
+
+
+def test_a_citation_with_a_control_character_is_no_claim(mem: Mem) -> None:
+    mem.learn("Deploys need a ticket", citations=["ops/x.sh#a\x1fb", "ops/y\x1e.sh"])
+    assert [hit.text for hit in mem.recall("deploys ticket")] == ["Deploys need a ticket"]

@@ -112,6 +112,21 @@ def test_while_others_keep_the_store_locked_a_briefing_is_given_and_doctor_tells
         assert "store_busy" in check.detail
 
 
+def test_a_busy_user_store_does_not_cost_what_is_said_about_the_project(
+    fire: Fire, project: Path, variables: dict[str, str]
+) -> None:
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        memory.learn(NOTE, kind="policy")
+        memory.learn("I work in Berlin", layer="user")
+    other = apsw.Connection(str(Path(variables["RECOLLECT_HOME"]) / "user.db"))
+    other.execute("BEGIN IMMEDIATE")
+    fire("UserPromptSubmit", prompt="Always run make lint first. I prefer short answers.")
+    other.close()
+    with recollect.open(project, environment=variables) as memory:
+        assert "make lint" in " ".join(one.text for one in memory.list())
+    assert outcomes(project, variables)[0] == "store_busy"
+
+
 def test_a_request_that_cannot_be_left_does_not_cost_the_briefing(
     fire: Fire, project: Path, variables: dict[str, str]
 ) -> None:

@@ -316,3 +316,13 @@ def test_a_question_how_to_run_something_is_answered_with_the_commands_that_work
     for other in ("why did the tests fail", "how did we fix the lint", "how do I deploy"):
         assert mem.recall(other).commands == ()
     assert mem.recall("how do I run the tests", kind=["fact"]).commands == ()
+
+
+def test_a_known_command_does_not_hide_what_an_agent_explained(mem: Mem, clock: Clock) -> None:
+    for number in range(3):
+        work(mem, clock, f"s{number}", good("make test"))
+        clock.advance(days=1)
+    told = "To test the payment webhook, run stripe listen beside the server first."
+    mem.record("s9", Message("assistant", told))
+    found = mem.recall("how do we test the payment webhook")
+    assert found.commands and told in [hit.text for hit in found]

@@ -334,3 +334,11 @@ def test_a_large_store_is_searched_for_the_rarer_words() -> None:
     assert steps_candidates.choose_stems([*holding], 1_000_000, holding, True) == ["quux", "redis"]
     assert steps_candidates.choose_stems(["the"], 1_000_000, holding, True) == ["the"]
     assert steps_candidates.choose_stems([], 1_000_000, holding, True) == []
+
+
+def test_a_memory_is_cut_off_later_than_a_message() -> None:
+    message, memory = candidate(1), candidate(2, session="", role="user")
+    scores, likely = [1.0, 0.2, 0.2], [0.9, 0.2, 0.2]
+    best = candidate(3)
+    found = judgement.is_tail(ASKED, [best, message, memory], likely, scores, [False] * 3)
+    assert found == [False, True, False]

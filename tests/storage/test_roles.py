@@ -392,3 +392,18 @@ def test_fifty_threads_share_the_connections_of_the_pool(team: Team) -> None:
     assert not failed
     assert 0 < most <= postgres_pool.MOST_CONNECTIONS
     assert len(memory.list(limit=100)) == 51
+
+
+def test_a_members_consolidation_leaves_a_statement_to_its_author(team: Team) -> None:
+    """Promotion and merging change where a statement applies and what it was derived from."""
+    alice, bob = team.names
+    with team.open(alice, "shared") as hers:
+        id = hers.learn("Deploys take five minutes").id
+    changes = (
+        "UPDATE memories SET owner = '', sources = '[\"x\"]' WHERE space = :space AND id = :id"
+    )
+    with team.open(bob, "shared") as his:
+        his.context.project_space.write(lambda tx: tx.run(changes, {"id": id}))
+        assert [(one.label, one.author) for one in his.list()] == [("teammate", alice)]
+    with team.open(alice, "shared") as hers:
+        assert [(one.label, one.author) for one in hers.list()] == [("user", "")]
