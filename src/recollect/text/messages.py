@@ -30,13 +30,11 @@ from functools import cache
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ..types.records import Json, Message, ToolCall
+from . import seals
 from .display import MEMORY_TAG, SUMMARY_TAG
 
 if TYPE_CHECKING:
-    import hashlib
     import re
-    from collections.abc import Callable
-
 
 CONTINUATION_PROMPT = "Older conversation history has been summarized. Continue."
 """The neutral prompt after a trim. It also opens a window that would begin with the assistant,
@@ -391,23 +389,8 @@ def body_digest(body: str) -> str:
 
 def is_unchanged(body: str, digest: str, role: str) -> bool:
     """Check whether a message still has the body that was archived, or was erased on request."""
-    found = _find_sha256()(body.encode("utf-8", "surrogatepass")).hexdigest()
+    found = seals.find_sha256()(body.encode("utf-8", "surrogatepass")).hexdigest()
     return found == digest or body == forgotten_body(role)
-
-
-@cache
-def _find_sha256() -> Callable[[bytes], hashlib._Hash]:
-    """Return sha256 without hashlib, which would load OpenSSL and cost a hook milliseconds. Once:
-    an import that fails searches the path each time."""
-    try:
-        from _sha2 import sha256  # type: ignore[import-not-found]
-    except ImportError:
-        try:
-            from _sha256 import sha256  # type: ignore[import-not-found]  # before Python 3.12
-        except ImportError:
-            from hashlib import sha256
-    found: Callable[[bytes], hashlib._Hash] = sha256
-    return found
 
 
 FORGOTTEN = "[forgotten]"

@@ -8,9 +8,14 @@ this module can make a seal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from ..errors import StoreCorrupt
+from ..fast_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import hashlib
 
 _MEMORY = (
     *("id", "root", "revision", "kind", "text", "subject", "detail", "category", "scope", "tags"),
@@ -55,6 +60,21 @@ def make_seal(*values: object) -> str:
         b"\n".join((",".join([str(len(part)) for part in parts]).encode(), *parts)),
         digest_size=16,
     ).hexdigest()
+
+
+@cache
+def find_sha256() -> Callable[[bytes], hashlib._Hash]:
+    """Return sha256 without hashlib, which would load OpenSSL and cost a hook milliseconds. Once:
+    an import that fails searches the path each time."""
+    try:
+        from _sha2 import sha256  # type: ignore[import-not-found]
+    except ImportError:
+        try:
+            from _sha256 import sha256  # type: ignore[import-not-found]  # before Python 3.12
+        except ImportError:
+            from hashlib import sha256
+    found: Callable[[bytes], hashlib._Hash] = sha256
+    return found
 
 
 def describe_altered(table: str, names: Sequence[str], repair: str) -> list[str]:
