@@ -70,14 +70,16 @@ NEAREST = f"""
 SELECT {MATCH_COLUMNS}, e.stems, 0.0::float8, near.vector, NULL::bigint FROM ({NEAR}) near
 JOIN entries e ON e.space = :space AND e.id = near.entry {{where}}
 """
+# The vectors of what a filter leaves are looked up: a join would scan those of all spaces.
 NEAREST_OF = f"""
 WITH found AS MATERIALIZED (
-  SELECT {MATCH_COLUMNS}, e.stems, 0.0::float8, v.vector, v.direction
-  FROM entries e JOIN vectors v ON v.space = e.space AND v.entry = e.id
-  WHERE e.space = :space AND vector_dims(v.direction) = {{dims}} AND {{where}})
-SELECT id, source, ref, seq, kind, owner, label, at, stems, 0.0::float8, vector, NULL::bigint
-FROM found
-ORDER BY direction::vector({{dims}}) <=> :vector::vector({{dims}}) LIMIT :count
+  SELECT {MATCH_COLUMNS}, e.stems FROM entries e WHERE e.space = :space AND {{where}})
+SELECT found.*, 0.0::float8, held.vector, NULL::bigint
+FROM found CROSS JOIN LATERAL (
+  SELECT v.vector, v.direction FROM vectors v
+  WHERE v.space = :space AND v.entry = found.id AND vector_dims(v.direction) = {{dims}}
+  LIMIT 1) held
+ORDER BY held.direction::vector({{dims}}) <=> :vector::vector({{dims}}) LIMIT :count
 """
 DIMS = 256
 """Dimensions of the built-in model: members, who own nothing, find its vector index made."""
