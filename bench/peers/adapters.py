@@ -20,7 +20,8 @@ class Adapter:
     """A store in a folder. `words` and `meaning` say which questions it can answer."""
 
     package = ""
-    """The distribution whose version is told; empty for what is no Python package."""
+    """The distribution whose version is told; empty for this one, and for what is
+    no Python package."""
     words = meaning = True
     note = ""
 
@@ -66,7 +67,6 @@ DIMS = 256
 
 
 class Recollect(Adapter):
-    package = "recollect"
     note = "words and meaning in one search; checks each statement for secrets and neighbours"
 
     def __init__(self, folder: str) -> None:
