@@ -26,6 +26,7 @@ from recollect.memory import steps_neighbours as memory_steps_neighbours
 from recollect.recall import steps_candidates as recall_steps_candidates
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
+from recollect.storage.sqlite_tx import define_seal
 from recollect.text import terms
 
 from .yardstick import (
@@ -142,6 +143,7 @@ def raw_store(path: str) -> Iterator[apsw.Connection]:
     """SQLite alone, set up as we do it."""
     connection = apsw.Connection(path)
     connection.execute(_PRAGMAS).fetchall()
+    define_seal(connection)
     try:
         yield connection
     finally:
