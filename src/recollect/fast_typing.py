@@ -15,13 +15,19 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from typing import Any as Any
+    from typing import Literal as Literal
     from typing import NamedTuple as NamedTuple
     from typing import Protocol as Protocol
     from typing import TypedDict as TypedDict
     from typing import Unpack as Unpack
+    from typing import overload as overload
 else:
     Any = Protocol = object
-    Unpack = tuple  # only `__args__` is read
+    Literal = Unpack = tuple  # only `__args__` is read
+
+    def overload(declared):
+        """Return the declaration, which the definition replaces."""
+        return declared
 
     class TypedDict:
         """Keys with their types; only `__annotations__` is read."""

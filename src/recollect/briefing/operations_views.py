@@ -7,13 +7,13 @@ They are kept apart from `briefing.operations`, which every hook loads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Unpack, overload
 
 from ..actions import command_words
 from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
 from ..documents import sql as documents_sql
 from ..errors import InvalidInput
+from ..fast_typing import Literal, NamedTuple, Unpack, overload
 from ..freshness import steps as freshness_steps
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import operations as memory_operations

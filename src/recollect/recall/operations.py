@@ -22,6 +22,7 @@ from ..storage.database import Database
 from ..text import dates
 from ..types.records import FOREVER, KINDS, LAYERS, ROLES, STATUSES, Hit, Recalled
 from . import (
+    evaluation_questions,
     steps,
     steps_evaluation,
     steps_hits,
@@ -29,7 +30,6 @@ from . import (
     steps_reindex,
     steps_session_search,
 )
-from .evaluation_questions import SOURCES, RepositoryCommit
 
 
 class RecallFilters(TypedDict, total=False):
@@ -285,11 +285,11 @@ def evaluate(
     Example: recollect eval --source commits --sample 50 --missed 5
     """
     for name in source:
-        if name not in SOURCES:
+        if name not in evaluation_questions.SOURCES:
             raise InvalidInput(
                 f"{name!r} is not a source of questions",
                 where="source",
-                hint=f"one of: {', '.join(SOURCES)}",
+                hint=f"one of: {', '.join(evaluation_questions.SOURCES)}",
             )
     if not sample:
         raise InvalidInput("sample must be at least 1", where="sample")
@@ -312,10 +312,11 @@ def evaluate(
     )
 
 
-def _read_commits(context: Context) -> list[RepositoryCommit]:
+def _read_commits(context: Context) -> list[evaluation_questions.RepositoryCommit]:
     from ..freshness.git_io import Git
 
     found = Git(worktree_root(context.project.start) or context.project.root).commits()
     return [
-        RepositoryCommit(hash, at * _SECOND, subject, files) for hash, at, subject, files in found
+        evaluation_questions.RepositoryCommit(hash, at * _SECOND, subject, files)
+        for hash, at, subject, files in found
     ]
