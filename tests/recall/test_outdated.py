@@ -129,3 +129,11 @@ def test_an_edit_that_only_adds_lines_replaces_nothing(mem: Mem) -> None:
     given = {"file_path": "a.py", "old_string": old, "new_string": f"{old}\nupload_retries = 3"}
     call(mem, "c2", "Edit", given, "done")
     assert marks(mem, "upload_timeout seconds") == {}
+
+
+def test_the_run_that_failed_says_why_and_not_the_one_that_passed_later(mem: Mem) -> None:
+    failed = "make lint failed: the linter found an unused name in main.go"
+    call(mem, "c1", "bash", {"command": "make lint"}, failed)
+    call(mem, "c2", "bash", {"command": "make lint"}, "the linter of make lint found no issues")
+    found = [hit.text for hit in mem.recall("why did the linter fail") if hit.role == "tool"]
+    assert found[0] == failed

@@ -72,6 +72,19 @@ def asks_for_rules(question: str) -> bool:
     return not _rule_words().isdisjoint(split_terms(question))
 
 
+_FAILURES = """
+    fail failed failing fails failure error errors break breaks broke broken crash crashed crashes
+    hang hangs hung wrong
+"""
+
+
+def asks_why_failed(question: str) -> bool:
+    """Check whether a question asks for the reason of a failure: a later run without it is no
+    answer."""
+    words = split_terms(question)
+    return "why" in words and not {*_FAILURES.split()}.isdisjoint(words)
+
+
 _ASKS_COMMAND = (
     r"\bhow (?:to|(?:do|can|could|should|would|must) (?:i|we|you|one))\b"
     r"|\b(?:which|what|the) commands?\b|\bcommands? (?:for|to|that)\b"

@@ -119,9 +119,11 @@ def _rank_hits(
         one._replace(role="tool") if item.loaded.edit else one
         for item, one in zip(ranked, candidates, strict=True)
     ]
-    final = judgement.lift_newest(asked.ranking, done, [item.score for item in ranked])
+    final = [item.score for item in ranked]
     newer = _find_outdated([item.loaded for item in ranked], asked.stems)
-    final = judgement.lift_replacing(candidates, final, newer)
+    if not questions.asks_why_failed(question.query):
+        final = judgement.lift_newest(asked.ranking, done, final)
+        final = judgement.lift_replacing(candidates, final, newer)
     likely = judgement.calibrate(asked.ranking, candidates, final)
     raw = [item.loaded.form not in ("prose", "reasoning") for item in ranked]
     tail = judgement.is_tail(asked.ranking, candidates, likely, final, raw)
