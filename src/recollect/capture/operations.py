@@ -20,7 +20,7 @@ MOST_MESSAGES = 500
 """Typed messages that are read of one session at a time."""
 
 LookedUp = tuple[dict[str, steps.FoundBefore | None], dict[str, steps.FoundBefore | None]]
-"""What is there of statements by id, in the project's space and in the user's."""
+"""The memories that statements touch, by the id of the statement: the project's, the user's."""
 
 
 def capture_message(context: Context, said: steps.Said) -> list[Learned]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
-from ..memory import hygiene
+from ..memory import hygiene, similarity
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
@@ -102,11 +102,11 @@ def is_personal(ready: memory_steps.PreparedMemory) -> bool:
 
 
 class FoundBefore(NamedTuple):
-    """What was there of a statement before the transaction that saves it."""
+    """The memories that a statement touches, read before the transaction that saves it."""
 
     around: memory_steps_neighbours.Neighbours
     is_new: bool
-    """Whether no memory in use has its text, for whatever files, and it was not forgotten."""
+    """True if no memory in use has this text, for any files, and it was never forgotten."""
 
 
 def look_up(tx: Tx, ready: Iterable[memory_steps.PreparedMemory]) -> dict[str, FoundBefore | None]:
@@ -135,11 +135,13 @@ def keep(
     """Learn them; those of an earlier look at the same message are not learned again.
 
     A changed value revises what was said before, the opposite is linked to it. `looked` is what
-    `look_up` found a moment ago.
+    `look_up` found a moment ago; it cannot know what the same message states before the item.
     """
-    done = []
+    done: list[Learned] = []
     for item in ready:
-        found = looked[item.row.id] if looked else _look_up(tx, item)
+        said = [("", one.memory.text) for one in done]
+        related = any(similarity.find_relation(one, ("", item.row.text)) for one in said)
+        found = looked[item.row.id] if looked and not related else _look_up(tx, item)
         if found:
             done.append(memory_steps.learn(tx, item, now, found.around, is_new=found.is_new))
     return done
