@@ -342,3 +342,16 @@ def test_a_memory_is_cut_off_later_than_a_message() -> None:
     best = candidate(3)
     found = judgement.is_tail(ASKED, [best, message, memory], likely, scores, [False] * 3)
     assert found == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "announces"),
+    [
+        ("Now run fmt, lint, and tests.", True),
+        ("Let me look at the failing test:", True),
+        ("Now the build passes because the cache is cleared.", False),
+        ("Then run make lint first, because the hook needs the files that it generates.", False),
+    ],
+)
+def test_words_that_only_say_what_an_agent_does_next_are_known(text: str, announces: bool) -> None:
+    assert recall_questions.announces_only(text) is announces

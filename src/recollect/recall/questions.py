@@ -132,7 +132,9 @@ _MOST_BESIDE = 8
 
 _ANNOUNCES = re.compile(
     r"^(?:(?:now|next|then|first|finally|good|great|ok|okay|so)[,.!]? )?"
-    r"(?:let me|i'll|i will|i'm going to|let's)\b(?! know)|:$",
+    r"(?:let me|i'll|i will|i'm going to|let's)\b(?! know)|:$"
+    r"|^(?=.{,60}$)(?:now|next|then|finally)[,:]? "
+    r"(?:re)?(?:run|add|update|fix|check|write|verify|commit)\b",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?:…])\s+|\n+")
