@@ -181,6 +181,34 @@ def test_quitting_and_interrupting_write_the_last_answer(
     assert held()[rules[1]] == "hidden"
 
 
+# Ctrl-C just before the program waits for a key: the wait is not interrupted, as if another thread
+# had received the signal.
+INTERRUPTED = """
+import os, pty, signal, threading, time
+from recollect.interfaces.screens.terminal import one_key_input
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.dup2(pty.openpty()[1], 0)
+
+def interrupt():
+    time.sleep(0.3)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+with one_key_input() as keyboard:
+    threading.Thread(target=interrupt).start()
+    try:
+        keyboard.read_key()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_ctrl_c_just_before_the_wait_for_a_key_is_not_missed() -> None:
+    words = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
 def test_text_and_scope_are_typed_in_a_line(
     at_terminal: Callable[..., Terminal], rules: list[str], project: Path, variables: dict[str, str]
 ) -> None:

@@ -78,6 +78,9 @@ def _read_key(terminal: int) -> str:
     """Return the next key; "" at the end of the input or for Ctrl-D, "?" for what is no letter."""
     from select import select
 
+    # A signal just before a read does not end it: Ctrl-C would be seen with the next key.
+    while not select([terminal], [], [], 0.5)[0]:
+        pass
     first = os.read(terminal, 1)
     if first in (b"", b"\x04"):
         return ""
