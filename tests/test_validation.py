@@ -50,6 +50,7 @@ def engine() -> str:
         ("record", ("s", 5), {}, "message must be"),
         ("record", (5, "x"), {}, "session must be a text"),
         ("record", ("s", "x"), {"origin": "system"}, "is not an origin"),
+        ("record", ("s", "x"), {"origin": "teammate"}, "is not an origin"),
         ("record", ("s", recollect.Message("boss", "x")), {}, "is not a role"),
         ("record", ("s", recollect.Message("user", 5)), {}, "content must be"),  # type: ignore[arg-type]
         ("record", ("s", recollect.Message("user", "x", calls=(1,))), {}, "calls"),  # type: ignore[arg-type]

@@ -15,14 +15,16 @@ from recollect.agents.codex import hooks as codex_hooks
 from recollect.agents.cursor import hooks as cursor_hooks
 from recollect.agents.gemini import hooks as gemini_hooks
 from recollect.agents.opencode import hooks as opencode_hooks
-from recollect.agents.settings import json_edit
+from recollect.agents.settings import json_edit, plan_io
 from recollect.agents.settings.entries import (
     SettingsEditor,
     add_status_line,
     is_own_command,
     render_hook_command,
 )
+from recollect.briefing import instruction_files_io
 from recollect.errors import InvalidInput, Refused
+from recollect.interfaces import origin
 from recollect.types.records import Json
 
 COMMAND = ("/opt/my tools/recollect",)
@@ -321,6 +323,14 @@ def test_a_foreign_plugin_file_is_not_touched() -> None:
     assert plugin.remove(source) == ""
     with pytest.raises(Refused):
         plugin.install("export const Other = 1", COMMAND)
+
+
+def test_no_table_lacks_an_agent() -> None:
+    agents = set(registry.AGENTS_WITH_HOOKS)
+    for table in (plan_io.NEXT_STEPS, plan_io.PROGRAMS, plan_io._HOME_FILES):
+        assert set(table) == agents
+    assert set(instruction_files_io._FILES) == agents
+    assert {plan_io.PROGRAMS[agent] for agent in agents} <= origin._AGENTS
 
 
 @pytest.mark.parametrize("host", registry.AGENTS_WITH_HOOKS)

@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
-from recollect.briefing.rendering import RULES
+from recollect.briefing.rendering import READING_RULES
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -118,7 +118,7 @@ def test_after_a_compaction_the_block_has_the_rule_stated_since(
         say(agent, "PreCompact")
     told = say(agent, "SessionStart", "compact")
     assert OLD in told and NEW in told
-    assert told.count(RULES) == 1
+    assert told.count(READING_RULES) == 1
     assert say(agent, "SessionStart", "startup") in told, "the new block is the one that stays now"
 
 

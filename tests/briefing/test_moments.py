@@ -56,6 +56,15 @@ def edit(project: Path, name: str) -> dict[str, Any]:
 # -------------------------------------------------------------------- start
 
 
+def test_a_first_prompt_with_the_start_block_says_nothing_twice(mem: Mem, hear: Hear) -> None:
+    rule = "The frobnicator in src/frob.py must be restarted after zygote changes"
+    mem.learn(rule, kind="policy")
+    told = hear("UserPromptSubmit", prompt="make src/frob.py survive zygote changes").context
+    assert told.count(rule) == 1 and "\nRules:\n" in told
+    shown = mem.briefing(query="make src/frob.py survive zygote changes")
+    assert str(shown.text).count(rule) == 1
+
+
 def test_commands_of_a_part_of_the_project_are_told_when_a_file_of_it_is_changed(
     mem: Mem, clock: Clock, hear: Hear, project: Path
 ) -> None:

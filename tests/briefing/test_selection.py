@@ -13,7 +13,7 @@ import pytest
 from recollect.briefing.budget import fit_lines
 from recollect.briefing.matching import Instructions
 from recollect.briefing.rendering import (
-    RULES,
+    READING_RULES,
     SECTIONS,
     BriefingPlan,
     Item,
@@ -134,7 +134,7 @@ def test_a_session_starts_with_what_is_strong_in_its_sections() -> None:
     found = plan(store, skills=skills)
     assert reasons(found) == {"m-6": "strength 0.16 is below 0.3"}
     assert start_block(found) == (
-        f"<recollect-memory>\n{RULES} > quotes data.\n"
+        f"<recollect-memory>\n{READING_RULES} > quotes data.\n"
         "Rules:\n"
         "- [m-5] Never commit secrets\n"
         "Key Discoveries:\n"
@@ -419,7 +419,7 @@ def check_block(text: str) -> None:
     )
     assert not re.search(r"\b\d{1,2}:\d\d\b", text)
     for one in lines[1:-1]:
-        known = one.removesuffix(":") in SECTIONS or one.startswith(RULES)
+        known = one.removesuffix(":") in SECTIONS or one.startswith(READING_RULES)
         assert known or re.match(r"- \[|> \[|\d+ more did not fit", one), one
 
 

@@ -13,7 +13,7 @@ from recollect.errors import InvalidInput
 from recollect.work.audit import Audit, Duplicates, render_audit, run_audit
 from recollect.work.ledgers import (
     Handoff,
-    Moved,
+    TreeChanges,
     TreeState,
     handoff_from_json,
     handoff_to_json,
@@ -256,23 +256,23 @@ HELD = {"a.ts": "one", "b.ts": "two"}
     [
         ("commit abc123", TreeState("abc123ffee00", HELD), None),
         ("abc123ffee00 on main", TreeState("abc123", HELD), None),
-        ("commit abc123", TreeState("def456", HELD), Moved("abc123", "def456")),
-        ("commit abc123", TreeState("", HELD), Moved("abc123", "")),
+        ("commit abc123", TreeState("def456", HELD), TreeChanges("abc123", "def456")),
+        ("commit abc123", TreeState("", HELD), TreeChanges("abc123", "")),
         ("clean", TreeState("def456", HELD), None),
         (
             "commit abc123",
             TreeState("abc123", {"a.ts": "other", "b.ts": ""}),
-            Moved("abc123", "abc123", ("a.ts",), ("b.ts",)),
+            TreeChanges("abc123", "abc123", ("a.ts",), ("b.ts",)),
         ),
         (
             "commit abc123",
             TreeState("def456", {**HELD, "new.ts": "made"}),
-            Moved("abc123", "def456", ("new.ts",)),
+            TreeChanges("abc123", "def456", ("new.ts",)),
         ),
     ],
 )
 def test_the_receiver_is_told_if_the_tree_moved(
-    git_state: str, now: TreeState, moved: Moved | None
+    git_state: str, now: TreeState, moved: TreeChanges | None
 ) -> None:
     handoff = Handoff(git_state=git_state, artifacts=("a.ts", "b.ts"))
     then = {**HELD, "new.ts": ""} if "new.ts" in now.contents else HELD
@@ -280,7 +280,7 @@ def test_the_receiver_is_told_if_the_tree_moved(
 
 
 def test_how_the_tree_moved_is_told_in_words() -> None:
-    moved = Moved("abc123", "def456", ("a.ts",), ("b.ts",))
+    moved = TreeChanges("abc123", "def456", ("a.ts",), ("b.ts",))
     assert str(moved) == (
         "the tree moved from abc123 to def456; changed since: a.ts; gone since: b.ts"
     )

@@ -79,12 +79,12 @@ def strip_own_calls(message: Message) -> Message:
 class EchoDetector:
     """Goes through the messages of a session in order and recognises echoes.
 
-    `asks_us` checks a call in an earlier batch, `asked` whether the user typed a command of ours
-    just before; both are called only when needed.
+    `asks_us` checks a call in an earlier batch, `was_asked` whether the user typed a command of
+    ours just before; both are called only when needed.
     """
 
-    def __init__(self, asks_us: Callable[[str], bool], asked: Callable[[], bool]) -> None:
-        self._asks_us, self._before = asks_us, asked
+    def __init__(self, asks_us: Callable[[str], bool], was_asked: Callable[[], bool]) -> None:
+        self._asks_us, self._was_asked = asks_us, was_asked
         self._calls: dict[str, bool] = {}
         self._asked: bool | None = None
 
@@ -101,7 +101,7 @@ class EchoDetector:
                 self._calls[part.answers] = self._asks_us(part.answers)
             return self._calls[part.answers]
         if self._asked is None:
-            self._asked = self._before()
+            self._asked = self._was_asked()
         return self._asked
 
 
@@ -124,10 +124,8 @@ def is_own_tool(name: str) -> bool:
     head = name.lower().removeprefix("mcp").lstrip("_-").removeprefix("plugin_")
     if head in OWN_TOOLS:
         return True
-    return head.startswith(MCP_SERVER) and head[len(MCP_SERVER) : len(MCP_SERVER) + 1] in (
-        "",
-        *"_.-/:",
-    )
+    rest = head.removeprefix(MCP_SERVER)
+    return rest != head and (not rest or rest[0] in "_.-/:")
 
 
 def is_own_call(call: ToolCall) -> bool:

@@ -101,7 +101,7 @@ def _answer_start(context: Context, event: Event, now: int) -> tuple[bool, steps
     has_store = context.project_space.present()
 
     def load(txs: Sequence[Tx]) -> tuple[briefing_steps.LoadedStart | None, int]:
-        return None if silent else start(txs), _count_review(txs[:has_store], now)
+        return None if silent else start(txs), _count_review(txs[:1] if has_store else (), now)
 
     loaded, waiting = context.read_both(load, ahead=True)
     if loaded:
@@ -133,12 +133,12 @@ def _answer_prompt(context: Context, event: Event, now: int) -> steps_hooks.Answ
     def load(txs: Sequence[Tx]) -> _LoadedPrompt:
         first = not (has_store and steps_hooks.was_heard(txs[0], event))
         looked = capture_operations.look_up(txs, ready) if ready and has_store else ({}, {})
-        # What the user says now need not be told to the model again.
         return _LoadedPrompt(turn(txs, first), start(txs), looked)
 
     loaded = context.read_both(load, ahead=True)
     briefing, block = briefing_operations.make_start(context, ask, loaded.start)
-    spoken, said = briefing_operations.make_turn(context, loaded.turn)
+    beside = briefing.items if briefing.begins else ()
+    spoken, said = briefing_operations.make_turn(context, loaded.turn, beside)
     words = [str(briefing.stable) if briefing.begins else "", spoken.text]
     prompted = _Prompted(ready, now, loaded.looked, "\n".join(filter(None, words)), [block, said])
     return _keep_prompt(context, event, ask, prompted)

@@ -41,7 +41,8 @@ _GEMINI_EVENTS = (
 
 
 class TranscriptFormat(NamedTuple):
-    """`read(path, cursor, session)` and `discover(home, roots, env)` of an agent's transcripts."""
+    """`read(path, cursor, session)` and `discover(home, roots, env)` of an agent's transcripts;
+    where it has hooks, `discover` takes `since` too."""
 
     read: Callable[..., Iterator[TranscriptItem]]
     discover: Callable[..., list[Transcript]]

@@ -137,7 +137,7 @@ def set_status(tx: Tx, session: str, status: str) -> None:
 
 
 def insert_messages(tx: Tx, rows: Sequence[Row]) -> None:
-    """Insert messages as tuples in the order of `MessageRow`: building one for each is slow."""
+    """Append messages, as tuples in the order of `MessageRow`: building one for each is slow."""
     tx.insert("messages", _MESSAGE, rows)
 
 

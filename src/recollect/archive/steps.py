@@ -15,8 +15,8 @@ from ..secrets import formats, redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Row, Tx
 from ..text import addresses, messages
-from ..types import trust
-from ..types.records import ORIGINS, ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
+from ..types import records, trust
+from ..types.records import ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
 from . import attachments as archive_attachments
 from . import sql, steps_sessions
 from .sql import NewSession as NewSession
@@ -31,9 +31,6 @@ _ORIGIN_OF_ROLE = {
 
 _LONGEST_KEY = 500
 """Characters of a key: an index of PostgreSQL takes at most 2,700 bytes."""
-
-_CALLER_ORIGINS = ORIGINS[1:]
-"""Origins that a caller may name: all but `system`."""
 
 Spans = tuple[tuple[int, int], ...]
 """Parts of a text, each from its first character to before its last."""
@@ -73,11 +70,11 @@ def parse_incoming(
         found = [_parse_text(message, role)]
     else:
         found = providers_formats.from_wire(message)
-    if origin and origin not in _CALLER_ORIGINS:
+    if origin and origin not in records.CALLER_ORIGINS:
         raise InvalidInput(
             f"{origin!r} is not an origin",
             where="origin",
-            hint=f"one of: {', '.join(_CALLER_ORIGINS)}",
+            hint=f"one of: {', '.join(records.CALLER_ORIGINS)}",
         )
     if key:
         found = [

@@ -1,4 +1,4 @@
-"""Phase 2 by rules: what the extractions of all sessions and the memories in force say together.
+"""Merge what the extractions of all sessions and the memories in force say: phase 2 by rules.
 
 Every statement is worded by our own code from calls and exit statuses, or is the quoted words of
 the user or an agent. Nothing here is prose of a tool.
@@ -106,8 +106,8 @@ def _newest_attempts(
     requests of told commits."""
     told = {one.key for one in found}
     made = [
-        _Made(kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), key)
-        for (kind, key), [(_, one), *_] in groups.items()
+        _Attempt(kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), key)
+        for (kind, key), ((_, one), *_) in groups.items()
         if kind in ("commit", "pull", "task") and f"{kind}:{key}" in told
     ]
     dropped = {
@@ -116,7 +116,7 @@ def _newest_attempts(
     return [one for one in found if one.key not in dropped]
 
 
-class _Made(NamedTuple):
+class _Attempt(NamedTuple):
     """What was made: a commit, a pull request or a task, with its words and files."""
 
     kind: str
@@ -126,7 +126,7 @@ class _Made(NamedTuple):
     key: str
 
 
-def _replaces(new: _Made, old: _Made) -> bool:
+def _replaces(new: _Attempt, old: _Attempt) -> bool:
     shared = old.files & new.files
     if old.kind == "task":
         return new.kind == "task" and new.at > old.at and 2 * len(shared) >= len(old.files)
@@ -231,7 +231,7 @@ def _places(
 def _belong(path: str, place: findings.KnownPlace, finding: findings.MergedFinding) -> bool:
     """Check whether files were changed together more often than not; a file and its tests always
     are, which goes without saying."""
-    own, [other] = path.rpartition("/")[2], [name.rpartition("/")[2] for name in place.files]
+    own, other = path.rpartition("/")[2], place.files[0].rpartition("/")[2]
     if own == other:
         return True
     often = place.sessions >= TOGETHER and 2 * place.sessions > finding.sessions

@@ -20,7 +20,7 @@ from .rendering import (
     MOST_WORDS,
     OPEN,
     QUOTES,
-    RULES,
+    READING_RULES,
     BriefingPlan,
     Item,
     LeftOut,
@@ -116,7 +116,7 @@ def _chosen(
     reasons: dict[str, str] = {}
     number: dict[str, int] = {}
     spent: dict[str, int] = {}
-    used = sum(_cost(text, count) for text in (OPEN, RULES + QUOTES, CLOSE))
+    used = sum(_cost(text, count) for text in (OPEN, READING_RULES + QUOTES, CLOSE))
     for one in wanted:
         section = one.item.section
         if used + _SHORTEST > limits.budget:

@@ -72,7 +72,7 @@ def make_briefing(
     if why_not:
         return steps.EMPTY._replace(notes=(why_not,))
     briefing, trouble = brief_start(context, ask, budget)
-    parts = [brief_turn(context, ask)] if query else []
+    parts = [brief_turn(context, ask, briefing.items)] if query else []
     parts += [brief_edit(context, ask)] if files else []
     for spoken in parts:
         briefing = briefing._replace(
@@ -137,7 +137,9 @@ def keep(
 
     try:
         is_kept = not learn and space.try_write(work)
-        is_kept = is_kept or (bool(values or learn) and space.write(work) is None)
+        if not is_kept and (values or learn):
+            space.write(work)
+            is_kept = True
     except StoreError as trouble:
         return True, trouble
     # The first run may have been kept although its commit was not answered: the second then finds
@@ -172,7 +174,7 @@ def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], s
     """Return the function of a transaction that loads what the start block needs."""
     instructions, now, settings = read_instructions(context, ask), context.clock(), context.settings
     changed = freshness_steps.remember_changed(context)
-    added = settings.memories_enabled * settings.memories_summary_injection_token_limit
+    added = settings.memories_summary_injection_token_limit if settings.memories_enabled else 0
     return lambda txs: steps.load_start(txs, ask, instructions, changed, now, added)
 
 
@@ -245,13 +247,13 @@ def _values_of(
 # ---------------------------------------------------------------- the other moments
 
 
-def brief_turn(context: Context, ask: steps.Ask) -> Spoken:
+def brief_turn(context: Context, ask: steps.Ask, beside: Sequence[rendering.Item] = ()) -> Spoken:
     """Return what fits a prompt and was not shown yet; mostly nothing."""
     if steps.why_silent(context.settings.mode, ask.query):
         return SILENT
     load = turn_loader(context, ask)
     loaded = context.read_both(lambda txs: load(txs, ask.first), ahead=True)
-    spoken, shown = make_turn(context, loaded)
+    spoken, shown = make_turn(context, loaded, beside)
     keep(context, ask, [shown])
     return spoken
 
@@ -272,12 +274,17 @@ def turn_loader(
     return load
 
 
-def make_turn(context: Context, loaded: steps_turn.LoadedTurn) -> tuple[Spoken, ShownMoment]:
-    """Return the answer to a prompt, and the values to save with it."""
+def make_turn(
+    context: Context, loaded: steps_turn.LoadedTurn, beside: Sequence[rendering.Item] = ()
+) -> tuple[Spoken, ShownMoment]:
+    """Return the answer to a prompt, and the values to save with it.
+
+    beside: the items of a start block in the same answer, which are not said again
+    """
     fresh, checks = _check(context, loaded.checks)
     withhold = context.settings.stale == "withhold"
     states = {id: one.state for id, one in fresh.items()}
-    items, left_out = steps_turn.items(loaded, states, withhold)
+    items, left_out = steps_turn.items(loaded, states, withhold, beside)
     spoken = _spoken(context, items, TURN_BUDGET, left_out)
     return spoken, ShownMoment("turn", spoken.items, checks=checks)
 

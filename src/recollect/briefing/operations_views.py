@@ -88,7 +88,7 @@ def memory_md(txs: Sequence[Tx]) -> str:
     that do not run."""
     own = memory_steps_visible.find_memory_owners(txs)
     held = [one for tx in txs for one in memory_sql_lists.list_in_force(tx, MOST_MEMORIES + 1, own)]
-    lines = ["# Memory", "", rendering.RULES]
+    lines = ["# Memory", "", rendering.READING_RULES]
     for kind in KINDS:
         inside = [_line(memory) for memory in held[:MOST_MEMORIES] if memory.kind == kind]
         lines += ["", f"## {kind.capitalize()}", "", *inside] if inside else []

@@ -6,7 +6,8 @@
     C  skills      up to 3, proven ones first
     D  history     related episodes
 
-A is served first, then B, C, D; where things stand goes before all. Never by itself: text of tools
+When room runs out A is served first, then B, C, D; where things stand goes before all. The order
+in which the sections are printed is `rendering.SECTIONS`. Never by itself: text of tools
 and imports, and memories that are hidden, superseded, quarantined or only proposed. The same input
 in any order gives the same plan.
 
@@ -53,11 +54,13 @@ from .rendering import (
     Wanted,
 )
 
-BUDGET, AIM, STATEMENT_AIM, RULE_AIM, HISTORY_AIM = 800, 293, 232, 190, 150
-"""Tokens of a start block: the hard limit; the sizes up to which lessons, statements of the user,
-rules that the user said in passing, and earlier tasks are added. What was stated as a rule has no
-limit but the budget. What is left out is shown with the prompt that it fits. Tuned on the first two
-thirds of the replayed sessions, as is SHORT_TEXT."""
+BUDGET = 800
+"""The most tokens of a start block. What was stated as a rule has no other limit."""
+
+AIM, STATEMENT_AIM, RULE_AIM, HISTORY_AIM = 293, 232, 190, 150
+"""The size of the block, in tokens, up to which are added: lessons; statements of the user; rules
+that the user said in passing; earlier tasks. What is left out is shown with the prompt that it
+fits. Tuned on the first two thirds of the replayed sessions, as is SHORT_TEXT."""
 
 LEAST_STRENGTH = 0.3
 """From this strength (times confidence and usefulness) a memory is shown at every start."""
@@ -134,7 +137,8 @@ def plan_start(
     """
     aims = {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}
     wanted = [
-        Wanted(item, (*_SERVED[item.section], place), item.text, aims.get(item.section, 0))
+        # 2: after the memories of its section, whose keys go on with a truth value
+        Wanted(item, (*_SECTION_RANK[item.section], 2, place), item.text, aims.get(item.section, 0))
         for place, item in enumerate(material.lines)
     ]
     left_out = list(material.left_out)
@@ -152,14 +156,14 @@ def plan_start(
             left_out.append(LeftOut(skill.id, skill.address, reason))
         else:
             wanted.append(_of_skill(skill))
-    distinct, alike = _distinct(sorted(wanted, key=lambda one: one.place), _REACH * budget)
+    distinct, alike = _distinct(sorted(wanted, key=lambda one: one.sort_key), _REACH * budget)
     share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
     limits = fitting.BlockLimits(budget, MOST_ITEMS, share)
     plan = fitting.fit_start(distinct, limits, count or tokens.count_tokens)
     return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
 
 
-_SERVED: Mapping[str, tuple[int]] = {
+_SECTION_RANK: Mapping[str, tuple[int]] = {
     STATE: (0,),
     USER_RULES: (1,),
     ABOUT_USER: (1,),
@@ -169,8 +173,7 @@ _SERVED: Mapping[str, tuple[int]] = {
     SKILLS: (5,),
     HISTORY: (6,),
 }
-"""In which order the sections get room when the budget runs out. `rendering.SECTIONS` is the order
-that they are printed in."""
+"""Which sections get room first when the budget runs out."""
 
 
 def why_never(memory: Memory, instructions: matching.Instructions = matching.NOTHING) -> str:
@@ -292,9 +295,9 @@ def _of_memory(candidate: Candidate) -> Wanted:
     is_late = (passing or not rule) and (
         len(memory.text) > LONG_TEXT or re.search(_ONE_CASE, memory.text) is not None
     )
-    place = (
+    sort_key = (
         # What the user decided is served with the rules, after them.
-        *_SERVED[USER_RULES if own else section],
+        *_SECTION_RANK[USER_RULES if own else section],
         not rule,
         not profile,
         candidate.freshness == "missing",
@@ -308,7 +311,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
         memory.id,
     )
     item = item._replace(why=why)
-    return Wanted(item, place, memory.subject or memory.text, aim)
+    return Wanted(item, sort_key, memory.subject or memory.text, aim)
 
 
 def _is_said_in_passing(memory: Memory) -> bool:
@@ -365,5 +368,5 @@ def _of_skill(skill: Skill) -> Wanted:
         note=f"worked {skill.successes} of {tried} times" if tried else "",
         why=f"worked {skill.successes} of {tried} times",
     )
-    place = (*_SERVED[SKILLS], 0, -skill.successes, skill.name)
+    place = (*_SECTION_RANK[SKILLS], 0, -skill.successes, skill.name)
     return Wanted(item, place, skill.name, AIM)

@@ -149,7 +149,7 @@ def _find_memories(
         # What may be shown has a rare word or, with the first prompt, most of a task's words, and
         # so one of its rarest.
         by_rarity = sorted(words.stems, key=known.holding.__getitem__)
-        likely = by_rarity[: is_first * (len(words.stems) // 3 + 1)]
+        likely = by_rarity[: len(words.stems) // 3 + 1] if is_first else []
         stems, are_all = list(dict.fromkeys((*rare, *likely))), False
         most *= 4 if is_first else 1
     found = index_sql.find_candidates(tx, stems, most, seen)
@@ -281,13 +281,15 @@ def skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
 
 
 def items(
-    loaded: LoadedTurn, fresh: Mapping[str, str], withhold: bool
+    loaded: LoadedTurn, fresh: Mapping[str, str], withhold: bool, beside: Sequence[Item] = ()
 ) -> tuple[list[Item], list[LeftOut]]:
-    """Return the lines of the turn, in their order: the user's rules, the user's words, lessons,
-    at most one claim of an agent.
+    """Return the lines of the turn, in their order: a memory of the user, a passage, a memory of an
+    agent if there is none of the user, a skill.
 
     fresh: the freshness of memories by id
+    beside: the items of a start block in the same answer, which are not said again
     """
+    said, texts = {item.id for item in beside}, [item.text for item in beside]
     chosen: list[Item] = []
     left = list(loaded.left_out)
     rules: list[Item] = []
@@ -299,9 +301,9 @@ def items(
             reason = f"withheld: what it says of the code is {state}"
         elif memory.label == "agent" and not selection.has_evidence(memory, state):
             reason = "an agent's claim that nothing confirms: only on explicit recall"
-        elif memory.label == "agent" and any(one.label == "agent" for one in rest):
-            reason = "one claim of an agent is enough"
-        elif matching.is_alike(memory.text, [item.text for item in rules]):
+        elif memory.id in said:
+            reason = "it is in the start block"
+        elif matching.is_alike(memory.text, texts):
             reason = "another line says nearly the same"
         elif len(rules) + len(rest) >= MOST_MEMORIES:
             reason = "another one fits better"
@@ -310,7 +312,7 @@ def items(
             continue
         item = selection.item_of(memory, "", state)._replace(why=passage.why)
         (rules if memory.label == "user" else rest).append(item)
-    texts = [item.text for item in rules]
+        texts.append(item.text)
     for item in loaded.lines:
         if len(chosen) >= MOST_PASSAGES:
             left.append(LeftOut(item.id, item.address, "another one fits better"))
@@ -319,4 +321,5 @@ def items(
         else:
             texts.append(item.text)
             chosen.append(item)
-    return [*rules, *chosen, *rest, *loaded.skills], left
+    skilled = [item for item in loaded.skills if item.id not in said]
+    return [*rules, *chosen, *rest, *skilled], left

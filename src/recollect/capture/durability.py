@@ -45,7 +45,7 @@ def is_taken_back(text: str, after: Sequence[str]) -> bool:
         if said in message and _found("going on", message.partition(said)[2]):
             return True  # sent again with an end that changes it
         shared = own & set(terms.query_stems(message[:400]))
-        if len(shared) > (place > 0) and _found("objection", message):
+        if len(shared) >= (1 if place == 0 else 2) and _found("objection", message):
             return True
     return False
 

@@ -203,7 +203,7 @@ def make_similarity(
         files = _share_files(places[one], places[other])
         here = (files or 0.0) >= SAME_PLACE
         # One common keyword means nothing, unless the files are in the same place.
-        telling = here if len(shared) < 2 and shared != ours | theirs else True
+        telling = here or len(shared) >= 2 or shared == ours | theirs
         common = fsum(weight[word] ** 2 for word in shared) if telling else 0.0
         words = common / (lengths[one] * lengths[other])
         if meaning is None or words >= THRESHOLD:
@@ -224,12 +224,12 @@ def compare_features(
     return make_similarity((one, other), meaning)(0, 1)
 
 
-def _blended(meaning: float, files: float | None) -> float:
-    if meaning < LEAST_WORDS:
+def _blended(words: float, files: float | None) -> float:
+    if words < LEAST_WORDS:
         return 0.0
     if files is None:
-        return min(meaning, 1.0)
-    return min(WORDS_SHARE * meaning + (1 - WORDS_SHARE) * files, 1.0)
+        return min(words, 1.0)
+    return min(WORDS_SHARE * words + (1 - WORDS_SHARE) * files, 1.0)
 
 
 class _Places(NamedTuple):

@@ -20,7 +20,7 @@ from ..procedures import steps as procedures_steps
 from ..providers import openai_chat
 from ..storage.database import Tx
 from ..text import addresses, display
-from ..types.records import IN_USE, Json, Session
+from ..types.records import STATUSES_IN_USE, Json, Session
 from ..work import ledgers
 from ..work import steps as work_steps
 from ..work import steps_tasks as work_steps_tasks
@@ -61,7 +61,7 @@ def gather(tx: Tx, with_sessions: bool) -> Holdings:
         skills={
             row.name: skills.to_skill_md(procedures_steps.parse_row(row))
             for row in procedures_sql.list_open(tx, _MOST)
-            if row.status in IN_USE
+            if row.status in STATUSES_IN_USE
         },
         sessions={one.id: _export_session(tx, one) for one in sessions},
     )

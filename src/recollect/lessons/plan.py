@@ -115,7 +115,7 @@ def _is_lesson(memory: Memory) -> bool:
 
 
 def _in_use_first(memory: Memory) -> tuple[bool, str]:
-    """Return the memories with those in use first: of two that say the same, the first counts."""
+    """Return a sort key: of two memories that say the same, the one in use counts."""
     return not _in_use(memory), memory.id
 
 
@@ -165,8 +165,9 @@ def _more_evidence(
         trusted = [one for one in new if least_trusted((one.label, memory.label)) == memory.label]
         confidence = _confidence(trusted, memory.confidence)
         # An old story that is read only now does not bring back what faded since.
-        revives = _in_use(memory) or any(one.at > memory.last_reinforced for one in trusted)
-        revives = bool(trusted) and revives
+        revives = bool(trusted) and (
+            _in_use(memory) or any(one.at > memory.last_reinforced for one in trusted)
+        )
         yield Reinforce(memory.id, sources, confidence, memory.label, why, revives)
 
 
@@ -218,15 +219,15 @@ def _pitfall(cases: Sequence[Case], sources: tuple[str, ...]) -> Learn:
     episodes = [episode._replace(outcome="success") for episode, _ in cases]
     counted = {"source": list(sources), "count": len(cases), "depth": _depth(episodes)}
     return Learn(
-        "pitfall",
-        lesson.text,
-        lesson.subject,
-        {**lesson.detail, **counted},
-        (),
-        _confidence(episodes),
-        least_trusted(episode.label for episode in episodes),
-        sources,
-        f"an error that was resolved, seen {_times(len(cases))}",
+        kind="pitfall",
+        text=lesson.text,
+        subject=lesson.subject,
+        detail={**lesson.detail, **counted},
+        examples=(),
+        confidence=_confidence(episodes),
+        label=least_trusted(episode.label for episode in episodes),
+        sources=sources,
+        reason=f"an error that was resolved, seen {_times(len(cases))}",
     )
 
 
@@ -310,9 +311,11 @@ class _KnownPatterns:
             return self._patterns[place]
         words = sorted(centre.words, key=lambda word: (len(self._by_word.get(word, ())), word))
         near = {at for word in words[:4] for at in self._by_word.get(word, ())[:20]}
-        scores = [(compare_features(self._features[at], centre, self._meaning), -at) for at in near]
-        best, at = max(scores, default=(0.0, 0))
-        return self._patterns[-at] if best >= THRESHOLD else None
+        scores = {
+            at: compare_features(self._features[at], centre, self._meaning) for at in sorted(near)
+        }
+        best = max(scores, key=scores.__getitem__, default=0)
+        return self._patterns[best] if scores.get(best, 0.0) >= THRESHOLD else None
 
 
 def _pattern(
@@ -320,13 +323,14 @@ def _pattern(
 ) -> Learn:
     good = sum(episode.outcome == "success" for episode in members)
     return Learn(
-        "pattern",
-        lesson.text,
-        lesson.subject,
-        {**lesson.detail, "goal": goal, "depth": _depth(members)},
-        lesson.examples,
-        confidence,
-        least_trusted(episode.label for episode in members),
-        tuple(episode.id for episode in members),
-        f"{len(members)} tasks of one sort (likeness {cohesion:.2f}), {good} of them successful",
+        kind="pattern",
+        text=lesson.text,
+        subject=lesson.subject,
+        detail={**lesson.detail, "goal": goal, "depth": _depth(members)},
+        examples=lesson.examples,
+        confidence=confidence,
+        label=least_trusted(episode.label for episode in members),
+        sources=tuple(episode.id for episode in members),
+        reason=f"{len(members)} tasks of one sort (likeness {cohesion:.2f}), "
+        f"{good} of them successful",
     )

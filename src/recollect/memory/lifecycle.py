@@ -1,4 +1,4 @@
-"""Compute how strong a memory is, when it is weak enough to be hidden, and how feedback moves it.
+"""Compute how a memory decays: its strength, when it is hidden, and how feedback moves it.
 
 Strength is computed when read and never stored. Nothing here deletes: the answer is a plan of what
 to hide and why, which is shown before it is applied.
@@ -34,8 +34,8 @@ class Reinforced(Protocol):
 
 
 def compute_strength(memory: Reinforced, now: int) -> float:
-    """Return `weight × 0.5^(days since last reinforcement / 90) × reinforcements`. A recall counts
-    as a reinforcement, but does not reset the clock."""
+    """Return `weight × 0.5^(days since last reinforcement / 90) × (reinforcements + recalls)`. A
+    policy does not decay."""
     weight = KINDS[memory.kind].weight
     if memory.kind == "policy":
         return weight * (memory.reinforcement + memory.recalls)
@@ -56,8 +56,8 @@ MIN_CONFIDENCE = 0.3
 _OVER = f"a note from a tool, older than {TOOL_NOTE_DAYS} days"
 LEAST_USEFUL, MOST_USEFUL = 0.5, 1.5
 
-_CALM = 2.0
-"""So many verdicts' worth of doubt: one verdict alone moves a memory a third of the way."""
+_NEUTRAL_VERDICTS = 2.0
+"""Added to the verdicts that were given, so that a single one has a third of the full effect."""
 
 
 class Hiding(NamedTuple):
@@ -86,8 +86,8 @@ class Ageing(Reinforced, Protocol):
 
 
 def find_decay_limits(now: int) -> tuple[int, int]:
-    """Return the time before which every weak memory was last reinforced, and the time before which
-    every expired note of a tool was first seen."""
+    """Return two limits for the query: only a memory last reinforced before the first can be weak,
+    only a note of a tool first seen before the second can have expired."""
     days = HALF_LIFE_DAYS * log2(min(kind.weight for kind in KINDS.values()) / WEAK)
     return now - int(days * DAY), now - TOOL_NOTE_DAYS * DAY
 
@@ -170,4 +170,4 @@ def rate_usefulness(helped: int, wrong: int, stale: int) -> float:
     Staleness counts half of wrongness: it was right once, and its freshness is checked too.
     """
     verdicts = helped + wrong + stale
-    return 1.0 + 0.5 * (helped - wrong - 0.5 * stale) / (verdicts + _CALM)
+    return 1.0 + 0.5 * (helped - wrong - 0.5 * stale) / (verdicts + _NEUTRAL_VERDICTS)

@@ -19,8 +19,8 @@ from ..storage.database import IndexMatch, Tx
 from ..text import display, messages
 from ..text import terms as text_terms
 from ..types.records import (
-    IN_USE,
     KINDS,
+    STATUSES_IN_USE,
     TRUSTED_ORIGINS,
     Hit,
     Message,
@@ -85,7 +85,7 @@ def load_hits(
         if item.source == "memory":
             sketch = before.get((item.ref, item.seq)) if item.seq else held.get(item.ref)
             one = _load_memory(sketch, now)
-            if one and sketch and sketch.against and sketch.status in IN_USE:
+            if one and sketch and sketch.against and sketch.status in STATUSES_IN_USE:
                 one = one._replace(hit=_add_contradictions(one.hit, sketch.against.split()))
         elif item.source == "message":
             one = _load_message(rows, item, question, searched)

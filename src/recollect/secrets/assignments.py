@@ -60,6 +60,9 @@ _ASSIGNED = (
     r"|(?P<space>(?=[ \t]))"
     r")(?:[ \t]{0,30}|\s{0,60}(?=\\*[\"']))" + _VALUE
 )
+"""What joins a name to its value, and the value: `op` (key = value, "key": value), `comma`
+(getenv("KEY", "value")), `pair` (name: KEY, value: value), `says` (the key is value), `element`
+(<key>value</key>), `space` (--key value)."""
 
 _DEFAULT = (
     r"(?:\\*[\"'`])?[)}\]]{0,2}(?:"
@@ -99,7 +102,7 @@ def find_assigned(text: str, lower: str, places: Places) -> Iterator[Span]:
             if default := defaulted(text, end.end()):
                 yield from _default_of(text, at, default)
             elif at >= seen and (match := joined(text, end.end())):
-                seen = match.end("bare")  # an unquoted value is checked once
+                seen = match.end("bare")  # an unquoted value is checked once; -1 for a quoted one
                 yield from _value_under(text, at, match)
     if "${" in text:
         yield from _expanded(text)
@@ -120,7 +123,7 @@ def _value_under(text: str, at: int, match: re.Match[str]) -> Iterator[Span]:
 
 
 def _name_at(text: str, at: int, end: int) -> tuple[str, str]:
-    """Return the text before a name, and the name up to `at`."""
+    """Return the text before a name, and the name, which ends at `end`."""
     around = text[max(0, at - 120) : at]
     before = around.rstrip(_NAME_CHARACTERS)
     return before, around[len(before) :] + text[at:end]

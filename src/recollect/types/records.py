@@ -30,18 +30,14 @@ FOREVER = 9223372036854775807
 LAYERS = ("session", "task", "project", "user")
 STATUSES = ("active", "proposed", "hidden", "superseded", "quarantined")
 STATUSES_IN_USE = ("active", "proposed")
-"""Statuses of memories that count as known: duplicates and contradictions are looked for here."""
+"""Statuses of memories that are used, or wait for a person to confirm them: duplicates and
+contradictions are looked for here."""
 
 WAITING_STATUSES = ("proposed", "quarantined")
 """Statuses of memories that wait for a person's answer."""
 
 STALE_STATES = ("changed", "moved", "missing")
 """The states of a claim about code that make a memory stale, in the order of the index of them."""
-
-"""What made a revision of a memory."""
-
-IN_USE = ("active", "proposed")
-"""The statuses of what is used, or waits for a person to confirm it."""
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 ORIGINS = ("system", "user", "teammate", "agent", "tool", "import")

@@ -190,12 +190,12 @@ class _TrimmedWindow:
     def _drop(self, end: int, sizes: Sequence[int], room: int) -> None:
         """Advance to the oldest unit that still fits; the summary grows with every drop."""
         left = sum(sizes[self.first :])
-        while self.first < end and left + self._summary > room:
-            while self.first < end and left + self._summary > room:
+        while self.first < end and left + self._summary_tokens > room:
+            while self.first < end and left + self._summary_tokens > room:
                 left -= sizes[self.first]
                 self.first += 1
             self._start_at_first()
-        self.size = left + self._summary
+        self.size = left + self._summary_tokens
 
     def _keep_newest(self, newest: int, room: int, limit: int) -> bool:
         """Keep the newest unit; return False if it cannot be made short enough.
@@ -205,12 +205,12 @@ class _TrimmedWindow:
         """
         if newest == len(self._units) or self.size <= limit:
             return newest < len(self._units)
-        with_later = dict(vars(self))
+        with_later = dict(vars(self))  # no attribute is changed in place, so this is a copy
         for unit in self._units[newest + 1 :]:
             if unit.head not in self._anchors:
                 self._skipped |= {member.seq for member in unit.members}
                 self._start_at_first()
-                self.size = sum(self._sizes()) + self._summary
+                self.size = sum(self._sizes()) + self._summary_tokens
                 if self.size <= limit:
                     return True
         for attempt in (with_later, dict(vars(self))):
@@ -249,7 +249,7 @@ class _TrimmedWindow:
 
     def _elide(self, horizon: int) -> None:
         self.state = self.state._replace(elided_to=horizon)
-        self.size = sum(self._sizes()) + self._summary
+        self.size = sum(self._sizes()) + self._summary_tokens
 
     def _start_at_first(self) -> None:
         """Start the window at a unit: extract facts of what is before it, and pin the anchors."""
@@ -283,8 +283,10 @@ class _TrimmedWindow:
         """Render the summary in the longest form that is within its limit, else the shortest."""
         for share in SUMMARY_SHARES:
             summary = render_summary(self._facts, self.state.session, share)
-            self._summary = sum(count_message(m, self._measure) for m in preface(summary, ""))
-            if not self._longest_summary or self._summary <= self._longest_summary:
+            self._summary_tokens = sum(
+                count_message(m, self._measure) for m in preface(summary, "")
+            )
+            if not self._longest_summary or self._summary_tokens <= self._longest_summary:
                 break
         return summary
 

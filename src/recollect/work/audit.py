@@ -19,7 +19,7 @@ from ..memory.lifecycle import DAY
 from ..memory.similarity import NEAR, find_relation, is_near, jaccard, split_words
 from ..text import globs
 from ..text.terms import stem_all
-from ..types.records import FOREVER, IN_USE, Memory
+from ..types.records import FOREVER, STATUSES_IN_USE, Memory
 from .notes import Finding, lint_notes
 
 UNUSED_DAYS = 30
@@ -77,7 +77,7 @@ def run_audit(
     other.
     """
     used = sorted(
-        (one for one in memories if one.valid_to == FOREVER and one.status in IN_USE),
+        (one for one in memories if one.valid_to == FOREVER and one.status in STATUSES_IN_USE),
         key=lambda one: one.id,
     )
     outdated = stale or {}

@@ -112,7 +112,7 @@ class TreeState(NamedTuple):
     contents: Mapping[str, str] = {}
 
 
-class Moved(NamedTuple):
+class TreeChanges(NamedTuple):
     """Changes of the tree since a handoff: the two commits, changed and missing files."""
 
     before: str
@@ -135,11 +135,11 @@ class Moved(NamedTuple):
 
 def commit_in(git_state: str) -> str:
     """Return the commit named in a git state (`commit abc123` or a bare hash), or nothing."""
-    found = re.findall(r"\b[0-9a-f]{6,40}\b", git_state.casefold())
+    found = re.search(r"\b[0-9a-f]{6,40}\b", git_state.casefold())
     return found[0] if found else ""
 
 
-def moved_since(handoff: Handoff, then: Mapping[str, str], now: TreeState) -> Moved | None:
+def moved_since(handoff: Handoff, then: Mapping[str, str], now: TreeState) -> TreeChanges | None:
     """Compare the tree with a handoff; None if it has not changed.
 
     `then` are the digests of the handoff's files: uncommitted changes count too.
@@ -151,4 +151,4 @@ def moved_since(handoff: Handoff, then: Mapping[str, str], now: TreeState) -> Mo
     gone = tuple(path for path in other if not now.contents.get(path))
     if same and not other:
         return None
-    return Moved(before, before if same else now.commit, changed, gone)
+    return TreeChanges(before, before if same else now.commit, changed, gone)

@@ -26,7 +26,7 @@ from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
 from ..types.json_records import write_time
-from ..types.records import IN_USE, Document, Json, Memory
+from ..types.records import STATUSES_IN_USE, Document, Json, Memory
 from . import steps as work_steps
 from . import tasks
 
@@ -292,11 +292,11 @@ def promote_notes(
     durable = [
         hygiene.KnownNote(one.id, (one.subject, one.text), one.scope)
         for one in known
-        if one.layer not in _NOTE_LAYERS and one.status in IN_USE
+        if one.layer not in _NOTE_LAYERS and one.status in STATUSES_IN_USE
     ]
     decided = []
     for note in sorted(notes, key=lambda one: (one.first_seen, one.id)):
-        if note.status not in IN_USE:
+        if note.status not in STATUSES_IN_USE:
             continue
         verdict = hygiene.review_note(
             hygiene.Note(

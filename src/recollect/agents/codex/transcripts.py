@@ -2,8 +2,9 @@
 
 Reads `sessions/YYYY/MM/DD/rollout-….jsonl`, also compressed. Paginated rollouts hold everything
 twice (`response_item` and `item_completed`); only the items are read. Token counts come after their
-answer, so an answer is held back until its count, the next answer or the end. A fork begins with
-its parent's lines, copied in one burst: they belong to the parent. Checked with 0.140 to 0.166.
+answer, so an answer is held back until its count, the next answer or the end. A forked rollout
+starts with a copy of its parent's lines, all written at once: they belong to the parent's session.
+Each line is made JSON by `transcripts.reader_io`. Checked with 0.140 to 0.166.
 """
 
 from __future__ import annotations
