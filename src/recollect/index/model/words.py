@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import pairwise
+from operator import itemgetter
 
 from ...fast_typing import NamedTuple
 from ...text import inflection, terms
@@ -32,24 +33,26 @@ LONGEST_WORD = 40
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text in order, without accents, in lower case."""
+    return [word.lower() for word in find_words(text) if len(word) <= LONGEST_WORD]
+
+
+def find_words(text: str) -> Iterable[str]:
+    """Return the words of a text without accents, as they are written: one by one if the text is
+    long, because most callers need few."""
     if not text.isascii():
         text = _strip_accents(text)
-    return [word.lower() for word in _WORD.findall(text) if len(word) <= LONGEST_WORD]
-
-
-def iterate_words(text: str) -> Iterable[str]:
-    """Return the words of `split_words`, one by one if the text is long: most callers need few."""
     if len(text) < _LONG:
-        return split_words(text)
-    bare = text if text.isascii() else _strip_accents(text)
-    found = (match[0] for match in _WORD.finditer(bare))
-    return (word.lower() for word in found if len(word) <= LONGEST_WORD)
+        return _WORD.findall(text)
+    return map(itemgetter(0), _WORD.finditer(text))
 
 
 def _strip_accents(text: str) -> str:
+    bare = terms.strip_signs(text)
+    if bare.isascii():
+        return bare
     from unicodedata import normalize
 
-    return normalize("NFC", _accents().sub("", normalize("NFD", text)))
+    return normalize("NFC", _accents().sub("", normalize("NFD", bare)))
 
 
 @cache
