@@ -35,6 +35,12 @@ class _PendingModule(ModuleType):
             ModuleType.__getattribute__(self, "__loader__").run(self)
         return ModuleType.__getattribute__(self, name)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """Run the module first: its code would overwrite the value."""
+        if name not in _IMPORT_ATTRIBUTES:
+            ModuleType.__getattribute__(self, "__loader__").run(self)
+        ModuleType.__setattr__(self, name, value)
+
 
 class _PendingLoader:
     """Runs a module at its first use; other threads wait until it is complete."""

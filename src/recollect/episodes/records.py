@@ -137,9 +137,14 @@ _EPISODE = (
 )
 
 
-def from_json(given: Json, label: str = "import") -> Episode:
-    """Return the episode in a JSON object. Its label is that of the path it came in on."""
-    return load_record(Episode, _EPISODE, given, "episode")._replace(label=label)
+_WITHOUT_ACTIONS = tuple(field for field in _EPISODE if field.name != "actions")
+
+
+def from_json(given: Json, label: str = "import", actions: bool = True) -> Episode:
+    """Return the episode in a JSON object, with or without its actions, which are most of it. Its
+    label is that of the path it came in on."""
+    fields = _EPISODE if actions else _WITHOUT_ACTIONS
+    return load_record(Episode, fields, given, "episode")._replace(label=label)
 
 
 def to_json(episode: Episode) -> dict[str, Json]:

@@ -302,17 +302,16 @@ def _is_foreign(tool: str) -> bool:
 
 
 def _conclusion(span: Span) -> SessionObservation | None:
-    tried = list_attempts(span.messages)
-    evidence = _evidence(tried)
-    if not evidence or (span.after and reaction_to_work(plain_text(span.after.message)) == "bad"):
-        return None
     said = [one for one in span.messages if one.message.role == "assistant"]
     if not said or said[-1].message.calls:
         return None
-    text = _sentence(plain_text(said[-1].message))
-    if not text:
-        return None
     last = said[-1]
+    text = _sentence(plain_text(last.message))
+    if not text or (span.after and reaction_to_work(plain_text(span.after.message)) == "bad"):
+        return None
+    evidence = _evidence(list_attempts(span.messages))
+    if not evidence:
+        return None
     session = str(getattr(last, "session", ""))
     body = {"text": text, "session": session, "evidence": evidence}
     return SessionObservation("conclusion", f"{session}:{last.seq}", last.message.at, body)

@@ -193,7 +193,7 @@ def entry_of(row: sql.EpisodeRow) -> index_sql.IndexEntry:
 def searchable(row: sql.EpisodeRow) -> str:
     """Return the words an episode is found by; a summarised one by those of its synopsis as
     well."""
-    episode = records.from_json(json.loads(row.body))
+    episode = records.from_json(json.loads(row.body), actions=False)
     pieces = [episode.goal, row.synopsis, row.outcome, episode.commit, episode.agent]
     pieces += [*episode.constraints, *episode.files, *episode.artifacts]
     for error in episode.errors:

@@ -60,6 +60,7 @@ class _Task:
         self.messages: list[PlacedMessage] = []
         self._works = False
         self._spoken: set[str] = set()
+        self._unread: list[str] = []
         self._answers: deque[str] = deque(maxlen=2)
 
     def add(self, placed: PlacedMessage) -> None:
@@ -67,11 +68,10 @@ class _Task:
         self.messages.append(placed)
         self._works = self._works or _works(placed)
         if message.role == "user":
-            self._spoken.update(_roots(plain_text(message)[:4_000]))
+            self._unread.append(plain_text(message)[:4_000])
         elif message.role == "assistant" and (answer := plain_text(message)):
             self._answers.append(answer[-3_000:])
-        for call in message.calls:
-            self._spoken.update(_roots(call.arguments[:400]))
+        self._unread += [call.arguments[:400] for call in message.calls]
 
     def ends_before(self, placed: PlacedMessage) -> bool:
         """Check whether a message of the user begins another task."""
@@ -81,9 +81,12 @@ class _Task:
         last = self.messages[-1].message.at
         if last and placed.message.at - last > PAUSE:
             return True
-        new = _roots(words) - self._spoken
-        asked = len(_roots(words))
-        return len(new.difference(*map(_roots, self._answers))) > NEW_WORDS * asked
+        # Most tasks are followed by no request that their words have to be read for.
+        self._spoken.update(*map(_roots, self._unread))
+        self._unread = []
+        asked = _roots(words)
+        new = asked - self._spoken
+        return len(new.difference(*map(_roots, self._answers))) > NEW_WORDS * len(asked)
 
 
 def _roots(text: str) -> set[str]:

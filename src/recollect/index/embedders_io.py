@@ -17,13 +17,14 @@ import mmap
 import os.path
 import struct
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, islice
 from math import isfinite, log
 from zlib import crc32
 
 from ..errors import ConfigError, InvalidInput, Unavailable
-from ..fast_typing import TYPE_CHECKING, Any
-from .model.words import iterate_words, split_pieces, split_words
+from ..fast_typing import Any
+from .model.words import LONGEST_WORD, find_words, split_pieces, split_words
 from .vectors import ZERO, quantise
 
 MODEL_MAGIC = b"RCSTATIC"
@@ -41,6 +42,19 @@ GRAM_LENGTH = 12
 unrelated texts of other languages are no more alike than unrelated English ones."""
 
 _REMEMBERED = 20_000
+
+
+class _Cache(dict[Any, Any]):
+    """Values that are made at first use; all are dropped when there are too many."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+
+    def __missing__(self, key: Any) -> Any:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        found = self[key] = self._make(key)
+        return found
 
 
 class StaticModel:
@@ -73,8 +87,8 @@ class StaticModel:
                 hint="Install the package again; recall works by words alone until then.",
             ) from error
         self._read_header(path)
-        self._pieces_of: dict[str, tuple[int, ...]] = {}
-        self._long_numbers: dict[int, int] = {}
+        self._pieces_of = _Cache(self._split_word)
+        self._long_numbers = _Cache(self._load_long)
 
     def _read_header(self, path: str) -> None:
         size = len(self._map)
@@ -133,20 +147,16 @@ class StaticModel:
 
     def _add(self, numbers: Sequence[int]) -> tuple[int, ...]:
         """Return the sum of the vectors of at most `_MOST_ADDED` pieces."""
-        known = self._long_numbers
-        total = sum([known.get(number) or self._load_long(number) for number in numbers])
+        total = sum(map(self._long_numbers.__getitem__, numbers))
         return struct.unpack(f"<{self.dims}H", total.to_bytes(2 * self.dims, "little"))
 
     def _load_long(self, number: int) -> int:
         """Return the vector of a piece as one long number with two bytes a component: these are
         added ten times as fast as component by component."""
-        if len(self._long_numbers) >= _REMEMBERED:
-            self._long_numbers.clear()
         lanes = bytearray(2 * self.dims)
         start = self._vectors + number * self.dims
         lanes[::2] = self._map[start : start + self.dims] if number >= 0 else self._made(number)
-        found = self._long_numbers[number] = int.from_bytes(lanes, "little")
-        return found
+        return int.from_bytes(lanes, "little")
 
     def _made(self, number: int) -> bytes:
         """Return the vector of a gram."""
@@ -155,7 +165,13 @@ class StaticModel:
         digest = shake_128(number.to_bytes(5, "little", signed=True)).digest(self.dims)
         return bytes([ZERO + GRAM_LENGTH if byte & 1 else ZERO - GRAM_LENGTH for byte in digest])
 
-    def _in_other_script(self, word: str) -> tuple[int, ...]:
+    def _split_word(self, word: str) -> tuple[int, ...]:
+        """Return the numbers of the pieces of a word as it is written."""
+        if len(word) > LONGEST_WORD:
+            return ()
+        word = word.lower()
+        if word.isascii():
+            return split_pieces(word, self.number_of)
         from .model.words import split_script
 
         parts = split_script(word)
@@ -165,28 +181,22 @@ class StaticModel:
         return (*known, *(-1 - crc32(gram.encode()) for gram in parts.grams))
 
     def _numbers(self, text: str) -> list[int]:
+        """Return the numbers of the first pieces of a text."""
+        words = find_words(text)
         known = self._pieces_of
+        if text.isascii():
+            pieces = chain.from_iterable(map(known.__getitem__, words))
+            return list(islice(pieces, MOST_PIECES))
         found: list[int] = []
         room = MOST_PIECES  # a character of another script counts as a piece
-        for word in iterate_words(text):
-            numbers = known.get(word)
-            if numbers is None:
-                if len(known) >= _REMEMBERED:
-                    known.clear()
-                numbers = known[word] = (
-                    split_pieces(word, self.number_of)
-                    if word.isascii()
-                    else self._in_other_script(word)
-                )
+        for word in words:
+            numbers = known[word]
             room -= len(numbers) if word.isascii() else len(word)
             found += numbers if room >= 0 else numbers[:room]
             if room <= 0:
                 break
         return found
 
-
-if TYPE_CHECKING:
-    pass
 
 _BATCH = 64
 _SHOWN = 200

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Sequence
 
 from ..errors import Unavailable
-from ..fast_typing import NamedTuple
+from ..fast_typing import Any, NamedTuple
 from ..storage.database import Database, Tx
 from ..text import display, terms
 from ..types import records
@@ -76,8 +76,17 @@ def renew_text(tx: Tx, entry: sql.IndexEntry, text: str) -> bool:
 
 # ---------------------------------------------------------------- vectors
 
-LoadTexts = Callable[[Tx, Sequence[UnembeddedEntry]], list[str]]
-"""Returns the text of each entry; empty for a deleted record. `recall.steps_reindex` has it."""
+
+class RecordTexts(NamedTuple):
+    """Loads records as they are stored, and makes the text of one, which is empty for a deleted
+    record. `recall.steps_reindex` has it."""
+
+    load: Callable[[Tx, Sequence[UnembeddedEntry]], list[Any]]
+    make: Callable[[Any], str]
+
+    def make_all(self, batch: Sequence[tuple[UnembeddedEntry, Any]]) -> list[str]:
+        return [self.make(stored) for _, stored in batch]
+
 
 BLOCK_SIZE = 1024
 """Vectors in a block; every batch rewrites the last block."""
@@ -99,16 +108,14 @@ def embedder_id(tx: Tx) -> str:
     return sql_vectors.get_embedder(tx)
 
 
-def embed_recent(
-    space: Database, embedder: records.Embedder, now: int, load_texts: LoadTexts
-) -> None:
+def embed_recent(space: Database, embedder: records.Embedder, now: int, texts: RecordTexts) -> None:
     """Make the vectors of recent entries, if they are few. The recall that calls this neither waits
     for more or for locks, nor fails on a read-only store."""
-    batch = space.read_ahead(lambda tx: _load_batch(tx, RECENT_LIMIT, load_texts))
+    batch = space.read_ahead(lambda tx: _load_batch(tx, RECENT_LIMIT, texts))
     if not batch:
         return
     try:
-        found = embedder.embed([text for _, text in batch])
+        found = embedder.embed(texts.make_all(batch))
     except Unavailable:
         return  # the recall itself reports that it uses words only
 
@@ -116,7 +123,7 @@ def embed_recent(
         # The first vectors of a space may come this way; those of another embedder stay.
         if not sql_vectors.get_embedder(tx):
             sql_vectors.switch_embedder(tx, embedder.id, now)
-        _save_batch(tx, embedder.id, batch, found, load_texts)
+        _save_batch(tx, embedder.id, batch, found, texts)
 
     space.try_write(save_first)
 
@@ -125,7 +132,7 @@ def embed_missing(
     space: Database,
     embedder: records.Embedder,
     now: int,
-    load_texts: LoadTexts,
+    texts: RecordTexts,
     report: Callable[[int], object] | None = None,
     most: int = 0,
 ) -> int:
@@ -139,7 +146,7 @@ def embed_missing(
     while space.read(lambda tx: tx.finds_nearest and sql_vectors.list_blocks(tx)):
         space.write(_hand_over_block)
     made = 0
-    while (not most or made < most) and (done := _embed_batch(space, embedder, load_texts)):
+    while (not most or made < most) and (done := _embed_batch(space, embedder, texts)):
         made += done
         if report:
             report(done)
@@ -159,12 +166,12 @@ def _hand_over_block(tx: Tx) -> None:
     sql_vectors.dissolve_block(tx, block)
 
 
-def _embed_batch(space: Database, embedder: records.Embedder, load_texts: LoadTexts) -> int:
-    batch = space.read(lambda tx: _load_batch(tx, BATCH_SIZE, load_texts))
+def _embed_batch(space: Database, embedder: records.Embedder, texts: RecordTexts) -> int:
+    batch = space.read(lambda tx: _load_batch(tx, BATCH_SIZE, texts))
     if not batch:
         return 0
-    found = embedder.embed([text for _, text in batch])
-    kept = space.write(lambda tx: _save_batch(tx, embedder.id, batch, found, load_texts))
+    found = embedder.embed(texts.make_all(batch))
+    kept = space.write(lambda tx: _save_batch(tx, embedder.id, batch, found, texts))
     return len(batch) if kept else 0
 
 
@@ -173,29 +180,29 @@ def _switch_embedder(tx: Tx, embedder: str, now: int) -> None:
         sql_vectors.switch_embedder(tx, embedder, now)
 
 
-def _load_batch(tx: Tx, limit: int, load_texts: LoadTexts) -> list[tuple[UnembeddedEntry, str]]:
-    """Return entries without a vector, with their texts."""
+def _load_batch(tx: Tx, limit: int, texts: RecordTexts) -> list[tuple[UnembeddedEntry, Any]]:
+    """Return entries without a vector, with their records."""
     items = sql_vectors.list_unembedded(tx, limit)
-    return list(zip(items, load_texts(tx, items), strict=True))
+    return list(zip(items, texts.load(tx, items), strict=True))
 
 
 def _save_batch(
     tx: Tx,
     embedder: str,
-    batch: Sequence[tuple[UnembeddedEntry, str]],
+    batch: Sequence[tuple[UnembeddedEntry, Any]],
     found: Sequence[bytes],
-    load_texts: LoadTexts,
+    texts: RecordTexts,
 ) -> bool:
-    """Store vectors, unless the embedder was switched meanwhile. An entry whose text has changed
+    """Store vectors, unless the embedder was switched meanwhile. An entry whose record has changed
     stays queued."""
     if sql_vectors.get_embedder(tx) != embedder:
         return False
     waiting = sql_vectors.lock_unembedded(tx, [item.entry for item, _ in batch])
-    current = load_texts(tx, [item for item, _ in batch])
+    current = texts.load(tx, [item for item, _ in batch])
     made = [
         (item.entry, vector)
-        for (item, text), vector, text_now in zip(batch, found, current, strict=True)
-        if item.entry in waiting and text == text_now
+        for (item, stored), vector, stored_now in zip(batch, found, current, strict=True)
+        if item.entry in waiting and stored == stored_now
     ]
     if tx.finds_nearest:
         sql_vectors.insert_vectors(tx, made, 0)

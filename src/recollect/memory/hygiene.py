@@ -62,10 +62,14 @@ def find_refusal(text: str, kind: str, layer: str) -> Refusal | None:
         _is_listing(lines) or (kind not in _MAY_BE_CODE and _is_bare_code(lines))
     ):
         return CODE
-    if not _find_rules(text):
-        return None
-    verdicts = [_of_sentence(sentence) for sentence in _sentences(text)]
-    return verdicts[0] if verdicts and all(verdicts) else None
+    rules = _find_rules(text)
+    found: Refusal | None = None
+    for sentence in _sentences(text) if rules else ():
+        verdict = _of_sentence(sentence, rules)
+        if verdict is None:
+            return None
+        found = found or verdict
+    return found
 
 
 def _sentences(text: str) -> list[str]:
@@ -74,9 +78,8 @@ def _sentences(text: str) -> list[str]:
     return [sentence for sentence in bare if sentence]
 
 
-def _of_sentence(sentence: str) -> Refusal | None:
-    rules = _find_rules(sentence) if len(sentence) <= LONGEST_READ else ()
-    if not rules or _pattern("lesson").search(sentence):
+def _of_sentence(sentence: str, rules: Sequence[str]) -> Refusal | None:
+    if len(sentence) > LONGEST_READ or _pattern("lesson").search(sentence):
         return None
     return next((_VERDICTS[name] for name in rules if _pattern(name).search(sentence)), None)
 

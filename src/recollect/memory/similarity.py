@@ -15,7 +15,7 @@ Precision comes before recall: a revision supersedes what was believed before.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
 from ..fast_typing import NamedTuple
@@ -143,7 +143,8 @@ def _sides() -> dict[str, tuple[str, bool]]:
     return found
 
 
-def _signed(statement: Statement) -> dict[str, bool]:
+@lru_cache(maxsize=256)
+def _signed(statement: Statement) -> Mapping[str, bool]:
     """Return every content word with its sign: a negation turns the rest of its clause."""
     found: dict[str, bool] = {}
     for text in statement:

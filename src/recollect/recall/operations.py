@@ -162,7 +162,7 @@ def answer_question(context: Context, question: steps.RecallQuestion, now: int) 
         indexed = reindex_outdated(context)
         if embedder and embedder.local:
             for space in context.present_spaces():
-                index_steps.embed_recent(space, embedder, now, steps_reindex.load_texts)
+                index_steps.embed_recent(space, embedder, now, steps_reindex.RECORD_TEXTS)
         found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
     if indexed:
         found.notes += (f"{indexed} records of an earlier version were indexed again first",)
@@ -240,7 +240,7 @@ def make_vectors(context: Context, most: int = 0) -> int:
         missing = sum(space.read(index_steps.measure_coverage).unembedded for space in spaces)
         advance = context.progress_of("meaning", min(missing, most) if most else missing)
     return sum(
-        index_steps.embed_missing(space, embedder, now, steps_reindex.load_texts, advance, most)
+        index_steps.embed_missing(space, embedder, now, steps_reindex.RECORD_TEXTS, advance, most)
         for space in spaces
     )
 

@@ -34,13 +34,29 @@ if TYPE_CHECKING:
     from ..index.sql_vectors import UnembeddedEntry
 
 IndexedText = tuple[index_sql.IndexEntry, str]
+StoredRecord = archive_sql.MessageRow | IndexedText | None
+"""A record as it is stored: a message whose text is not read yet, or an entry with its text."""
+
 _BATCH = 200
 
 
-def load_texts(tx: Tx, items: Sequence[UnembeddedEntry]) -> list[str]:
-    """Return the text of each entry; empty if the record is gone."""
-    found = [_load_record(tx, item.source, item.ref, item.seq) for item in items]
-    return [thing[1] if thing else "" for thing in found]
+def load_stored(tx: Tx, items: Sequence[UnembeddedEntry]) -> list[StoredRecord]:
+    """Return each entry's record as it is stored, the messages by a few statements; None if it is
+    gone."""
+    places = [(item.ref, item.seq, item.seq) for item in items if item.source == "message"]
+    rows = {(row.session, row.seq): row for row in archive_sql.message_ranges(tx, places)}
+    return [
+        rows.get((item.ref, item.seq))
+        if item.source == "message"
+        else _load_record(tx, item.source, item.ref, item.seq)
+        for item in items
+    ]
+
+
+def make_text(stored: StoredRecord) -> str:
+    """Return the text that a record is found by; empty for one that is gone."""
+    thing = _read_message(stored) if isinstance(stored, archive_sql.MessageRow) else stored
+    return thing[1] if thing else ""
 
 
 def rebuild_index(space: Database, tell: Callable[[int], object] | None = None) -> int:
@@ -159,8 +175,10 @@ def _load_memory(tx: Tx, ref: str, seq: int) -> IndexedText | None:
 
 def _load_message(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     row = archive_sql.message(tx, ref, seq)
-    if row is None:
-        return None
+    return _read_message(row) if row else None
+
+
+def _read_message(row: archive_sql.MessageRow) -> IndexedText | None:
     message = messages.message_from_body(json.loads(row.body))
     left = echo.strip_own_calls(message)
     text = messages.searchable_text(left)
@@ -191,3 +209,5 @@ _LOADERS: dict[str, Callable[[Tx, str, int], IndexedText | None]] = {
     "episode": _load_episode,
     "procedure": _load_procedure,
 }
+
+RECORD_TEXTS = index_steps.RecordTexts(load_stored, make_text)

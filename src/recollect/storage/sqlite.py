@@ -21,7 +21,7 @@ from ..fast_typing import Any
 from . import migrate, sqlite_files, sqlite_health
 from .database import EngineHealth, Result, Server, Tx
 from .sqlite_files import translate_error
-from .sqlite_tx import SqliteTx
+from .sqlite_tx import SqliteTx, define_seal
 
 APPLICATION_ID = 0x5245434F
 PAGE_SIZE = 8192  # of new stores: importing takes 3 % less than with half of it
@@ -212,6 +212,7 @@ class SqliteDatabase:
         # Without it FTS5 compiles its own statement again for every word: a lookup takes twice as
         # long. Plans must not depend on the values of parameters.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        define_seal(connection)
         version, mark = connection.pragma("user_version"), connection.pragma("application_id")
         if version > 0 and mark != APPLICATION_ID:
             raise sqlite_files.foreign_store_error(self.path)

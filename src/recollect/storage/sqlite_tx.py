@@ -74,7 +74,8 @@ def seal_form(table: str) -> str:
 
 
 def define_seal(connection: apsw.Connection) -> None:
-    """Define the function that `seal_form` calls."""
+    """Define the function that `seal_form` calls: once for a connection, because defining it again
+    makes SQLite prepare every statement again."""
     connection.create_scalar_function(
         "make_seal", _seal, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
     )
@@ -108,7 +109,6 @@ class SqliteTx:
         return work()
 
     def altered(self, table: str) -> str:
-        define_seal(self._connection)
         return f"seal IS NOT {seal_form(table)}"
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:

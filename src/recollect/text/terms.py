@@ -94,6 +94,11 @@ def stem_text(text: str) -> str:
     return "".join(map(_STEMS_OF_WORD.__getitem__, split_bytes(text)))[1:]
 
 
+def strip_signs(text: str) -> str:
+    """Replace the common non-ASCII signs between words by spaces."""
+    return _pattern(_APART).sub(" ", text)
+
+
 def split_bytes(text: str) -> list[bytes]:
     """Split a text at spaces and signs, in UTF-8."""
     return text.encode(*_UTF8).translate(_BETWEEN_WORDS).split()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ...fast_typing import NamedTuple
 from ...text import inflection, terms
@@ -25,31 +25,35 @@ _WORD = re.compile(
     r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
     r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{1,40}|[\uac00-\ud7a3]{1,40}|[^\W0-9_A-Za-z]+"
 )
-_LONG = 4_000
+_LONG = 2_000
 LONGEST_WORD = 40
 """A longer run is a digest or encoded bytes, without meaning."""
 
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text in order, without accents, in lower case."""
-    if not text.isascii():
-        text = _strip_accents(text)
-    return [word.lower() for word in _WORD.findall(text) if len(word) <= LONGEST_WORD]
+    return [word.lower() for word in find_words(text) if len(word) <= LONGEST_WORD]
 
 
-def iterate_words(text: str) -> Iterable[str]:
-    """Return the words of `split_words`, one by one if the text is long: most callers need few."""
+def find_words(text: str) -> Iterable[str]:
+    """Return the words of a text without accents, as they are written: line by line if the text is
+    long, because most callers need few."""
     if len(text) < _LONG:
-        return split_words(text)
-    bare = text if text.isascii() else _strip_accents(text)
-    found = (match[0] for match in _WORD.finditer(bare))
-    return (word.lower() for word in found if len(word) <= LONGEST_WORD)
+        return _find_all_words(text)
+    return chain.from_iterable(map(_find_all_words, text.split("\n")))
+
+
+def _find_all_words(text: str) -> list[str]:
+    return _WORD.findall(text if text.isascii() else _strip_accents(text))
 
 
 def _strip_accents(text: str) -> str:
+    bare = terms.strip_signs(text)
+    if bare.isascii():
+        return bare
     from unicodedata import normalize
 
-    return normalize("NFC", _accents().sub("", normalize("NFD", text)))
+    return normalize("NFC", _accents().sub("", normalize("NFD", bare)))
 
 
 @cache
