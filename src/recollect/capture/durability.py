@@ -1,5 +1,5 @@
-"""Decide whether something a user said holds beyond its moment: by its words, or because it is asked
-for in several sessions.
+"""Decide whether something a user said holds beyond its moment: by its words, or because the user
+asks for it in several sessions.
 
 Capture keeps statements that may be wanted again; a page that is read without its conversation
 takes fewer. A sentence stays out when it points at something outside of it, wonders, orders work of

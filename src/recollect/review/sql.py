@@ -63,7 +63,7 @@ class WaitingRow(NamedTuple):
 
 def _waiting() -> tuple[str, dict[str, str]]:
     """Return the condition of proposed and quarantined memories; kind and status lead the index."""
-    of_kind, params = placeholders("kind", KINDS)
+    of_kind, params = placeholders("kind", tuple(KINDS))
     having, more = placeholders("status", WAITING_STATUSES)
     condition = (
         f"space = :space AND valid_to = {FOREVER} AND kind IN ({of_kind}) "
