@@ -29,7 +29,7 @@ import recollect
 from recollect.agents import registry, steps_import
 from recollect.agents.transcripts.reader_io import TranscriptEntry
 from recollect.text import messages as text_messages
-from recollect.types.agents import ImportedTranscript
+from recollect.types.reports import ImportedTranscript
 
 from .yardstick import Ratio, line, own_time, paired, table
 

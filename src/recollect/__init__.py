@@ -82,15 +82,12 @@ if TYPE_CHECKING:
     from .recall.steps_records import Linked, ShownRecord
     from .recall.steps_session_search import SessionMatch
     from .storage.database import ServerMember
-    from .types.agents import (
+    from .types.records import Check
+    from .types.reports import (
+        ConfigPaths,
         Imported,
         ImportedTranscript,
         Initialised,
-        SettingsChange,
-        WrittenPlugin,
-    )
-    from .types.overview import (
-        ConfigPaths,
         Lessons,
         NextStep,
         Paused,
@@ -101,12 +98,13 @@ if TYPE_CHECKING:
         Seen,
         SeenItem,
         SettingChanged,
+        SettingsChange,
         SettingValue,
         SizePart,
         Sizes,
         Status,
+        WrittenPlugin,
     )
-    from .types.records import Check
     from .window.operations import RequestAbout
     from .window.steps import Prompt, Trimmed
     from .work.audit import Audit
@@ -257,10 +255,10 @@ _TYPES = {
     "recall.steps_session_search": "SessionMatch",
     "recall.steps_records": "Linked ShownRecord",
     "storage.database": "ServerMember",
-    "types.agents": "Imported ImportedTranscript Initialised SettingsChange WrittenPlugin",
-    "types.overview": (
-        "ConfigPaths Lessons NextStep Paused Plotted Reverted ReviewAnswer ReviewItem Seen "
-        "SeenItem SettingChanged SettingValue SizePart Sizes Status"
+    "types.reports": (
+        "ConfigPaths Imported ImportedTranscript Initialised Lessons NextStep Paused Plotted "
+        "Reverted ReviewAnswer ReviewItem Seen SeenItem SettingChanged SettingValue "
+        "SettingsChange SizePart Sizes Status WrittenPlugin"
     ),
     "types.records": "Check",
     "window.operations": "RequestAbout",

@@ -123,7 +123,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mem]:
                 mem.record(f"s-{number}", message)
                 if message.role == "user":
                     said = Said(plain_text(message), f"s-{number}", clock())
-                    capture_operations.capture_message(mem.context, said)
+                    ready = capture_operations.prepare_message(said)
+                    capture_operations.keep(mem.context, ready, said.at)
             clock.advance(hours=1)
         later(clock)
         mem.autonomous.rebuild()

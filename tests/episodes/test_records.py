@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.episodes.aging import Learning, learnings, plan_aging, synopsis_of
-from recollect.episodes.outcomes import OUTCOMES, reaction_to_work
 from recollect.episodes.records import build, from_json, to_json
+from recollect.episodes.tasks import OUTCOMES, reaction_to_work
 from recollect.errors import InvalidInput
 from recollect.text.messages import NumberedMessage
 from recollect.types.records import Message, Stored, ToolCall

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.interchange import files_io, formats, layouts
+from recollect.documents import user_files_io
+from recollect.interchange import formats, layouts
 from recollect.interchange import operations as interchange_operations
 from recollect.interchange import sql as interchange_sql
 from recollect.interchange import steps as interchange_steps
@@ -492,7 +493,7 @@ def test_a_hostile_export_is_refused_and_breaks_nothing(tmp_path: Path) -> None:
 def test_a_layout_never_leaves_its_folder(tmp_path: Path) -> None:
     for name in ("../up.md", "/abs.md", "a/../../up.md", "nul\0.md"):
         with pytest.raises(recollect.Refused):
-            files_io.write_files(str(tmp_path / "out"), {name: "x"})
+            user_files_io.write_files(str(tmp_path / "out"), {name: "x"})
     assert not list(tmp_path.rglob("*.md"))
 
 

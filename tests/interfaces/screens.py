@@ -15,7 +15,8 @@ from types import ModuleType
 from recollect.interfaces import commands, manual
 from recollect.interfaces.screens import results, style
 from recollect.interfaces.screens.review import render_item
-from recollect.types.overview import (
+from recollect.types.records import Check, Hit, Recalled
+from recollect.types.reports import (
     LearnedCommand,
     LearnedFix,
     Lessons,
@@ -29,7 +30,6 @@ from recollect.types.overview import (
     Sizes,
     Status,
 )
-from recollect.types.records import Check, Hit, Recalled
 from tests.builders.records import DAY, NOW, memory
 
 ROOT = Path(__file__).parent.parent.parent

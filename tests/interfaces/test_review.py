@@ -15,7 +15,7 @@ import pytest
 import recollect
 from recollect.interfaces.screens import review, review_terminal, style
 from recollect.text import display
-from recollect.types.overview import ReviewEvidence, ReviewItem
+from recollect.types.reports import ReviewEvidence, ReviewItem
 from tests.interfaces.test_origin import SERVER
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -18,7 +18,7 @@ import recollect
 from recollect.agents import hook_files_io, registry
 from recollect.agents.settings import plan_io
 from recollect.interfaces.screens.results import show
-from recollect.types import agents
+from recollect.types import reports
 
 FOREIGN = {
     ".claude/settings.json": '{\n  "model": "opus",\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}\n}\n',
@@ -68,7 +68,7 @@ def files(home: Path) -> dict[str, bytes]:
     }
 
 
-def states(done: agents.Initialised) -> set[str]:
+def states(done: reports.Initialised) -> set[str]:
     return {change.state for change in done.changes}
 
 

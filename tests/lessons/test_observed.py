@@ -21,6 +21,7 @@ from tests.conftest import Clock
 
 Mem = recollect.Recollect
 FAILED = "FAILED tests/test_a.py::test_login - TypeError: login() missing 1 argument: 'user'"
+KINDS = ("command", "error", "place", "conclusion", "workflow")
 MISSING = "zsh:1: command not found: pytest"
 
 
@@ -262,7 +263,7 @@ def test_clearing_hides_what_was_learned_from_work_and_undo_brings_it_back(
             [(one.form, one.sessions_succeeded) for one in known(mem, clock)],
             ask(mem, lessons_steps_observed.resolutions_for_failure, *given),
             ask(mem, lessons_steps_observed.places_for_file, "src/a.py"),
-            ask(mem, lessons_steps_observed.count_findings).keys() - {"manifest"},
+            {kind for kind in KINDS if ask(mem, lessons_sql.latest_findings, kind, 0, 1)},
         ]
 
     for name in ("s-1", "s-2"):

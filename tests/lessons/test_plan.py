@@ -199,8 +199,6 @@ def test_the_meaning_may_be_told_by_vectors_or_by_a_function() -> None:
     [learned] = [step for step in steps if getattr(step, "kind", "") == "pattern"]
     assert isinstance(learned, Learn)
     assert learned.sources == ("e-1", "e-2")
-    apart = plan(endpoint_episodes(), [], NOW, similarity=lambda one, other: 0.0)
-    assert apart.steps == ()
 
 
 def test_commands_before_a_commit_are_a_skill_that_reads_back() -> None:

@@ -15,7 +15,6 @@ from recollect.links.relations import (
     INVERSES,
     Edge,
     Reached,
-    contradicting,
     inverse,
     newest,
     to_dot,
@@ -94,10 +93,6 @@ def test_the_order_of_the_links_does_not_matter(
     chance.shuffle(shuffled)
     assert walk(shuffled, start) == walk(links, start)
     assert to_json(shuffled) == to_json(links)
-
-
-def test_a_contradiction_is_told_from_both_sides() -> None:
-    assert contradicting(CHAIN, ["m-1", "m-2", "m-3"]) == {"m-2": ("m-3",), "m-3": ("m-2",)}
 
 
 def test_the_newest_is_found_through_both_spellings_and_in_circles() -> None:

@@ -53,9 +53,9 @@ def test_an_ordinary_name_stays_as_it_is(name: str) -> None:
 
 def test_parts_of_an_address_are_looked_at_one_by_one() -> None:
     address = "memory://task/webhooks/reports/implementation-of-0auth2.md"
-    assert check_path(address, "name") == address
+    assert check_path(address) == address
     with pytest.raises(Refused, match="holds a secret"):
-        check_path(f"memory://task/x/{TOKENS['gitlab']}.md", "name")
+        check_path(f"memory://task/x/{TOKENS['gitlab']}.md")
 
 
 def test_a_refusal_does_not_repeat_the_secret() -> None:

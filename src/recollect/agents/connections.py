@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
 from ..project import Project, make_folder, private_folder, user_directory
-from ..types.agents import SettingsChange
 from ..types.records import Check
+from ..types.reports import SettingsChange
 from . import hook_files_io, registry
 from .settings import plan_io
 from .settings.entries import Command, HookApproval

@@ -18,7 +18,7 @@ from ..lessons import operations as lessons_operations
 from ..memory import steps_verify as memory_steps_verify
 from ..project import private_folder, user_directory
 from ..recall import operations as recall_operations
-from ..types import agents
+from ..types import reports
 from ..window import operations as window_operations
 from ..window import steps as window_steps
 from . import hook_files_io, operations_transcripts, registry, steps_hooks, steps_import
@@ -127,7 +127,7 @@ def list_notices(context: Context) -> tuple[str, ...]:
     return tuple(hook_files_io.read_notices(path)) if path else ()
 
 
-def write_plugin(context: Context, path: str) -> agents.WrittenPlugin:
+def write_plugin(context: Context, path: str) -> reports.WrittenPlugin:
     """Write a plugin for Claude Code, Codex and Copilot CLI: hooks, MCP server, Agent Skills.
 
     path: the plugin's folder: new, empty, or written by this command before

@@ -22,8 +22,8 @@ from ..index import sql as index_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
-from ..types.agents import ImportedTranscript
 from ..types.records import Json, Learned, SafeText
+from ..types.reports import ImportedTranscript
 from . import steps_import
 from .transcripts.reader_io import (
     CursorMark,

@@ -18,7 +18,7 @@ from ..project import find_project
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
 from ..storage.database import Tx
-from ..types import agents, trust
+from ..types import reports, trust
 from ..types.records import Learned
 from . import operations_import, registry
 from .transcripts import find_io
@@ -34,7 +34,7 @@ FIRST_VECTORS = 1_000
 
 def import_transcripts(
     context: Context, path: str = "", agent: str = "", all: bool = False, from_: str = ""
-) -> agents.Imported:
+) -> reports.Imported:
     """Read the past conversations of your agents and learn from them.
 
     path: a transcript, or a folder of them; without it, those of this project are found. What does
@@ -156,7 +156,7 @@ def _check_person(context: Context, what: str) -> None:
 
 def read(
     context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
-) -> list[agents.ImportedTranscript]:
+) -> list[reports.ImportedTranscript]:
     """Import the new messages of transcripts into the archive, and capture the statements of the
     user.
 
@@ -173,8 +173,8 @@ def read(
 
 
 class _ImportedProject(NamedTuple):
-    transcripts: list[agents.ImportedTranscript]
-    results: agents.ImportResults
+    transcripts: list[reports.ImportedTranscript]
+    results: reports.ImportResults
     left: int
 
 
@@ -200,7 +200,7 @@ def _import_into(
     # What several conversations state is one memory.
     stated = [*(one for item in done for one in item.captured), *repeated]
     captured = list({one.id: one for one in stated}.values())
-    results = agents.ImportResults(
+    results = reports.ImportResults(
         conversations=_count_conversations(done),
         rules=_count_kinds(captured, _RULES),
         decisions=_count_kinds(captured, _DECISIONS),
@@ -245,7 +245,7 @@ def _load_lessons(context: Context) -> _KnownLessons:
     return context.project_space.read(load)
 
 
-def _count_conversations(done: Sequence[agents.ImportedTranscript]) -> int:
+def _count_conversations(done: Sequence[reports.ImportedTranscript]) -> int:
     """Count the sessions that something new was read of, without those of subagents."""
     found = {session for item in done if item.messages for session in item.sessions}
     return sum(session.rpartition(".")[0] not in found for session in found)
@@ -262,12 +262,12 @@ def _count_kinds(
     )
 
 
-def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> agents.Imported:
+def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> reports.Imported:
     """Combine the results of several projects into one."""
     transcripts = [item for one in done for item in one.transcripts]
     sums = [sum(values) for values in zip(*(one.results for one in done), strict=True)]
-    results = agents.ImportResults(*sums) if sums else agents.ImportResults()
-    return agents.Imported(
+    results = reports.ImportResults(*sums) if sums else reports.ImportResults()
+    return reports.Imported(
         messages=sum(item.messages for item in transcripts),
         known=sum(item.known for item in transcripts),
         sessions=len({session for item in transcripts for session in item.sessions}),
@@ -319,7 +319,7 @@ def _find_new_projects(context: Context, agent: str) -> dict[str, list[Transcrip
     }
 
 
-def _import_all(context: Context, agent: str, passed: dict[str, str]) -> agents.Imported:
+def _import_all(context: Context, agent: str, passed: dict[str, str]) -> reports.Imported:
     _check_person(context, "all")
     places: dict[str, list[Transcript]] = {}
     for item in find_io.discover(context, agent, passed, everywhere=True):

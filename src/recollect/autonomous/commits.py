@@ -15,7 +15,7 @@ from ..actions.command_forms import below
 from ..actions.command_output import GitCommit
 from ..actions.command_words import is_lasting, suggests_danger
 from ..actions.tool_calls import read_effects
-from ..episodes import outcomes, session_observations
+from ..episodes import session_observations, tasks
 from ..text.messages import plain_text
 from ..types.records import Json, Stored
 from .statements import Evidence
@@ -39,7 +39,7 @@ def commits_of(
     found: list[Evidence] = []
     edited: dict[str, None] = {}
     added: list[str] = []
-    made = outcomes.commits_of(tried)
+    made = tasks.commits_of(tried)
     foreign = session_observations.reads_foreign(messages)
     asked = [(one.seq, plain_text(one.message)) for one in messages if one.message.role == "user"]
     for attempt in tried:

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..episodes import outcomes, session_observations
+from ..episodes import session_observations, tasks
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..text import addresses, messages, tokens
@@ -161,7 +161,7 @@ def _label_of_quote(quote: str, said: Stored) -> str:
     """Return whose words a quote is; empty when the message does not hold it."""
     role = said.message.role
     if role == "user" and said.origin == "user":
-        if quote in " ".join(outcomes.typed_words(messages.typed_text(said.message)).split()):
+        if quote in " ".join(tasks.typed_words(messages.typed_text(said.message)).split()):
             return "user"
         return "tool"
     if role == "assistant" and said.origin == "agent":

@@ -23,11 +23,6 @@ LookedUp = tuple[dict[str, steps.FoundBefore | None], dict[str, steps.FoundBefor
 """The memories that statements touch, by the id of the statement: the project's, the user's."""
 
 
-def capture_message(context: Context, said: steps.Said) -> list[Learned]:
-    """Learn the statements of a typed message; preferences about the person in the user layer."""
-    return keep(context, prepare_message(said), said.at)
-
-
 def prepare_message(said: steps.Said) -> list[memory_steps.PreparedMemory]:
     """Return the statements of a typed message, ready to be written."""
     return steps.prepare(said, new_id, personal=True)

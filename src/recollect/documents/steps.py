@@ -45,7 +45,7 @@ def write_revision(
     if if_changed and held and (held.text, held.fields) == (text, json.loads(fields)):
         return False
     row = sql.DocumentRow(
-        address=redaction.check_path(new.address, "name"),
+        address=redaction.check_path(new.address),
         revision=sql.last_revision(tx, new.address) + 1,
         type=new.type,
         title=redaction.redact(new.title),
@@ -126,7 +126,7 @@ def scratch_address(key: str) -> str:
 
 def store_scratch(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") -> Document:
     """Write a value; earlier ones stay in history. A repeated `once` writes nothing."""
-    address = redaction.check_path(scratch_address(key), "name")
+    address = redaction.check_path(scratch_address(key))
     write, clean = f"store {address} {once}", redaction.redact(text)
     if (
         once

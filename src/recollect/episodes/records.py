@@ -2,7 +2,7 @@
 
 Decides what the record says of a task's goal, calls, errors and files. Where a task begins, how
 calls ended, what resolved errors and how the task ended are decided in `episodes.tasks`,
-`actions.call_results`, `episodes.resolutions` and `episodes.outcomes`. It does not know where
+`actions.call_results`, `episodes.resolutions` and `episodes.tasks`. It does not know where
 episodes are kept.
 
 The label of an episode is the least trusted of what it was made from. It is never read from JSON.
@@ -32,17 +32,20 @@ from ..types.json_records import (
 )
 from ..types.records import Json, Message
 from ..types.trust import least_trusted
-from .outcomes import (
+from .resolutions import Fix, fixes
+from .tasks import (
     OUTCOMES,
+    SHORT,
     Reaction,
+    Span,
     commits_of,
     importance_of,
     outcome_of,
+    phase_of,
     reaction_to_work,
+    task_spans,
     typed_words,
 )
-from .resolutions import Fix, fixes
-from .tasks import SHORT, Span, phase_of, task_spans
 
 GOAL = 300
 _SCRATCH = frozenset(("tmp", "private", "var", "dev"))

@@ -21,9 +21,8 @@ from ..actions.command_words import is_lasting, purpose_of
 from ..actions.echo import is_own_call, is_own_tool
 from ..text.messages import plain_text
 from ..types.records import Json, Stored
-from .outcomes import commits_of, reaction_to_work
 from .session_errors import SessionObservation, errors_of_session
-from .tasks import Span, task_spans
+from .tasks import Span, commits_of, reaction_to_work, task_spans
 
 MOST_TOGETHER = 8
 """Where more files were changed they were not changed for one thing."""

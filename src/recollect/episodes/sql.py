@@ -17,9 +17,8 @@ from ..storage.database import (
     list_columns,
     list_parameters,
     list_shown,
-    set_columns,
 )
-from ..types.records import Json, SafeText
+from ..types.records import SafeText
 
 
 class EpisodeRow(NamedTuple):
@@ -59,11 +58,6 @@ def put(tx: Tx, row: EpisodeRow) -> None:
         f"ON CONFLICT (space, id) DO UPDATE SET {sets}",
         row._asdict(),
     )
-
-
-def update(tx: Tx, episode: str, changes: Mapping[str, Json]) -> None:
-    """Set columns of one episode."""
-    set_columns(tx, "episodes", episode, changes)
 
 
 def get(tx: Tx, episode: str) -> EpisodeRow | None:
@@ -168,9 +162,3 @@ def grown_sessions(tx: Tx, cursor: str, quiet_since: int) -> list[str]:
         {"cursor": cursor, "quiet_since": quiet_since},
     )
     return [row[0] for row in rows]
-
-
-def count(tx: Tx) -> int:
-    """Count the episodes."""
-    row = tx.one("SELECT count(*) FROM episodes WHERE space = :space")
-    return int(row[0]) if row else 0

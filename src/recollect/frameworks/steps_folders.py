@@ -235,14 +235,14 @@ def _make_row(
     framework: str, address: str, item: PutValue, label: str, now: int
 ) -> documents_sql.DocumentRow:
     return documents_sql.DocumentRow(
-        address=redaction.check_path(address, "name"),
+        address=redaction.check_path(address),
         revision=1,
         type=_document_type(framework),
         title=redaction.redact(item.key),
         text=redaction.redact_json(item.value).text,
         fields=redaction.redact("{}"),
         layer="project",
-        owner=redaction.check_path(_encode_folder(item.folder), "name"),
+        owner=redaction.check_path(_encode_folder(item.folder)),
         status="active",
         origin=label,
         label=label,

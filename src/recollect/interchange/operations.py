@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ..agents import operations_transcripts
 from ..archive import sql as archive_sql
 from ..context import Context, new_id
+from ..documents import user_files_io
 from ..errors import InvalidInput, NotFound, RecollectError, Refused
 from ..fast_typing import NamedTuple
 from ..maintenance import operations_erase
@@ -16,7 +17,7 @@ from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
 from ..storage.database import Database, Tx
 from ..text import display
-from . import files_io, formats, layouts, sql, steps, steps_records
+from . import formats, layouts, sql, steps, steps_records
 
 
 class Exported(NamedTuple):
@@ -66,7 +67,7 @@ def export_memory(
     if form == "jsonl":
         rows, altered = space.read(
             lambda tx: (
-                files_io.write_lines(path, steps.export_lines(tx, _columns(context), local)),
+                user_files_io.write_lines(path, steps.export_lines(tx, _columns(context), local)),
                 sql.count_altered(tx),
             )
         )
@@ -80,7 +81,7 @@ def export_memory(
         )
     held = space.read(lambda tx: steps_records.gather(tx, form == "clio"))
     files = layouts.WRITERS[form](held, display.format_time(context.clock()))
-    written = files_io.write_files(path, files)
+    written = user_files_io.write_files(path, files)
     return Exported(written, len(held.memories), formats.LOSS[form])
 
 
@@ -106,15 +107,15 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
     whole = os.path.abspath(os.path.expanduser(path))
     if not os.path.exists(whole):
         raise NotFound("there is no such file or folder", where=whole)
-    if os.path.isfile(whole) and form in ("", "recollect") and files_io.is_export(whole):
+    if os.path.isfile(whole) and form in ("", "recollect") and user_files_io.is_export(whole):
         return _load_export(context, whole, trust)
     found: list[formats.ForeignStatement] = []
     records: list[layouts.ForeignRecord] = []
     problems: list[str] = []
     seen = ""
-    for name in files_io.list_files(whole):
+    for name in user_files_io.list_memory_files(whole):
         try:
-            text = files_io.read_text(name)
+            text = user_files_io.read_memory_file(name)
             if not form and (record := layouts.read_record(name, text)):
                 records.append(record)
                 continue
@@ -215,7 +216,7 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
     texts = context.load_repair().list_columns_of(tuple(sql.KEYS), "TEXT")
 
     def load(tx: Tx) -> tuple[int, int, list[str]]:
-        with files_io.open_text(path) as lines:
+        with user_files_io.open_text(path) as lines:
             read, rows = steps.parse_lines(iter(lines), columns, texts)
         new = steps.merge_rows(tx, rows, columns, trust)
         archive_sql.recount_begun(tx, now)

@@ -59,7 +59,6 @@ complete -c recollect -n '__fish_seen_subcommand_from backup import export load'
 """
 
 SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
-_FORMS = ("plain", "described", "tabbed")
 
 
 def print_script(words: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from ..context import Context, new_id
-from ..documents.input_files_io import read_json_objects
+from ..documents.user_files_io import read_json_objects
 from ..episodes import aging, session_observations
 from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound

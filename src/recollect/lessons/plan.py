@@ -15,7 +15,6 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from ..episodes.records import Episode, ErrorSeen
 from ..index.clusters import (
     THRESHOLD,
-    Similarity,
     TextFeatures,
     WordMeanings,
     WordVectors,
@@ -58,16 +57,14 @@ def plan(
     episodes: Iterable[Episode],
     memories: Iterable[Memory],
     now: int,
-    similarity: Similarity | None = None,
     vectors: WordVectors | None = None,
     links: Links = (),
     new: Container[str] | None = None,
 ) -> LessonPlan:
     """Plan what to do. The same episodes and memories give the same plan, in any order.
 
-    `similarity` compares two episodes by their places in the order of time and id; `vectors` are
-    those of the words in `vocabulary`. Without either, words and files decide. Where `new` names
-    episodes, the others only say what these have in common with them.
+    `vectors` are those of the words in `vocabulary`; without them, words and files decide. Where
+    `new` names episodes, the others only say what these have in common with them.
     """
     told = sorted(episodes, key=lambda episode: (episode.at, episode.id))
     fresh = frozenset(one.id for one in told if new is None or one.id in new)
@@ -82,7 +79,7 @@ def plan(
     lessons = sorted(filter(_is_lesson, memories), key=_in_use_first)
     steps: list[Step] = [*_pitfalls(told, fresh, lessons, left_out)]
     meaning = WordMeanings(vectors) if vectors else None
-    steps += _patterns(told, fresh, lessons, left_out, similarity, meaning)
+    steps += _patterns(told, fresh, lessons, left_out, meaning)
     touched = {step.memory for step in steps if isinstance(step, Reinforce)}
     for promoted in find_promotions(known, touched):
         steps.append(promoted)
@@ -248,7 +245,6 @@ def _patterns(
     fresh: Container[str],
     memories: Sequence[Memory],
     left_out: list[NotPlanned],
-    similarity: Similarity | None,
     meaning: WordMeanings | None,
 ) -> Iterator[Learn | Reinforce]:
     """Return every sort of task that was done more than once: a new pattern, or more evidence for
@@ -262,7 +258,7 @@ def _patterns(
     ]
     known = _KnownPatterns(memories, meaning)
     supported: dict[str, list[Episode]] = {}
-    for cluster in find_clusters(features, similarity, meaning):
+    for cluster in find_clusters(features, meaning=meaning):
         members = [episodes[place] for place in cluster.members]
         if not any(one.id in fresh for one in members):
             continue

@@ -129,13 +129,3 @@ def latest_findings(tx: Tx, kind: str, since: int, limit: int) -> list[SeenFindi
         {"kind": kind, "since": since, "limit": limit, "cleared": storage_sql.CLEARED},
     )
     return _seen(rows)
-
-
-def count_findings(tx: Tx) -> dict[str, int]:
-    """Return how many findings there are of each kind."""
-    mark = storage_sql.cleared_at(storage_sql.get_value(tx, storage_sql.CLEARED))
-    rows = tx.run(
-        "SELECT kind, count(*) FROM findings WHERE space = :space AND at > :mark GROUP BY kind",
-        {"mark": mark},
-    )
-    return {row[0]: int(row[1]) for row in rows}

@@ -98,11 +98,6 @@ def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[st
 # ---------------------------------------------------------------- reading
 
 
-def count_findings(tx: Tx) -> dict[str, int]:
-    """Return how many findings there are of each kind: command, error, place, conclusion."""
-    return sql.count_findings(tx)
-
-
 def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
     """Return the part of a finding after the last clearing; None without one."""
     return findings.seen_after(kind, json.loads(row.body), row.cleared_at)

@@ -112,13 +112,6 @@ def walk(
     return reached
 
 
-def contradicting(edges: Iterable[Edge], ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the records that contradict each of these."""
-    links = group_links(edge for edge in edges if edge.relation == "contradicts")
-    found = {name: tuple(edge.target for edge in links.get(name, ())) for name in ids}
-    return {name: others for name, others in found.items() if others}
-
-
 def newest(edges: Iterable[Edge], start: str) -> str:
     """Return the record that replaced this one in the end; itself without one."""
     links = group_links(edge for edge in edges if "supersede" in edge.relation)

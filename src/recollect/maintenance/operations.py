@@ -22,7 +22,7 @@ from ..recall import steps_reindex as recall_steps_reindex
 from ..review import operations as review_operations
 from ..storage.database import Database, ServerMember, ServerStatement
 from ..text import display
-from ..types import agents, records, trust
+from ..types import records, reports, trust
 from . import steps
 
 
@@ -35,7 +35,7 @@ def initialise(
     remove: bool = False,
     diff: bool = False,
     import_: bool = False,
-) -> agents.Initialised:
+) -> reports.Initialised:
     """Set up the memory of this project and connect your agents.
 
     agent: only these agents: claude-code, codex, gemini, opencode, copilot, cursor; by default all
@@ -67,7 +67,7 @@ def initialise(
     look = not (check or diff or remove)
     read = agents_operations_transcripts.import_transcripts
     unstarted = connections.find_unstarted_agents(context.project, context.environment)
-    return agents.Initialised(
+    return reports.Initialised(
         root=context.project.root,
         database=context.project.database,
         created=created,

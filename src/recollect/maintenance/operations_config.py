@@ -11,7 +11,7 @@ from ..errors import InvalidInput
 from ..project import user_directory
 from ..secrets import redaction
 from ..types import trust
-from ..types.overview import ConfigPaths, SettingChanged, SettingValue
+from ..types.reports import ConfigPaths, SettingChanged, SettingValue
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
 from . import files_io

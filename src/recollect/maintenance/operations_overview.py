@@ -26,7 +26,8 @@ from ..review import operations as review_operations
 from ..storage.database import Tx
 from ..text import display
 from ..types import trust
-from ..types.overview import (
+from ..types.records import STATUSES_IN_USE
+from ..types.reports import (
     LearnedCommand,
     LearnedFix,
     Lessons,
@@ -37,7 +38,6 @@ from ..types.overview import (
     Sizes,
     Status,
 )
-from ..types.records import STATUSES_IN_USE
 from . import sql, steps_overview
 
 _MOST_CAPTURES = 3

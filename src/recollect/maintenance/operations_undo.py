@@ -24,8 +24,8 @@ from ..procedures import steps as procedures_steps
 from ..storage.database import Database, Tx
 from ..text import addresses, display
 from ..types import trust
-from ..types.overview import Reverted
 from ..types.records import Json
+from ..types.reports import Reverted
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
 from ..work import operations as work_operations

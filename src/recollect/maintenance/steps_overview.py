@@ -10,8 +10,8 @@ from ..memory import sql as memory_sql
 from ..recall import steps_evaluation as recall_steps_evaluation
 from ..storage.database import Row, Tx
 from ..text import charts, display
-from ..types.overview import SeenItem, SizePart
 from ..types.records import Memory
+from ..types.reports import SeenItem, SizePart
 from ..window import steps_contexts as window_steps_contexts
 from . import sql
 

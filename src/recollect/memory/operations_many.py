@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ..context import Context, new_id
-from ..documents.input_files_io import read_json_lines
+from ..documents.user_files_io import read_json_lines
 from ..errors import InvalidInput, RecollectError
 from ..fast_typing import Any
 from ..freshness import steps as freshness_steps

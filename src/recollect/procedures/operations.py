@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from ..context import Context, new_id
-from ..documents.input_files_io import read_json_objects, read_text
+from ..documents.user_files_io import read_json_objects, read_text
 from ..errors import Refused
 from ..fast_typing import TypedDict, Unpack
 from ..memory import operations as memory_operations

@@ -80,12 +80,6 @@ def starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
     return ids_with_prefix(tx, "procedures", prefix, limit)
 
 
-def versions(tx: Tx, root: str) -> list[ProcedureRow]:
-    """Return all versions of a procedure, oldest first."""
-    rows = tx.run(f"{_select(tx)} AND root = :root ORDER BY revision", {"root": root})
-    return [ProcedureRow(*row) for row in rows]
-
-
 def list_open(tx: Tx, limit: int) -> list[ProcedureRow]:
     """Return open procedures by name."""
     rows = tx.run(

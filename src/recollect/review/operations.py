@@ -15,8 +15,8 @@ from ..procedures import operations as procedures_operations
 from ..storage.database import Database, Tx
 from ..text import addresses
 from ..types import trust
-from ..types.overview import ReviewAnswer, ReviewItem
 from ..types.records import KINDS, STALE_STATES, Memory
+from ..types.reports import ReviewAnswer, ReviewItem
 from . import queue, sql, steps
 
 ALL = "all"

@@ -61,9 +61,9 @@ class WaitingRow(NamedTuple):
     at: int
 
 
-def _waiting(kinds: Sequence[str]) -> tuple[str, dict[str, str]]:
+def _waiting() -> tuple[str, dict[str, str]]:
     """Return the condition of proposed and quarantined memories; kind and status lead the index."""
-    of_kind, params = placeholders("kind", tuple(kinds) or tuple(KINDS))
+    of_kind, params = placeholders("kind", tuple(KINDS))
     having, more = placeholders("status", WAITING_STATUSES)
     condition = (
         f"space = :space AND valid_to = {FOREVER} AND kind IN ({of_kind}) "
@@ -81,7 +81,7 @@ def count_items(tx: Tx) -> int:
 
 def count_waiting(tx: Tx) -> int:
     """Count the memories and procedures that are proposed or quarantined."""
-    condition, params = _waiting(())
+    condition, params = _waiting()
     row = tx.one(
         f"SELECT (SELECT count(*) FROM memories WHERE {condition}) + (SELECT count(*) FROM "
         f"procedures WHERE space = :space AND valid_to = {FOREVER} AND status = 'proposed')",
@@ -90,10 +90,9 @@ def count_waiting(tx: Tx) -> int:
     return int(row[0]) if row else 0
 
 
-def list_waiting(tx: Tx, kinds: Sequence[str] = ()) -> list[WaitingRow]:
+def list_waiting(tx: Tx) -> list[WaitingRow]:
     """Return the proposed and quarantined memories, in no order."""
-    condition, params = _waiting(kinds)
-    return _rows(tx, condition, params)
+    return _rows(tx, *_waiting())
 
 
 def list_by_ids(tx: Tx, ids: Sequence[str]) -> list[WaitingRow]:

@@ -21,8 +21,8 @@ from ..storage import database
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses, globs, messages
-from ..types.overview import OpposedMemory, ReviewEvidence, ReviewItem
 from ..types.records import FOREVER, ORIGINS, STALE_STATES, Memory
+from ..types.reports import OpposedMemory, ReviewEvidence, ReviewItem
 from . import queue, sql
 
 NO_LIMIT = 2**31

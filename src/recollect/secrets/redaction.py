@@ -290,10 +290,10 @@ def check_name(name: str, field: str) -> SafeText:
     return SafeText(name)
 
 
-def check_path(path: str, field: str) -> SafeText:
+def check_path(path: str) -> SafeText:
     """Return an address or folder as SafeText; raise Refused if a part holds a secret."""
     for part in path.split("/"):
-        check_name(part, field)
+        check_name(part, "name")
     return SafeText(path)
 
 

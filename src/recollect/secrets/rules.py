@@ -11,9 +11,9 @@ from functools import cache, lru_cache
 
 
 @cache
-def compile_pattern(pattern: str, flags: int = re.ASCII) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Compile at first use: most texts need few patterns, and a hook starts cold."""
-    return re.compile(pattern, flags)
+    return re.compile(pattern, re.ASCII)
 
 
 @cache

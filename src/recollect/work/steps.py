@@ -12,7 +12,6 @@ from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..errors import Conflict, InvalidInput, NotFound
 from ..fast_typing import NamedTuple
-from ..index import sql as index_sql
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
@@ -82,12 +81,6 @@ def get_document(
     if document is None:
         raise NotFound(missing, where=address, hint=hint)
     return document
-
-
-def close_document(tx: Tx, address: str, now: int) -> bool:
-    """Close a document: it is no longer found; its history stays."""
-    index_sql.remove_entry(tx, "document", address)
-    return documents_sql.close_document(tx, address, now)
 
 
 # ---------------------------------------------------------------- notes

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import Conflict, InvalidInput, Refused
-from ...types.agents import SettingsChange, WrittenPlugin
+from ...types.reports import SettingsChange, WrittenPlugin
 from .. import registry
 from ..transcripts.find_io import is_inside
 from ..transcripts.reader_io import open_regular_file

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from ...types.agents import Initialised
+from ...types.reports import Initialised
 from . import store, style, terminal
 
 if TYPE_CHECKING:
-    from ...types.agents import SettingsChange, WrittenPlugin
+    from ...types.reports import SettingsChange, WrittenPlugin
 
 
 def _render_init(done: Initialised) -> str:

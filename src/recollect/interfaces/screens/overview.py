@@ -12,7 +12,8 @@ from . import style
 
 if TYPE_CHECKING:
     from ...client import Recollect
-    from ...types.overview import (
+    from ...types.records import Check
+    from ...types.reports import (
         LearnedCommand,
         Lessons,
         Paused,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         Sizes,
         Status,
     )
-    from ...types.records import Check
 
 _LABEL = 11
 _PLURALS = {"policy": "policies", "architecture": "architecture"}

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from ...types.overview import Reverted
+from ...types.reports import Reverted
 from . import style
 from .overview import format_size
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...maintenance.operations import ServerSetup
     from ...maintenance.steps import Adopted, Diagnosis, Stats
     from ...storage.database import ServerMember, ServerStatement
-    from ...types.overview import ConfigPaths, SettingChanged, SettingValue
+    from ...types.reports import ConfigPaths, SettingChanged, SettingValue
 
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),

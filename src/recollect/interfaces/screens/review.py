@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from ...text import display
-from ...types.overview import ReviewAnswer, ReviewEvidence, ReviewItem
+from ...types.reports import ReviewAnswer, ReviewEvidence, ReviewItem
 from . import style
 from .style import paint, render_table, wrap
 

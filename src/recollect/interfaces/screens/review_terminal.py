@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict
 from ...client import Recollect
 from ...errors import RecollectError
 from ...text import display
-from ...types.overview import ReviewItem
+from ...types.reports import ReviewItem
 from . import review, style
 from .style import can_redraw, terminal_width
 from .terminal import Keyboard, one_key_input

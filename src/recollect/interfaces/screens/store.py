@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...maintenance.operations_erase import Receipt
     from ...maintenance.operations_scrub import Scrubbed
     from ...maintenance.operations_undo import Lineage, Retracted
-    from ...types.agents import Imported
+    from ...types.reports import Imported
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

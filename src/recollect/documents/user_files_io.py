@@ -1,0 +1,148 @@
+"""Read and write files that the user names: texts, JSON records, exports. None is executed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TextIO
+
+from ..errors import InvalidInput, Refused
+from ..types.records import Json
+
+LARGEST_FILE = 50_000_000
+_LARGEST_MEMORY = 32 * 1024 * 1024
+_MEMORY_ENDINGS = (".json", ".jsonl", ".md", ".mdc", ".markdown")
+
+
+def read_text(path: str, largest: int = LARGEST_FILE, inside: str = "") -> str:
+    """Return the text of a file; for a folder, of the file `inside` it."""
+    place = os.path.abspath(os.path.expanduser(path))
+    if inside and os.path.isdir(place):
+        place = os.path.join(place, inside)
+    try:
+        with open(place, encoding="utf-8") as file:
+            text = file.read(largest + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", "") or error
+        raise InvalidInput(f"the file cannot be read: {why}", where=path) from error
+    if len(text) > largest:
+        raise InvalidInput(f"the file has more than {largest:,} characters", where=path)
+    return text
+
+
+def read_json_objects(path: str) -> list[Json]:
+    """Return the JSON objects in a file (one or a list); for a folder, of all its files."""
+    return [record for file in _files(path) for record in _records(file)]
+
+
+def read_json_lines(path: str) -> list[dict[str, Json]]:
+    """Return the JSON objects in the lines of a file; `-` is the standard input."""
+    text = sys.stdin.read(LARGEST_FILE + 1) if path == "-" else read_text(path)
+    if len(text) > LARGEST_FILE:
+        raise InvalidInput(f"the input has more than {LARGEST_FILE:,} characters", where=path)
+    found: list[dict[str, Json]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"line {number} is not JSON: {error}", where=path) from error
+        if not isinstance(item, dict):
+            raise InvalidInput(f"line {number} is not a JSON object", where=path)
+        found.append(item)
+    return found
+
+
+def _files(path: str) -> Iterator[str]:
+    place = os.path.abspath(os.path.expanduser(path))
+    if not os.path.isdir(place):
+        yield place
+        return
+    for folder, _, names in sorted(os.walk(place)):
+        # An index lists records, it holds none.
+        for name in sorted(set(names) - {"index.json"}):
+            if name.endswith(".json"):
+                yield os.path.join(folder, name)
+
+
+def _records(file: str) -> list[Json]:
+    try:
+        found = json.loads(read_text(file))
+    except ValueError as error:
+        raise InvalidInput(f"the file is not JSON: {error}", where=file) from error
+    return found if isinstance(found, list) else [found]
+
+
+# ---------------------------------------------------------------- exports and memory of others
+
+
+def write_lines(path: str, lines: Iterable[str]) -> int:
+    """Write lines to a new private file; return their number."""
+    whole = os.path.abspath(os.path.expanduser(path))
+    if os.path.lexists(whole):
+        raise Refused("the file exists already", where=whole, hint="name a new file")
+    partial = f"{whole}.{os.urandom(4).hex()}.partial"
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    count = 0
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+            for line in lines:
+                file.write(line)
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, whole)
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)
+    return count
+
+
+def write_files(folder: str, files: Mapping[str, str]) -> tuple[str, ...]:
+    """Write files below a folder; an existing one is never overwritten."""
+    whole = os.path.abspath(os.path.expanduser(folder))
+    paths = [os.path.join(whole, name) for name in files]
+    for path in paths:
+        if not os.path.normpath(path).startswith(os.path.join(whole, "")) or "\0" in path:
+            raise Refused("a record's name would leave the folder", where=path)
+        if os.path.lexists(path):
+            raise Refused("the file exists already", where=path, hint="name another folder")
+    for path, text in zip(paths, files.values(), strict=True):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write_lines(path, [text])
+    return tuple(paths)
+
+
+def open_text(path: str) -> TextIO:
+    """Open an export for reading."""
+    return open(path, encoding="utf-8", errors="surrogatepass", newline="\n")
+
+
+def is_export(path: str) -> bool:
+    """Check whether a file is an export of Recollect."""
+    with open(path, "rb") as file:
+        return file.read(13) == b'{"recollect":'
+
+
+def list_memory_files(path: str) -> list[str]:
+    """Return the file, or the files below a folder that may hold memory, in order."""
+    if os.path.isfile(path):
+        return [path]
+    found = [
+        os.path.join(place, name)
+        for place, _, names in os.walk(path)
+        for name in names
+        if name.endswith(_MEMORY_ENDINGS)
+    ]
+    return sorted(one for one in found if os.path.isfile(one) and not os.path.islink(one))
+
+
+def read_memory_file(path: str) -> str:
+    """Return the text of a file, with replacement characters for invalid bytes."""
+    if os.path.getsize(path) > _LARGEST_MEMORY:
+        raise InvalidInput("the file is too large to be memory", where=path)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
