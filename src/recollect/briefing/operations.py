@@ -68,8 +68,7 @@ def make_briefing(
     """
     named = redaction.check_name(session, "session")
     ask = steps.Ask(named, query, tuple(files), cwd=context.project.start, first=not session)
-    why_not = steps.why_silent(context.settings.mode, query)
-    if why_not:
+    if why_not := steps.why_silent(context.settings.mode, query):
         return steps.EMPTY._replace(notes=(why_not,))
     briefing, trouble = brief_start(context, ask, budget)
     parts = [brief_turn(context, ask, briefing.items)] if query else []
@@ -282,8 +281,8 @@ def make_turn(
     beside: the items of a start block in the same answer, which are not said again
     """
     fresh, checks = _check(context, loaded.checks)
-    withhold = context.settings.stale == "withhold"
     states = {id: one.state for id, one in fresh.items()}
+    withhold = context.settings.stale == "withhold"
     items, left_out = steps_turn.items(loaded, states, withhold, beside)
     spoken = _spoken(context, items, TURN_BUDGET, left_out)
     return spoken, ShownMoment("turn", spoken.items, checks=checks)
@@ -314,9 +313,9 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
     items = []
     left_out = []
     for memory in loaded.memories:
-        state = fresh[memory.id].state if memory.id in fresh else ""
         if selection.why_never(memory, instructions):
             continue
+        state = fresh[memory.id].state if memory.id in fresh else ""
         if state in STALE_STATES and (withhold or state == "missing"):
             reason = f"what it says of the code is {state}"
             left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
@@ -364,14 +363,12 @@ def _first(context: Context, ask: steps.Ask, spoken: Spoken, shown: ShownMoment)
     """Log the answer to an action; return an empty one if it was answered before."""
     if not spoken.text and not shown.checks:
         return spoken
-    is_first, _ = keep(context, ask, [shown])
-    return spoken if is_first else SILENT
+    return spoken if keep(context, ask, [shown])[0] else SILENT
 
 
 def read_instructions(context: Context, ask: steps.Ask) -> matching.Instructions:
     """Return the instruction files that the agent loads by itself."""
     home = context.environment.get("HOME") or os.path.expanduser("~")
     cwd = os.path.realpath(ask.cwd) if ask.cwd else context.top
-    return matching.Instructions(
-        lambda: instruction_files_io.read(ask.host, context.top, cwd, home)
-    )
+    read = instruction_files_io.read
+    return matching.Instructions(lambda: read(ask.host, context.top, cwd, home))
