@@ -21,8 +21,8 @@ from ...fast_typing import NamedTuple
 from ...text import inflection, terms
 from . import glossary
 
-_WORD = re.compile(
-    r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
+_ASCII_WORD = re.compile(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_OTHER_WORD = (
     r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{1,40}|[\uac00-\ud7a3]{1,40}|[^\W0-9_A-Za-z]+"
 )
 _LONG = 4_000
@@ -32,9 +32,8 @@ LONGEST_WORD = 40
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text in order, without accents, in lower case."""
-    if not text.isascii():
-        text = _strip_accents(text)
-    return [word.lower() for word in _WORD.findall(text) if len(word) <= LONGEST_WORD]
+    bare = text if text.isascii() else _strip_accents(text)
+    return [word.lower() for word in _word_pattern(bare).findall(bare) if len(word) <= LONGEST_WORD]
 
 
 def iterate_words(text: str) -> Iterable[str]:
@@ -42,8 +41,18 @@ def iterate_words(text: str) -> Iterable[str]:
     if len(text) < _LONG:
         return split_words(text)
     bare = text if text.isascii() else _strip_accents(text)
-    found = (match[0] for match in _WORD.finditer(bare))
+    found = (match[0] for match in _word_pattern(bare).finditer(bare))
     return (word.lower() for word in found if len(word) <= LONGEST_WORD)
+
+
+def _word_pattern(text: str) -> re.Pattern[str]:
+    return _ASCII_WORD if text.isascii() else _any_word()
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    """Compile at first use: it takes longer than to embed a question."""
+    return re.compile(_ASCII_WORD.pattern + _OTHER_WORD)
 
 
 def _strip_accents(text: str) -> str:
