@@ -11,7 +11,11 @@ from __future__ import annotations
 
 import sys
 from _frozen_importlib import ModuleSpec
-from _frozen_importlib_external import SourceFileLoader, _path_isfile  # type: ignore[attr-defined]
+from _frozen_importlib_external import (  # type: ignore[attr-defined]
+    SourceFileLoader,
+    _path_isfile,
+    _path_stat,
+)
 from _thread import RLock
 from types import ModuleType
 
@@ -76,6 +80,13 @@ class _PendingLoader:
                 self._running = False
 
 
+class _EmptyPackageLoader(SourceFileLoader):
+    """Loads a package whose file is empty, as most are here, without reading it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: there is no code."""
+
+
 class _LazyFinder:
     """Finds the modules of this package without running them. The general finder lists every folder
     and takes twice as long; it is asked next where there is no file, as in a zip archive."""
@@ -91,7 +102,8 @@ class _LazyFinder:
             loader = _PendingLoader(SourceFileLoader(name, file))
             spec = ModuleSpec(name, loader, origin=file)  # type: ignore[arg-type]
         elif _path_isfile(file := f"{place}/__init__.py"):
-            spec = ModuleSpec(name, SourceFileLoader(name, file), origin=file)
+            package = SourceFileLoader if _path_stat(file).st_size else _EmptyPackageLoader
+            spec = ModuleSpec(name, package(name, file), origin=file)
             spec.submodule_search_locations = [place]
         else:
             return None

@@ -35,6 +35,12 @@ def test_similarities_are_the_cosines_of_the_vectors() -> None:
     assert found == pytest.approx([cosine(question, other) for other in others], abs=0.02)
 
 
+@pytest.mark.parametrize("dims", [8, 256, 264])
+def test_the_largest_products_do_not_reach_the_next_vector(dims: int) -> None:
+    high, low = bytes([255]) * dims, bytes([1]) * dims
+    assert index_vectors.cosine_similarities(high, [high, low, high]) == [1.0, -1.0, 1.0]
+
+
 def test_the_nearest_vectors_are_among_the_best_by_sign() -> None:
     rng = Random(2)
     question = drawn(rng)

@@ -52,6 +52,22 @@ def test_what_shares_no_word_with_the_question_is_found(mem: Mem) -> None:
     assert "words 0.00" in hit.why
 
 
+def test_an_open_client_finds_by_meaning_what_was_learned_since_its_last_question(
+    mem: Mem, project: Path, environment: dict[str, str]
+) -> None:
+    """Vectors are kept between questions, until the store changes."""
+    mem.learn("Run the linter before each commit", kind="workflow")
+    assert mem.recall("my dog is ill") == ()
+    with recollect.open(project, environment=environment, origin="user") as other:
+        other.learn("The vet saw our puppy on Monday", kind="fact")
+        assert len(other.recall("my dog is ill")) == 1
+    assert [hit.text for hit in mem.recall("my dog is ill")] == ["The vet saw our puppy on Monday"]
+    mem.learn("Our kitten hurt its paw", kind="fact")
+    assert "Our kitten hurt its paw" in [hit.text for hit in mem.recall("the cat is injured")]
+    mem.memories.forget(mem.recall("my dog is ill")[0].id, yes=True)
+    assert "puppy" not in str(mem.recall("my dog is ill"))
+
+
 def test_a_standing_wish_is_found_by_its_topic(mem: Mem) -> None:
     mem.learn("I like short replies", kind="preference")
     mem.learn("The release is tagged on Fridays", kind="workflow")

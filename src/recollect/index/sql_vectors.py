@@ -129,6 +129,11 @@ def insert_vectors(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> Non
     )
 
 
+def load_all_vectors(tx: Tx) -> dict[int, bytes]:
+    """Return all stored vectors of a small space."""
+    return dict(tx.run("SELECT entry, vector FROM vectors WHERE space = :space LIMIT 10000"))
+
+
 def load_vectors(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
     """Return the stored vectors of these entries."""
     if not entries:

@@ -3,7 +3,7 @@
 New vectors are appended to open blocks, which are always searched. When there are `BATCH` full ones
 they are sorted into cells of near vectors, each a block with a centroid; of a batch only the cells
 nearest to the question are searched. A store below `BATCH` blocks is searched whole, in a few
-milliseconds.
+milliseconds. In a small one every vector is compared, without signs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ whatever batch."""
 SIGNED = 4
 """So many times the wanted number are picked by their signs, then compared exactly."""
 
+SMALL = 1_500
+"""Up to so many entries every vector is compared. They are packed in the time that the search by
+signs takes, and then kept until the store changes: the next question takes a sixth of it."""
+
 _NONE_KNOWN: Mapping[int, float] = {}
 
 FEW = 1_500
@@ -37,6 +41,20 @@ def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, fl
     return dict(zip(held, found, strict=True))
 
 
+def compare_all(tx: Tx, question: bytes, entries: int) -> dict[int, float]:
+    """Return the cosine of the question and every vector of a space with so many entries; nothing
+    if it is not small."""
+    if tx.is_remote or entries > SMALL:
+        return {}
+    held, packed = tx.keep("vectors", lambda: _pack_all(tx))
+    return dict(zip(held, vectors.compare_packed(question, packed), strict=True))
+
+
+def _pack_all(tx: Tx) -> tuple[list[int], vectors.PackedVectors]:
+    held = sql_vectors.load_all_vectors(tx)
+    return list(held), vectors.pack_columns(list(held.values()))
+
+
 def find_near_records(
     tx: Tx,
     question: bytes,
@@ -44,14 +62,18 @@ def find_near_records(
     count: int,
     least: float = -1.0,
     known: Mapping[int, float] = _NONE_KNOWN,
+    compared: Mapping[int, float] = _NONE_KNOWN,
 ) -> list[tuple[IndexMatch, float]]:
     """Return the entries nearest to the question that fulfil the filters, with their cosines, best
     first; none with a cosine below `least`, nor those whose cosine is `known`: they fulfil the
-    filters and are among the nearest, but need not be read again."""
+    filters and are among the nearest, but need not be read again. `compared` are all cosines, if
+    there are not many."""
     few = sql.list_few(tx, filters) if sql.is_selective(filters) else None
     if few is not None:
         among = _find_among(tx, question, few, count, least)
         return [(item, cosine) for item, cosine in among if item.entry not in known]
+    if compared:
+        return _find_compared(tx, filters, count, least, known, compared)
     scored = _score_signs(tx, question)
     near = _compare_best(tx, question, scored, SIGNED * count, known)
     close = {entry: cosine for entry, cosine in near.items() if cosine >= least}
@@ -69,6 +91,30 @@ def find_near_records(
     best = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
     kept = [found[entry] for _, entry in best[:count]]
     return [(item, cosine) for item, cosine in kept if item is not None]
+
+
+def _find_compared(
+    tx: Tx,
+    filters: Mapping[str, Sequence[Any]],
+    count: int,
+    least: float,
+    known: Mapping[int, float],
+    compared: Mapping[int, float],
+) -> list[tuple[IndexMatch, float]]:
+    best = sorted([(-cosine, entry) for entry, cosine in compared.items() if cosine >= least])
+    found: list[tuple[IndexMatch | None, float]] = []
+    for start in range(0, len(best), count):
+        near = best[start : start + count]
+        new = [entry for _, entry in near if entry not in known]
+        through = sql.filter_entries(tx, new, filters)
+        found += [
+            (through.get(entry), -cosine)
+            for cosine, entry in near
+            if entry in through or entry in known
+        ]
+        if len(found) >= count:
+            break
+    return [(item, cosine) for item, cosine in found[:count] if item is not None]
 
 
 def _find_among(

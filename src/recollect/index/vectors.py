@@ -23,7 +23,10 @@ import struct
 from _operator import mul
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from math import sqrt
+
+from ..fast_typing import NamedTuple
 
 ZERO = 128
 _SIGNS = bytes([48 + (value > ZERO) for value in range(256)])
@@ -44,30 +47,52 @@ def quantise(numbers: Sequence[float]) -> bytes:
     return found
 
 
-def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
-    """Return the cosine of each vector with the question.
+class PackedVectors(NamedTuple):
+    """Vectors by columns: one component of all of them is one long number, with three or four bytes
+    for each, so that all are multiplied at once."""
 
-    Multiplies one component of all vectors at once: each has four bytes of one long number. Ten
-    times as fast as one by one.
-    """
-    count, dims = len(vectors), len(question)
-    rows, lanes = b"".join(vectors), bytearray(4 * count)
-    along = against = 0
+    columns: list[int]
+    sums: Sequence[int]
+    """The sum of the components of each vector."""
+
+
+def pack_columns(vectors: Sequence[bytes]) -> PackedVectors:
+    """Pack vectors of equal length to be compared."""
+    count, dims = len(vectors), len(vectors[0]) if vectors else 0
+    width = _lane_width(dims)
+    rows, lanes = b"".join(vectors), bytearray(width * count)
+    columns = []
+    for place in range(dims):
+        lanes[::width] = rows[place::dims]
+        columns.append(int.from_bytes(lanes, "little"))
+    return PackedVectors(columns, _split_lanes(sum(columns), width, count))
+
+
+def compare_packed(question: bytes, packed: PackedVectors) -> list[float]:
+    """Return the cosine of each packed vector with the question."""
+    added = sum(map(mul, question, packed.columns))
+    products = _split_lanes(added, _lane_width(len(question)), len(packed.sums))
     weights = [component - ZERO for component in question]
-    for place, weight in enumerate(weights):
-        lanes[::4] = rows[place::dims]
-        if weight > 0:
-            along += weight * int.from_bytes(lanes, "little")
-        else:
-            against -= weight * int.from_bytes(lanes, "little")
     offset, square = ZERO * sum(weights), sum([weight * weight for weight in weights]) or 1
-    shape = struct.Struct(f"<{count}I")
-    sums = zip(
-        shape.unpack(along.to_bytes(4 * count, "little")),
-        shape.unpack(against.to_bytes(4 * count, "little")),
-        strict=True,
-    )
-    return [(positive - negative - offset) / square for positive, negative in sums]
+    pairs = zip(products, packed.sums, strict=True)
+    return [(product - ZERO * total - offset) / square for product, total in pairs]
+
+
+def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
+    """Return the cosine of each vector with the question; ten times as fast as one by one."""
+    return compare_packed(question, pack_columns(vectors))
+
+
+def _lane_width(dims: int) -> int:
+    return 3 if dims * _TOP * _TOP < 1 << 24 else 4
+
+
+def _split_lanes(number: int, width: int, count: int) -> tuple[int, ...]:
+    """Return the numbers that are `width` bytes each of a long one."""
+    held, lanes = number.to_bytes(width * count, "little"), bytearray(4 * count)
+    for byte in range(width):
+        lanes[byte::4] = held[byte::width]
+    return struct.unpack(f"<{count}I", lanes)
 
 
 def pack_signs(vectors: Sequence[bytes]) -> bytes:
@@ -142,16 +167,12 @@ def pick_best(scores: bytes, count: int) -> list[int]:
         )
         cut = reached - 1
         marks = scores.translate(bytes([value >= cut for value in range(_TOP + 1)]))
-        found = []
-        place = marks.find(1)
-        while place >= 0:
-            found.append(place)
-            place = marks.find(1, place + 1)
+        found = list(compress(range(len(scores)), marks))
     found.sort(key=lambda place: -scores[place])
     return found[:count]
 
 
-_SAMPLE_PER_CELL, _ROUNDS = 48, 3
+_SAMPLE_PER_CELL, _ROUNDS, _PACKED = 48, 3, 2_048
 
 
 def sort_into_cells(vectors: Sequence[bytes], cells: int) -> tuple[list[bytes], list[list[int]]]:
@@ -178,10 +199,12 @@ def _assign(vectors: Sequence[bytes], centroids: Sequence[bytes]) -> list[list[i
     """Return for each centroid the places of the vectors that are nearest to it."""
     best = [-9.0] * len(vectors)
     cell = [0] * len(vectors)
-    for number, centroid in enumerate(centroids):
-        for place, cosine in enumerate(cosine_similarities(centroid, vectors)):
-            if cosine > best[place]:
-                best[place], cell[place] = cosine, number
+    for start in range(0, len(vectors), _PACKED):
+        packed = pack_columns(vectors[start : start + _PACKED])
+        for number, centroid in enumerate(centroids):
+            for place, cosine in enumerate(compare_packed(centroid, packed), start):
+                if cosine > best[place]:
+                    best[place], cell[place] = cosine, number
     members: list[list[int]] = [[] for _ in centroids]
     for place, number in enumerate(cell):
         members[number].append(place)

@@ -280,7 +280,7 @@ def _notes_for(learned: Learned, recognised: str, by: Caller) -> list[str]:
     return [by.explain()] if by.sign and learned.memory.status == "proposed" else []
 
 
-_ID = re.compile(r"\bm-[0-9a-hjkmnp-tv-z]{12}\b")
+_ID = r"\bm-[0-9a-hjkmnp-tv-z]{12}\b"
 _MOST_SHORTENED = 400
 
 
@@ -292,7 +292,7 @@ def _prepare_page(context: Context, name: str, values: dict[str, object], result
     if page.is_terminal and not name.startswith(("scratch", "session", "notes", "export")):
         from ..maintenance.operations_overview import shorten_ids
 
-        ids = list(dict.fromkeys(_ID.findall(repr(result))))[:_MOST_SHORTENED]
+        ids = list(dict.fromkeys(re.findall(_ID, repr(result))))[:_MOST_SHORTENED]
         page = page._replace(short=shorten_ids(context, ids) if ids else {})
     style.use_page(page)
 
@@ -317,7 +317,7 @@ def _read_value(name: str, value: object) -> object:
     return value
 
 
-_STRANGE = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f\ufffd]")
+_STRANGE = "[\x00-\x06\x0e-\x1a\x1c-\x1f\ufffd]"
 _MOST_STRANGE = 0.3
 
 
@@ -326,7 +326,7 @@ def _read_stdin(name: str) -> str:
     if not sys.stdin:
         raise InvalidInput("standard input is closed", where=name)
     text = sys.stdin.read()
-    if "\0" in text or len(_STRANGE.findall(text)) > _MOST_STRANGE * len(text):
+    if "\0" in text or len(re.findall(_STRANGE, text)) > _MOST_STRANGE * len(text):
         raise InvalidInput(
             "standard input is not text", where=name, hint="pass UTF-8 text; nothing was saved"
         )

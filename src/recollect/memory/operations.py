@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..context import Context, new_id
@@ -72,6 +71,8 @@ def learn(
     Example: recollect learn "Integration tests need Redis on port 6380" --kind reference
     Example: recollect learn "Never edit generated files" --kind policy --scope 'src/gen/**'
     """
+    from json import loads  # only here: a search starts cold
+
     draft = make_draft(text, kind, fields)
     now = context.clock()
     space = context.writable(context.space_of(draft.layer))
@@ -81,7 +82,7 @@ def learn(
             lambda tx: steps.find_label(tx, context.origin, draft.evidence)
         )
     ready = steps.prepare(draft, context.origin, now, new_id("m"), label)
-    cited = json.loads(ready.row.citations)
+    cited = loads(ready.row.citations)
     known = (
         []
         if draft.layer == "user"

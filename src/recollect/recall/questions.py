@@ -130,19 +130,23 @@ _LONGEST_ANNOUNCEMENT, _LONGEST_RECEIPT = 300, 120
 _MOST_BESIDE = 8
 """Words beside an announcement up to which a message says nothing else: "All tests pass."."""
 
-_ANNOUNCES = re.compile(
+_ANNOUNCES = (
     r"^(?:(?:now|next|then|first|finally|good|great|ok|okay|so)[,.!]? )?"
     r"(?:let me|i'll|i will|i'm going to|let's)\b(?! know)|:$"
     r"|^(?=.{,60}$)(?:now|next|then|finally)[,:]? "
-    r"(?:re)?(?:run|add|update|fix|check|write|verify|commit)\b",
-    re.IGNORECASE,
+    r"(?:re)?(?:run|add|update|fix|check|write|verify|commit)\b"
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?:…])\s+|\n+")
-_ASKS = re.compile(
+_SENTENCE_END = r"(?<=[.!?:…])\s+|\n+"
+_ASKS = (
     r"\?$|^(?:(?:and|but|so|ok|okay|also|hey|hi),? )*"
-    r"(?:what|which|who|whose|when|where|why|how|can you|could you|please)\b",
-    re.IGNORECASE,
+    r"(?:what|which|who|whose|when|where|why|how|can you|could you|please)\b"
 )
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compile at first use: a command starts cold."""
+    return re.compile(text, re.IGNORECASE)
 
 
 def read_form(message: Message, writes: bool) -> str:
@@ -163,15 +167,15 @@ def announces_only(text: str) -> bool:
     if len(text) > _LONGEST_ANNOUNCEMENT:
         return False
     said = split_sentences(text)
-    beside = [one for one in said if not _ANNOUNCES.search(one)]
+    beside = [one for one in said if not _pattern(_ANNOUNCES).search(one)]
     return len(beside) < len(said) and len(" ".join(beside).split()) <= _MOST_BESIDE
 
 
 def requests(text: str) -> bool:
     """Check whether a text of the user asks for something, so that the reply to it may answer."""
-    return any(map(_ASKS.search, split_sentences(text)))
+    return any(map(_pattern(_ASKS).search, split_sentences(text)))
 
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text, without blanks around them."""
-    return [found for one in _SENTENCE_END.split(text[:4000]) if (found := one.strip())]
+    return [found for one in _pattern(_SENTENCE_END).split(text[:4000]) if (found := one.strip())]

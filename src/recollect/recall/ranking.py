@@ -232,10 +232,11 @@ def _compute_signals(
     highest values of words, meaning and around."""
     gained = bm25_gains(question, candidates)
     exact = exact_shares(question, candidates)
+    alone = list(map(sum, gained))
     raw = (
-        list(map(sum, gained)),
+        alone,
         [max(candidate.cosine, 0.0) for candidate in candidates],
-        _score_around(candidates, gained),
+        _score_around(candidates, gained, alone),
     )
     highest = tuple([max(values, default=0.0) for values in raw])
     if scales:
@@ -333,7 +334,9 @@ def _scale(values: Sequence[float], highest: float) -> list[float]:
 
 
 def _score_around(
-    candidates: Sequence[RankingCandidate], gained: Sequence[Sequence[float]]
+    candidates: Sequence[RankingCandidate],
+    gained: Sequence[Sequence[float]],
+    alone: Sequence[float],
 ) -> list[float]:
     """Return the score of the messages around each candidate.
 
@@ -344,7 +347,7 @@ def _score_around(
     for place, item in enumerate(candidates):
         if item.session:
             sessions.setdefault(item.session, []).append(place)
-    found = list(map(sum, gained))
+    found = list(alone)
     for places in sessions.values():
         places.sort(key=lambda place: candidates[place].seq)
         seqs = [candidates[place].seq for place in places]

@@ -250,8 +250,8 @@ def _with_outcomes(
     called = [item for item in whole if item.loaded.calls and _is_command(item, asked)]
     called = called[:MOST_OUTCOMES]
     asks = asked.ranking.asks and not asked.ranking.speaker
-    requests = [item for item in whole if asks and questions.requests(item.loaded.stated)]
-    requested = requests[:MOST_REPLIES]
+    stated = [item for item in whole if asks and item.loaded.stated]
+    requested = [item for item in stated if questions.requests(item.loaded.stated)][:MOST_REPLIES]
     if not called and not requested:
         return list(ranked)
     beside = _BEHIND if asked.ranking.naming > ranking.NAME_ALONE else _BEFORE
@@ -315,8 +315,9 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
     if len(best) < 2:
         return {}
     done = [place for place, one in enumerate(best) if one.edit or one.hit.role == "tool"]
-    replaced = outdated.find_replaced(
-        [
+    marks: dict[int, int] = {}
+    if len(done) > 1:
+        texts = [
             outdated.DoneText(
                 session=one.hit.session,
                 seq=int(one.hit.id.rpartition(":")[2]),
@@ -325,18 +326,17 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
                 command=one.command if one.hit.role == "tool" else "",
             )
             for one in map(best.__getitem__, done)
-        ],
-        set(searched),
-    )
-    marks = {done[old]: done[new] for old, new in replaced.items()}
+        ]
+        replaced = outdated.find_replaced(texts, set(searched))
+        marks = {done[old]: done[new] for old, new in replaced.items()}
     own = [place for place, one in enumerate(best) if one.stated]
     if len(own) < 2 or all(best[place].hit.kind != "message" for place in own):
         return marks
-    texts = [
+    dated = [
         outdated.DatedText(one.stated, one.hit.at, one.hit.kind != "message")
         for one in map(best.__getitem__, own)
     ]
-    found = outdated.find_outdated(texts, set(searched))
+    found = outdated.find_outdated(dated, set(searched))
     return marks | {own[old]: own[new] for old, new in found.items()}
 
 

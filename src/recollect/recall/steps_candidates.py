@@ -166,7 +166,8 @@ def prepare_question(
     )
 
 
-_QUOTED = re.compile(r"[\"“„«`]([^\"“”„«»`]{3,200})[\"”“»`]")
+_OPENING_QUOTES = '"“„«`'
+_QUOTED = rf"[{_OPENING_QUOTES}]([^\"“”„«»`]{{3,200}})[\"”“»`]"
 FEWEST_IN_A_ROW = 3
 """The number of words of a question from which on holding them in a row is more than chance."""
 
@@ -177,7 +178,8 @@ def _find_phrases(query: str) -> tuple[str, ...]:
     found = [f" {terms.stem_text(query)} "]
     if found[0].count(" ") <= FEWEST_IN_A_ROW or questions.question_stems(query):
         found = []
-    found += [f" {terms.stem_text(quoted)} " for quoted in _QUOTED.findall(query)]
+    if not {*_OPENING_QUOTES}.isdisjoint(query):
+        found += [f" {terms.stem_text(quoted)} " for quoted in re.findall(_QUOTED, query)]
     return tuple([one for one in found if one.strip()])
 
 
@@ -205,27 +207,34 @@ def find_candidates(
     depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
     alone = max(ALONE, 2 * question.limit)
     filters = build_filters(tx, question)
+    named = sum([known.holding[asked.stems[place]] for place in asked.ranking.wholes])
+    if not known.messages and named <= NAMED and entries <= judgement.SMALL:
+        depth = min(depth, alone + named)  # more are not kept
     if "message" not in filters.get("source", question.kinds or ("message",)):
         depth = min(depth, alone)  # no messages: more are not kept
-    matched = index_sql.find_candidates(tx, asked.searched, depth, filters, asked.vector)
+    compared = index_steps_nearest.compare_all(tx, asked.vector, entries) if asked.vector else {}
+    vector = b"" if compared else asked.vector
+    matched = index_sql.find_candidates(tx, asked.searched, depth, filters, vector)
     few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
     if few and is_filtered(question):
         # A filter may leave only entries with the common words.
-        matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
+        matched = index_sql.find_candidates(tx, asked.stems, depth, filters, vector)
     if len(matched) == depth:
-        matched = [*matched, *_find_named(tx, asked, known, filters, matched)]
+        lean = asked._replace(vector=vector)
+        matched = [*matched, *_find_named(tx, lean, known, filters, matched)]
     matched = _leave_alone(matched, asked, alone)
-    near: dict[int, float] = {}
-    if asked.vector:
+    near = {item.entry: compared[item.entry] for item in matched if item.entry in compared}
+    if vector:
         held = {item.entry: item.vector for item in matched if item.vector}
-        near = index_steps.cosines_by_entry(asked.vector, held)
+        near = index_steps.cosines_by_entry(vector, held)
     found = _make_candidates(tx, [(item, near.get(item.entry, 0.0)) for item in matched], asked)
     if asked.vector and judgement.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
     ):
         records = {_record_key(item) for item in matched}
+        many, least = recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING
         near_records = index_steps_nearest.find_near_records(
-            tx, asked.vector, filters, recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING, near
+            tx, asked.vector, filters, many, least, near, compared
         )
         new = [one for one in near_records if _record_key(one[0]) not in records]
         found += _make_candidates(tx, new, asked)

@@ -79,7 +79,8 @@ def load_hits(
     around = question.around
     said = [item for item in found if item.source == "message"]
     wanted = [(item.ref, item.seq - around, item.seq + around) for item in said]
-    rows = {(row.session, row.seq): row for row in archive_sql.message_ranges(tx, wanted)}
+    held_messages = archive_sql.message_ranges(tx, wanted) if wanted else ()
+    rows = {(row.session, row.seq): row for row in held_messages}
     hits: dict[int, LoadedHit] = {}
     for item in found:
         if item.source == "memory":

@@ -87,6 +87,8 @@ class StemFrequencies(NamedTuple):
     """Whether an entry has no vector yet."""
     blocks: bool = True
     """Whether vectors are in blocks, and not only in the engine's own index."""
+    messages: bool = True
+    """Whether messages may be among the entries."""
 
 
 class IndexedRecord(NamedTuple):
@@ -140,6 +142,10 @@ class Tx(Protocol):
     def settle(self) -> None:
         """Let the last query be answered first: what follows depends on it. Only work that reads
         ahead needs it, to ask for no more than it uses."""
+
+    def keep(self, name: str, read: Callable[[], Result]) -> Result:
+        """Return what `read` makes of this space: it may be from an earlier transaction, if nothing
+        was written since."""
 
     def gather(self, work: Callable[[], Result]) -> Result:
         """Run work that loads records: an engine may repeat it, and answer all its queries at once;

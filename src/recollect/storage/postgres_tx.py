@@ -268,6 +268,9 @@ class PostgresTx:
     def settle(self) -> None:
         self.snapshot.settle()
 
+    def keep(self, name: str, read: Callable[[], Result]) -> Result:
+        return read()
+
     def gather(self, work: Callable[[], Result]) -> Result:
         return self.snapshot.read_in_rounds(work, renew=False)
 

@@ -134,7 +134,8 @@ class SqliteDatabase:
         try:
             if begin != _READ:
                 sqlite_files.check_version(connection, self.path)
-            result = work(SqliteTx(connection, self.space))
+            kept = self._local.kept if begin == _READ and self.path else None
+            result = work(SqliteTx(connection, self.space, kept))
             connection.execute("COMMIT")
             if begin != _READ:
                 self._check_wal(connection, "the write that was just made is in the copy only")
@@ -158,7 +159,7 @@ class SqliteDatabase:
             connection = None
         if connection is None:
             connection = self._open(to_read)
-            self._local.connection = connection
+            self._local.connection, self._local.kept = connection, {}
             self._local.file = self._file()
             self._local.beside = sqlite_files.beside_identity(self.path) if self.path else ()
         elif self._local.file != self._file():

@@ -54,7 +54,8 @@ _ENTRY = "source, ref, kind, layer, owner, status, label, seq, at, part, id"
 _STATE = (
     "SELECT (SELECT value FROM state WHERE space = :space AND key = 'embedder'), "
     "EXISTS (SELECT 1 FROM state WHERE space = :space AND key = 'words'), "
-    "EXISTS (SELECT 1 FROM unembedded WHERE space = :space)"
+    "EXISTS (SELECT 1 FROM unembedded WHERE space = :space), "
+    "EXISTS (SELECT 1 FROM messages WHERE space = :space)"
 )
 _MANY = 20
 _DAY = 86_400_000_000
@@ -98,9 +99,25 @@ class SqliteTx:
     finds_nearest = False
     is_remote = False
 
-    def __init__(self, connection: apsw.Connection, space: str) -> None:
+    def __init__(
+        self, connection: apsw.Connection, space: str, kept: dict[str, Any] | None = None
+    ) -> None:
         self._connection = connection
         self.space = space
+        self._kept = kept
+
+    def keep(self, name: str, read: Callable[[], Result]) -> Result:
+        if self._kept is None:
+            return read()  # what it reads may be rolled back
+        # Other connections' commits change the one, our own the other.
+        state = self._connection.pragma("data_version"), self._connection.total_changes()
+        if self._kept.get("") != state:
+            self._kept.clear()
+            self._kept[""] = state
+        if name not in self._kept:
+            self._kept[name] = read()
+        found: Result = self._kept[name]
+        return found
 
     def settle(self) -> None:
         """Do nothing: every query is answered at once."""
@@ -244,7 +261,7 @@ class SqliteTx:
         row = self.one("SELECT max(id) FROM entries") if entries > _LARGE else None
         newest = row[0] if row else 0
         holding = {stem: self._holding(f'"{stem}"', entries, newest) for stem in stems}
-        embedder, outdated, waits = self.one(_STATE) or ("", 0, 0)
+        embedder, outdated, waits, messages = self.one(_STATE) or ("", 0, 0, 0)
         return StemFrequencies(
             entries=entries,
             average=words / max(entries, 1),
@@ -252,6 +269,7 @@ class SqliteTx:
             embedder=embedder or "",
             outdated=bool(outdated),
             unembedded=bool(waits),
+            messages=bool(messages),
         )
 
     def _holding(self, stem: str, entries: int, newest: int) -> int:

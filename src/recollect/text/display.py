@@ -6,7 +6,6 @@ never passed to the terminal.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -156,7 +155,9 @@ def to_plain_json(value: Any, name: str = "") -> Any:
 
 def quote_data(text: str) -> str:
     """Quote a text as one line of JSON, without anything that could pass for our own tags."""
-    return json.dumps(neutralise(text), ensure_ascii=False)
+    from json import dumps
+
+    return dumps(neutralise(text), ensure_ascii=False)
 
 
 def neutralise(text: str) -> str:

@@ -21,8 +21,8 @@ from ...fast_typing import NamedTuple
 from ...text import inflection, terms
 from . import glossary
 
-_WORD = re.compile(
-    r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+"
+_ASCII_WORD = re.compile(r"[A-Z]{2,}s?(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_OTHER_WORD = (
     r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{1,40}|[\uac00-\ud7a3]{1,40}|[^\W0-9_A-Za-z]+"
 )
 _LONG = 2_000
@@ -44,7 +44,14 @@ def find_words(text: str) -> Iterable[str]:
 
 
 def _find_all_words(text: str) -> list[str]:
-    return _WORD.findall(text if text.isascii() else _strip_accents(text))
+    bare = text if text.isascii() else _strip_accents(text)
+    return (_ASCII_WORD if bare.isascii() else _any_word()).findall(bare)
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    """Compile at first use: it takes longer than to embed a question."""
+    return re.compile(_ASCII_WORD.pattern + _OTHER_WORD)
 
 
 def _strip_accents(text: str) -> str:

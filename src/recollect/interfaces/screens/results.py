@@ -12,15 +12,14 @@ from types import ModuleType
 
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
-from ...types.reports import Reverted
-from . import style
-from .overview import format_size
+from ...types import reports
+from . import overview, style
 
 if TYPE_CHECKING:
     from ...maintenance.operations import ServerSetup
     from ...maintenance.steps import Adopted, Diagnosis, Stats
     from ...storage.database import ServerMember, ServerStatement
-    from ...types.reports import ConfigPaths, SettingChanged, SettingValue
+    from ...types.reports import ConfigPaths, Reverted, SettingChanged, SettingValue
 
 _MODULES = {
     **dict.fromkeys(("session", "record"), "sessions"),
@@ -109,7 +108,10 @@ def _render_stats(stats: Stats) -> str:
         lines.append(f"consolidation: {stats.consolidation}")
     if stats.autonomous:
         lines.append(f"autonomous memory: {stats.autonomous}")
-    project, user = format_size(stats.project_bytes), format_size(stats.user_bytes)
+    project, user = (
+        overview.format_size(stats.project_bytes),
+        overview.format_size(stats.user_bytes),
+    )
     lines.append(f"on disk: project {project}, user {user}")
     return "\n".join(lines)
 
@@ -240,7 +242,7 @@ def run_undo(
     planned = run({"print": True})
     print(style.finish(_render_reverted(planned)))
     if not terminal.agrees("Undo it? [Y/n] ", default=True):
-        return Reverted("", "", 0, False)
+        return reports.Reverted("", "", 0, False)
     return run({})
 
 
@@ -250,7 +252,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "server grant": _render_grant,
     "server revoke": lambda done: "revoked" if done else "there was no such membership",
     "stats": _render_stats,
-    "backup": lambda done: f"wrote {done.path} ({format_size(done.bytes)})",
+    "backup": lambda done: f"wrote {done.path} ({overview.format_size(done.bytes)})",
     "adopt": _render_adopted,
     "doctor": _render_diagnosis,
     "undo": _render_reverted,
