@@ -113,8 +113,8 @@ class _StemsOfWord(dict[bytes, str]):
             found = " " + stem(text[:LONGEST_TERM])
         elif not text.isascii() and len(parts := _pattern(_APART).split(text)) > 1:
             found = "".join([self[part.encode(*_UTF8)] for part in parts])
-        elif text.endswith(".") and text.strip(".").isalpha():
-            found = self[word.strip(b".")]
+        elif "." in text and "-" not in text and text.isascii() and ".." not in text.strip("."):
+            found = self._of_dotted(text.strip("."))
         else:
             apart = "." in text or "--" in text or text.startswith("-") or text.endswith("-")
             split = split_terms if apart or not text.isascii() else _split
@@ -124,6 +124,14 @@ class _StemsOfWord(dict[bytes, str]):
                 self.clear()
             self[word] = found
         return found
+
+    def _of_dotted(self, bare: str) -> str:
+        """Return the stems of a name with dots: most of its parts are known."""
+        pieces = bare.split(".")
+        found = [self[piece.encode()] for piece in pieces]
+        if len(pieces) > 1:
+            found += [f" {term}" for term in _join_dotted(bare, pieces)]
+        return "".join(found)
 
 
 _STEMS_OF_WORD = _StemsOfWord()
@@ -177,8 +185,15 @@ def _split_number(word: str) -> list[str]:
 def _split_dotted(chunk: str) -> list[str]:
     """Split a name with dots: a file, a host, an attribute. Its whole follows the parts."""
     pieces = chunk.split(".")
-    found = [term for piece in pieces if piece for term in _split(piece)]
-    found += [number[:LONGEST_TERM].rstrip(".") for number in _pattern(_NUMBER).findall(chunk)]
+    return [
+        *(term for piece in pieces if piece for term in _split(piece)),
+        *_join_dotted(chunk, pieces),
+    ]
+
+
+def _join_dotted(chunk: str, pieces: list[str]) -> list[str]:
+    """Return the numbers with dots in a name, and its whole."""
+    found = [number[:LONGEST_TERM].rstrip(".") for number in _pattern(_NUMBER).findall(chunk)]
     whole = chunk.replace("-", "").replace("_", "").casefold()
     if pieces[-1][:1].isalpha() and len(whole) <= LONGEST_TERM and ".." not in whole.strip("."):
         found.append(whole.strip("."))
