@@ -209,9 +209,11 @@ def find_candidates(
         depth = min(depth, alone)  # no messages: more are not kept
     matched = index_sql.find_candidates(tx, asked.searched, depth, filters, asked.vector)
     few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
-    if few and is_filtered(question):
+    if few and is_filtered(question) and tx.is_answered:
         # A filter may leave only entries with the common words.
-        matched = index_sql.find_candidates(tx, asked.stems, depth, filters, asked.vector)
+        matched = index_sql.find_candidates(
+            tx, asked.stems, depth, filters, asked.vector, few=tx.is_remote
+        )
     if len(matched) == depth:
         matched = [*matched, *_find_named(tx, asked, known, filters, matched)]
     matched = _leave_alone(matched, asked, alone)
