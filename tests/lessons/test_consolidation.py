@@ -420,7 +420,8 @@ class Failing:
         self._tx = tx
         self._left = left
         self.space, self.for_update, self.skip_locked = tx.space, tx.for_update, tx.skip_locked
-        self.texts_in_json, self.is_remote = tx.texts_in_json, tx.is_remote
+        self.in_json, self.is_remote = tx.in_json, tx.is_remote
+        self.is_answered = tx.is_answered
 
     def _count(self) -> None:
         self._left -= 1
@@ -470,6 +471,10 @@ class Failing:
     def remove_words(self, entry: int) -> None:
         self._count()
         self._tx.remove_words(entry)
+
+    def remove_entries(self, source: str, ref: str, seq: int) -> None:
+        self._count()
+        self._tx.remove_entries(source, ref, seq)
 
     def match(
         self,

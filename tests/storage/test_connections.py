@@ -76,14 +76,17 @@ def test_a_recall_takes_at_most_six_statements(
         "deploy the service",
         "prefer ports above",
         "amounts of total in tax and the service with the port",
+        "how do I run the service",
     ):
         sent.clear()
         assert memory.recall(question)
         assert len(sent) <= 6, sent
     for filters in (
         {"kind": ["fact"]},
+        {"kind": ["decision"]},
         {"tags": ["net"]},
         {"file": "src/net.py"},
+        {"file": "src/net.py", "kind": ["decision"]},
         {"since": "3d"},
         {"layer": ["user"]},
         {"session": "s-1"},
@@ -112,6 +115,14 @@ LEARNED: tuple[tuple[str, dict[str, Any], str], ...] = (
         "created",
     ),
     ("I like short names", {"kind": "preference", "layer": "user"}, "created"),
+    (
+        "Amounts are cents",
+        {"scope": ["lib/**"], "tags": ["tax"], "citations": ["tax.py:1"], "detail": {"a": "b"}},
+        "reinforced",
+    ),
+    ("Always use tabs", {"subject": "style", "reason": "for a test"}, "reinforced"),
+    ("Always use tabs", {"scope": ["b/*"], "near": "merge"}, "reinforced"),
+    ("Integration tests do need Redis on port 6380", {"near": "merge"}, "reinforced"),
 )
 
 

@@ -15,8 +15,9 @@ import pytest
 
 from recollect.archive import sql as archive_sql
 from recollect.index import sql as index_sql
-from recollect.storage.database import Database, Tx
+from recollect.storage.database import Database, IndexedRecord, Tx
 from recollect.storage.postgres_schema import to_driver
+from recollect.storage.sql_postgres import change_entries
 from recollect.storage.sqlite import SqliteDatabase
 from tests.storage.statements import Statement, collect, functions
 
@@ -195,7 +196,8 @@ def fill_tables(database: Database) -> None:
 
 
 def test_every_function_with_statements_is_looked_at(new_database: Open) -> None:
-    """Those that only insert are left out: an insertion reads nothing."""
+    """Those that only insert are left out: an insertion reads nothing. What PostgreSQL queues is
+    looked at below."""
     names = {name for name, _ in functions()}
     seen = {one.function for one in collect(new_database())}
     only_insert = {
@@ -209,6 +211,8 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
         "index.sql.insert_entries",
         "index.sql.insert_entry",
         "index.sql.list_few",
+        "index.sql.remove_entry",
+        "index.sql.replace_entry",
         "memory.sql.insert_many",
         "storage.sql.record_write",
     }
@@ -236,6 +240,21 @@ def test_no_statement_reads_or_sorts_more_than_it_needs(new_database: Open, engi
         if problems:
             wrong[statement.function] = problems
     assert not wrong, list(wrong)
+
+
+def test_replacing_an_entry_reads_no_other(new_database: Open, engine: str) -> None:
+    if engine != "postgres":
+        return  # its statements are among those above
+    database = new_database()
+    fill_tables(database)
+    record = IndexedRecord(
+        *("memory", "m-1", "fact", "project", "", "active", "user", 0, 1, 0),
+        stems="one two",
+        facets=(),
+    )
+    parts, params = change_entries({("memory", "m-1", 0): "project"}, [("project", record)])
+    statement = Statement("planted", f"WITH {parts} SELECT 1", params)
+    assert not database.read(lambda tx: postgres_problems(tx, statement))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ They are kept apart from `briefing.operations`, which every hook loads.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..actions import command_words
 from ..archive import steps_sessions as archive_steps_sessions
@@ -59,16 +60,10 @@ def recall(
     Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
     """
     purpose = recall_questions.asked_purpose(query)
-    commands: tuple[str, ...] = ()
+    find_commands = None
     if purpose and not filters and context.project_space.present():
-        commands = context.project_space.read_ahead(
-            lambda tx: _describe_commands(tx, purpose, context.clock())
-        )
-    found = recall_operations.recall(
-        context, query, limit, budget, answered=bool(commands), **filters
-    )
-    found.commands = commands
-    return found
+        find_commands = partial(_describe_commands, purpose=purpose, now=context.clock())
+    return recall_operations.recall(context, query, limit, budget, find_commands, **filters)
 
 
 def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:

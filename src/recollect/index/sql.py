@@ -19,7 +19,6 @@ from ..storage.database import (
     visible_to,
     wanted_rows,
 )
-from . import sql_vectors
 
 
 class IndexEntry(NamedTuple):
@@ -73,12 +72,6 @@ def _stored_facets(entry: IndexEntry) -> tuple[tuple[str, str], ...]:
     return tuple((name, facet_value(value)) for name, value in entry.facets)
 
 
-def _add_facets(tx: Tx, id: int, entry: IndexEntry) -> None:
-    rows = sorted(set(_stored_facets(entry)))
-    if rows:
-        tx.insert("facets", "entry, name, value", [(id, *row) for row in rows])
-
-
 def facet_value(value: str) -> str:
     """Return a facet's value as both engines store it."""
     if not value.isascii():
@@ -89,13 +82,11 @@ def facet_value(value: str) -> str:
 def set_facets(tx: Tx, entry: IndexEntry) -> None:
     """Replace the tags and scopes of an indexed record."""
     ids = _ids(tx, entry.source, entry.ref, entry.seq)
+    rows = sorted(set(_stored_facets(entry)))
     for id in ids:
-        _remove_facets(tx, id)
-        _add_facets(tx, id, entry)
-
-
-def _remove_facets(tx: Tx, entry: int) -> None:
-    tx.run("DELETE FROM facets WHERE entry = :entry AND space = :space", {"entry": entry})
+        tx.run("DELETE FROM facets WHERE entry = :entry AND space = :space", {"entry": id})
+        if rows:
+            tx.insert("facets", "entry, name, value", [(id, *row) for row in rows])
 
 
 def list_scopes(tx: Tx) -> list[str]:
@@ -112,31 +103,14 @@ def list_scopes(tx: Tx) -> list[str]:
 
 
 def replace_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
-    """Index a record, new or not; an existing entry keeps its id."""
-    held = dict(enumerate(_ids(tx, entry.source, entry.ref, entry.seq)))
-    for part, stems in enumerate(parts):
-        id = held.pop(part, None)
-        if id is None:
-            _insert_parts(tx, [(entry, part, stems)])
-            continue
-        tx.run(
-            "UPDATE entries SET kind = :kind, layer = :layer, owner = :owner, status = :status, "
-            "label = :label, at = :at WHERE id = :id AND space = :space",
-            {**entry._asdict(), "id": id},
-        )
-        _remove_facets(tx, id)
-        _add_facets(tx, id, entry)
-        tx.remove_words(id)
-        tx.add_words([(id, stems)])
-        sql_vectors.remove_vector(tx, id)
-        if not part:
-            sql_vectors.requeue_vector(tx, id)
-    _remove(tx, held.values())
+    """Index a record, new or not."""
+    remove_entry(tx, entry.source, entry.ref, entry.seq)
+    insert_entry(tx, entry, parts)
 
 
 def remove_entry(tx: Tx, source: str, ref: str, seq: int = 0) -> None:
     """Remove a record from the index."""
-    _remove(tx, _ids(tx, source, ref, seq))
+    tx.remove_entries(source, ref, seq)
 
 
 def _ids(tx: Tx, source: str, ref: str, seq: int) -> list[int]:
@@ -154,14 +128,6 @@ def stored_stems(tx: Tx, entry: IndexEntry) -> dict[int, str]:
     ids = _ids(tx, entry.source, entry.ref, entry.seq)
     held = {found.entry: found.stems for found in tx.filter_entries(ids, "", {})} if ids else {}
     return {id: held.get(id, "") for id in ids}
-
-
-def _remove(tx: Tx, ids: Iterable[int]) -> None:
-    for id in ids:
-        tx.remove_words(id)
-        sql_vectors.remove_vector(tx, id)
-        _remove_facets(tx, id)
-        tx.run("DELETE FROM entries WHERE id = :entry AND space = :space", {"entry": id})
 
 
 REINDEX_KEY = "words"
@@ -212,7 +178,7 @@ def find_candidates(
 ) -> list[IndexMatch]:
     """Return the best entries for the stems, with their vectors if a `vector` is compared.
 
-    `few`: few entries are expected to hold a stem, so SQLite filters all at once.
+    `few`: few entries are expected to fulfil all, so all matches are filtered at once.
 
     `filters` maps a column to its allowed values, `tag` to the required tags, `scope` to scopes of
     which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who
@@ -225,7 +191,7 @@ def find_candidates(
     if left is not None:
         return _best_parts(_match_few(tx, stems, left, vector))[:limit]
     where, params = _where(tx, filters)
-    if few and not tx.is_remote:
+    if few or (selective and tx.is_remote):
         return _best_parts(tx.match(stems, limit, where, params, vector=vector))[:limit]
     # Most filters keep most of the best matches: filter those first, search exactly only if too few
     # remain. A kind keeps some of them, and a source where messages are mixed with memories.
@@ -325,7 +291,7 @@ def find_nearest(
 ) -> list[IndexMatch]:
     """Return the entries nearest to a vector with their vectors, from the engine's own index: those
     of the nearest that fulfil the filters, or with `exact` the nearest of all that fulfil them."""
-    return tx.nearest(vector, count, *_where(tx, filters), exact=exact)
+    return tx.nearest(vector, count, *_where(tx, filters, collects=exact), exact=exact)
 
 
 def _best_parts(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
@@ -343,6 +309,11 @@ _FACET = (
 """DISTINCT lets PostgreSQL collect the entries once, also before it has statistics."""
 
 _HAS_FACET = "EXISTS (SELECT 1 FROM facets f WHERE f.entry = e.id AND f.name = '{}' AND {})"
+_HAS_SCOPE = (
+    "EXISTS (SELECT 1 FROM facets f WHERE f.space = :space AND f.entry = e.id "
+    "AND f.name = '{}' AND {} OFFSET 0)"
+)
+"""OFFSET lets PostgreSQL check one candidate after the other: most scopes leave most entries."""
 
 _TIMES = {
     "since": "e.at >= :since",
@@ -354,10 +325,14 @@ _TIMES = {
 }
 
 
-def _where(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str, Any]]:
+def _where(
+    tx: Tx, filters: Mapping[str, Sequence[Any]], *, collects: bool = False
+) -> tuple[str, dict[str, Any]]:
     """Return the condition of filters on entries `e`, and its parameters. SQLite checks the facets
-    of one candidate after the other: to collect all entries with a facet may take longer."""
+    of one candidate after the other: to collect all entries with a facet may take longer. So does
+    PostgreSQL for scopes, unless the statement `collects` all that the filters leave."""
     facet = _FACET if tx.is_remote else _HAS_FACET
+    scope = _HAS_SCOPE if tx.is_remote and not collects else facet
     parts: list[str] = []
     params: dict[str, Any] = {}
     for name, allowed in filters.items():
@@ -371,7 +346,7 @@ def _where(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> tuple[str, dict[str,
         elif name == "scope":
             from json import dumps
 
-            parts.append(facet.format(name, f"f.value IN ({tx.texts_in_json.format('scopes')})"))
+            parts.append(scope.format(name, f"f.value {tx.in_json.format('scopes')}"))
             params["scopes"] = dumps(list(allowed), ensure_ascii=False)
         elif name == "seen":
             own, bound = visible_to(allowed, "e.")

@@ -34,28 +34,6 @@ class VectorBlock(NamedTuple):
     planes: bytes
 
 
-def requeue_vector(tx: Tx, entry: int) -> None:
-    """Queue an entry for embedding again; another process may have queued it."""
-    tx.run(
-        "INSERT INTO unembedded (entry, space) VALUES (:entry, :space) ON CONFLICT DO NOTHING",
-        {"entry": entry},
-    )
-
-
-def remove_vector(tx: Tx, entry: int) -> None:
-    """Delete an entry's vector, made or queued."""
-    tx.run("DELETE FROM unembedded WHERE entry = :entry AND space = :space", {"entry": entry})
-    row = tx.one(
-        "DELETE FROM vectors WHERE entry = :entry AND space = :space RETURNING block",
-        {"entry": entry},
-    )
-    if row and row[0]:
-        tx.run(
-            "UPDATE blocks SET dead = dead + 1 WHERE space = :space AND block = :block",
-            {"block": row[0]},
-        )
-
-
 def list_unembedded(tx: Tx, most: int) -> list[UnembeddedEntry]:
     """Return the newest entries without a vector."""
     rows = tx.run(

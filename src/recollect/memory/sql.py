@@ -221,16 +221,20 @@ def get(tx: Tx, memory: str, lock: bool = False) -> Memory | None:
     return load_memory(row) if row else None
 
 
-def find_open_for_text(tx: Tx, memory: str, digest: str) -> Memory | None:
-    """Return an open memory that a text with this digest is to change, locked until the commit;
-    None if that text was forgotten on request."""
-    row = tx.one(
-        f"{SELECT} AND id = :id AND valid_to = {FOREVER} AND NOT EXISTS "
+def find_open_for_text(tx: Tx, memory: str, row: MemoryRow) -> list[Memory]:
+    """Return an open memory of the same kind, layer and owner that a row is to change, first, and
+    those with its text, one for each scope; held until the commit. None if the text of the row was
+    forgotten on request."""
+    rows = tx.run(
+        f"{SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = "
+        "(SELECT m.digest FROM memories m WHERE m.space = :space AND m.id = :like) "
+        f"AND valid_to = {FOREVER} AND NOT EXISTS "
         "(SELECT 1 FROM tombstones t WHERE t.space = :space AND t.digest = :digest) "
         f"{tx.for_update}",
-        {"id": memory, "digest": digest},
+        {**row._asdict(), "like": memory},
     )
-    return load_memory(row) if row else None
+    found = sorted(load_all(rows), key=lambda one: one.id != memory)
+    return found if found and found[0].id == memory else []
 
 
 def close_for_text(tx: Tx, memory: str, digest: str, now: int) -> Memory | None:

@@ -158,7 +158,8 @@ def learn(
     if known and learned.memory.id == row.id:
         steps_neighbours.add_claims(tx, {row.id: known}, now)
     elif known and _speaks_for(row, learned.memory):
-        steps_neighbours.anchor(tx, learned.id, known, now, stored.get(learned.id))
+        claims = stored.get(learned.id, ()) if held and held.id == learned.id else None
+        steps_neighbours.anchor(tx, learned.id, known, now, claims)
     if key:
         storage_sql.record_write(tx, key, "learn", learned.id, now, row.text)
     return learned._replace(redacted=prepared.redacted, similar=around.near)
@@ -213,19 +214,19 @@ def _kept(
     """Write the statement; `held` is the memory that says the same for the same files. None if its
     text was forgotten on request."""
     row, near = prepared.row, prepared.near
-    like = None
+    alike = []
     if around.near and near in ("skip", "merge"):
-        like = sql.find_open_for_text(tx, around.near[0], row.digest)
-    if held is None and like is not None:
+        alike = sql.find_open_for_text(tx, around.near[0], row)
+    if held is None and alike:
+        like = alike[0]
         if near == "skip":
             note = (
                 f"not kept: {like.id} says almost the same for {globs.describe_scopes(like.scope)}"
             )
             return Learned(like.id, like.address, "skipped", like, (note,))
-        wide = steps_neighbours.unite_scope(like, row)
-        theirs = steps_revisions.make_row(like)._replace(scope=wide)
-        held = steps_revisions.find_same(tx, row._replace(scope=wide))
-        held = held or steps_revisions.find_same(tx, theirs)
+        wide = row._replace(scope=steps_neighbours.unite_scope(like, row))
+        held = steps_revisions.find_same(tx, wide)
+        held = held or steps_revisions.pick_scope(alike, steps_revisions.read_scope(wide))
         held = held or like
     old = None
     if held is None and around.revised:

@@ -163,7 +163,9 @@ def anchor(
     held = {item.target: item for item in map(freshness_sql.claim_of, stored)}
     before = list(held.values())
     held |= {item.target: item for item in known if item.blob or item.target not in held}
-    if list(held.values()) != before:
+    if not before:
+        add_claims(tx, {memory: known}, now)
+    elif list(held.values()) != before:
         replace_claims(tx, memory, list(held.values()), now)
 
 

@@ -18,7 +18,7 @@ from ..memory import steps_verify as memory_steps_verify
 from ..memory import steps_visible as memory_steps_visible
 from ..memory.operations import among
 from ..project import worktree_root
-from ..storage.database import Database
+from ..storage.database import Database, Tx
 from ..text import dates
 from ..types.records import FOREVER, KINDS, LAYERS, ROLES, STATUSES, Hit, Recalled
 from . import (
@@ -96,14 +96,14 @@ def recall(
     query: str,
     limit: int = 0,
     budget: int = 0,
-    answered: bool = False,
+    find_commands: Callable[[Tx], tuple[str, ...]] | None = None,
     **filters: Unpack[RecallFilters],
 ) -> Recalled:
-    """Answer a question; `briefing.operations_views.recall`, the operation, adds known commands
-    that answer it."""
+    """Answer a question; `briefing.operations_views.recall`, the operation, finds the commands of
+    the project that answer it."""
     now = context.clock()
     question = _build_question(context, query, limit, budget, filters, now)
-    return answer_question(context, question._replace(answered=answered), now)
+    return answer_question(context, question, now, find_commands)
 
 
 def _build_question(
@@ -150,20 +150,33 @@ def recall_lessons(context: Context, query: str, limit: int, file: str = "") -> 
     )
 
 
-def answer_question(context: Context, question: steps.RecallQuestion, now: int) -> Recalled:
+def answer_question(
+    context: Context,
+    question: steps.RecallQuestion,
+    now: int,
+    find_commands: Callable[[Tx], tuple[str, ...]] | None = None,
+) -> Recalled:
     """Answer a question, count the recalls, and check the freshness of the hits."""
     embedder = context.embedder()
     indexed = 0
-    found = context.read_both(
-        lambda txs: steps.recall_if_indexed(txs, question, now, embedder),
-        ahead=bool(question.file),  # the scopes of each space are looked up first
-    )
+    commands: tuple[str, ...] = ()
+
+    def look(txs: Sequence[Tx]) -> Recalled | None:
+        nonlocal commands, question
+        if find_commands:
+            commands = find_commands(txs[0])
+            question = question._replace(answered=bool(commands))
+        return steps.recall_if_indexed(txs, question, now, embedder)
+
+    # What is looked up first goes to a server together: the commands, and the scopes of each space.
+    found = context.read_both(look, ahead=bool(question.file or find_commands))
     if found is None:
         indexed = reindex_outdated(context)
         if embedder and embedder.local:
             for space in context.present_spaces():
                 index_steps.embed_recent(space, embedder, now, steps_reindex.RECORD_TEXTS)
         found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
+    found.commands = commands
     if indexed:
         found.notes += (f"{indexed} records of an earlier version were indexed again first",)
     memory_operations.note_recalls(context, steps_hits.memory_ids(found), now)

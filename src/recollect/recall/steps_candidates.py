@@ -216,9 +216,11 @@ def find_candidates(
     vector = b"" if compared else asked.vector
     matched = index_sql.find_candidates(tx, asked.searched, depth, filters, vector)
     few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
-    if few and is_filtered(question):
+    if few and is_filtered(question) and tx.is_answered:
         # A filter may leave only entries with the common words.
-        matched = index_sql.find_candidates(tx, asked.stems, depth, filters, vector)
+        matched = index_sql.find_candidates(
+            tx, asked.stems, depth, filters, vector, few=tx.is_remote
+        )
     if len(matched) == depth:
         lean = asked._replace(vector=vector)
         matched = [*matched, *_find_named(tx, lean, known, filters, matched)]

@@ -328,7 +328,9 @@ def mark_freshness(found: Recalled, fresh: Mapping[str, FreshnessState]) -> Reca
         hit._replace(freshness=_freshness_mark(fresh[hit.id]) if hit.id in fresh else "")
         for hit in found
     ]
-    return Recalled(answer, found.left_out, found.tokens, found.notes)
+    marked = Recalled(answer, found.left_out, found.tokens, found.notes)
+    marked.commands = found.commands
+    return marked
 
 
 def _freshness_mark(fresh: FreshnessState) -> str:

@@ -116,8 +116,8 @@ class Tx(Protocol):
     """Whether every statement is a round trip."""
     for_update: str
     skip_locked: str
-    texts_in_json: str
-    """A query for the texts in a JSON array, with `{}` for the name of its parameter."""
+    in_json: str
+    """The condition that a text is in a JSON array, with `{}` for the name of its parameter."""
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run one statement and return its rows."""
@@ -138,6 +138,11 @@ class Tx(Protocol):
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run a query that the other spaces of this read run too: an engine may answer all of them
         at once."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Return whether the last query has its answer: only work that reads ahead may see that it
+        has not."""
 
     def settle(self) -> None:
         """Let the last query be answered first: what follows depends on it. Only work that reads
@@ -160,6 +165,9 @@ class Tx(Protocol):
 
     def remove_words(self, entry: int) -> None:
         """Remove an entry from the word index."""
+
+    def remove_entries(self, source: str, ref: str, seq: int) -> None:
+        """Remove the entries of a record, with words, facets and vectors, made or queued."""
 
     def match(
         self,

@@ -24,10 +24,14 @@ _ROWS_AT_ONCE = 500
 _MOST_ROUNDS = 9
 """Rounds after which work that still has new queries is run statement by statement."""
 
+_MOST_REMOVED = 100
+"""Records whose entries one statement removes: the planner looks up the words of so few."""
+
 _MOST_QUEUED = 20_000
 """Parameters of queued writes; the server takes 65,535 in a statement."""
 
 _INDEX = StatementTables(sql_postgres.ENTRY_TABLES, sql_postgres.ENTRY_TABLES)
+_REMOVAL = StatementTables(sql_postgres.REMOVAL_TABLES, sql_postgres.REMOVAL_TABLES)
 
 
 class _Unanswered(Exception):
@@ -73,11 +77,14 @@ class Snapshot:
         self._asked: dict[str, tuple[str, Params]] | None = None
         """The queries of this round that have no answer yet; None outside of rounds."""
         self._answered: dict[str, list[Row]] = {}
-        self._is_open = False
+        self.is_open = False
         """Whether the last query has no answer yet."""
         self._queue: list[QueuedWrite] = []
         self._entries: list[tuple[str, IndexedRecord]] = []
         """Space and record of each entry that is to be added to the index, after the queue."""
+        self._removed: dict[tuple[str, str, int], str] = {}
+        """Source, ref and number of each record whose entries are removed before that; its space,
+        which is the same for all."""
         self.added: tuple[str, IndexedRecord] | None = None
         """The last entry that was added: it is there if the transaction was committed."""
 
@@ -142,12 +149,12 @@ class Snapshot:
 
     def settle(self) -> None:
         """End the round if its last query is not answered yet."""
-        if self._is_open:
+        if self.is_open:
             raise _Unanswered
 
     def _answer(self, asked: dict[str, tuple[str, Params]]) -> None:
         """Answer queries of different shapes in one statement: an array of rows for each."""
-        self._is_open = False
+        self.is_open = False
         parts: list[str] = []
         bound: dict[str, Any] = {}
         for place, (sql, params) in enumerate(asked.values()):
@@ -165,8 +172,8 @@ class Snapshot:
         tables = find_tables(text)
         if self._asked is not None and not tables.changed:
             key = f"{sql} {sorted(params.items())}"
-            self._is_open = key not in self._answered
-            if self._is_open:
+            self.is_open = key not in self._answered
+            if self.is_open:
                 self._asked[key] = (sql, params)
             return self._answered.get(key, [])
         if tables.is_plain and not tables.returns:
@@ -187,9 +194,18 @@ class Snapshot:
 
     def enqueue_entries(self, space: str, records: Sequence[IndexedRecord]) -> None:
         """Add entries to the index later, together with those that are queued already."""
-        if not self._entries:
+        if not self._entries and not self._removed:
             self.make_way(_INDEX)
         self._entries += [(space, record) for record in records]
+
+    def enqueue_removal(self, space: str, source: str, ref: str, seq: int) -> None:
+        """Remove the entries of a record later, before those are added that are queued after it."""
+        key = (source, ref, seq)
+        added = any(key == (one.source, one.ref, one.seq) for _, one in self._entries)
+        others = len(self._removed) >= _MOST_REMOVED or {*self._removed.values()} - {space}
+        if added or others or not self._removed:
+            self.make_way(_REMOVAL)
+        self._removed[key] = space
 
     def make_way(self, tables: StatementTables) -> psycopg.Cursor[Row]:
         """Return the cursor for a statement, after the queued writes that it may depend on."""
@@ -198,9 +214,10 @@ class Snapshot:
                 raise _Unanswered
             self._asked = None
             self._answered.clear()  # what is asked again may be different now
-        queued = [*(one.tables for one in self._queue), *([_INDEX] if self._entries else ())]
+        queued = [one.tables for one in self._queue]
+        queued += [_REMOVAL] if self._removed else [_INDEX] if self._entries else []
         if any(one.changed & tables.named or one.named & tables.changed for one in queued) or (
-            not tables.changed and any(one.locks for one in self._queue)
+            not tables.changed and (self._removed or any(one.locks for one in self._queue))
         ):
             self.flush()
         return self.cursor
@@ -208,14 +225,16 @@ class Snapshot:
     def flush(self, last: QueuedWrite = _NO_WRITE) -> list[Row]:
         """Run the queued writes in one statement, with the last one, and return its rows."""
         queue, entries, self._queue, self._entries = self._queue, self._entries, [], []
-        if not (queue or entries or last.tables.is_plain):
+        removed, self._removed = self._removed, {}
+        if not (queue or entries or removed or last.tables.is_plain):
             return []
         parts = [f"w{place} AS ({write.sql})" for place, write in enumerate(queue)]
         given = [write.params for write in queue]
-        if entries:
-            self.added = entries[-1]
-            parts.append(to_driver(sql_postgres.ADD_ENTRIES))
-            given.append(sql_postgres.bind_entries(entries))
+        if entries or removed:
+            sql, values = sql_postgres.change_entries(removed, entries)
+            parts.append(to_driver(sql))
+            given.append(values)
+            self.added = entries[-1] if entries else self.added
         bound: dict[str, Any] = {**last.params}
         for place, params in enumerate(given):
             parts[place] = parts[place].replace("%(", f"%(w{place}_")
@@ -254,7 +273,7 @@ class PostgresTx:
     is_remote = True
     for_update = "FOR UPDATE"
     skip_locked = "FOR UPDATE SKIP LOCKED"
-    texts_in_json = "SELECT json_array_elements_text(CAST(:{} AS json))"
+    in_json = "= ANY (ARRAY(SELECT json_array_elements_text(CAST(:{} AS json))))"
 
     def __init__(self, snapshot: Snapshot, space: str) -> None:
         self.snapshot = snapshot
@@ -264,6 +283,11 @@ class PostgresTx:
         self.totals: tuple[Any, ...] = ()
         self.whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]] = {}
         self.near: dict[tuple[str, bytes], list[IndexMatch]] = {}
+        self.waiting: set[object] = set()
+
+    @property
+    def is_answered(self) -> bool:
+        return not self.snapshot.is_open
 
     def settle(self) -> None:
         self.snapshot.settle()
@@ -313,6 +337,9 @@ class PostgresTx:
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         entries, texts = [entry for entry, _ in stems], [text for _, text in stems]
         self.run(sql_postgres.ADD_WORDS, {"entries": entries, "stems": texts})
+
+    def remove_entries(self, source: str, ref: str, seq: int) -> None:
+        self.snapshot.enqueue_removal(self.space, source, ref, seq)
 
     def remove_words(self, entry: int) -> None:
         self.run(sql_postgres.REMOVE_WORDS, {"entry": entry})

@@ -6,7 +6,7 @@ up by equality, which row-level security lets an index do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log
 
 from ..fast_typing import Any, Protocol
@@ -35,6 +35,10 @@ POOL = 1_000
 NEAR_AHEAD, DEPTH = 120, 200
 """So many of the nearest are read with the matches; pgvector's index keeps so many candidates, and
 goes on while other spaces' vectors are among them."""
+
+FEW, MANY = 1_500, 1_000
+"""So many entries that a filter leaves are compared themselves; of more, so many of the nearest are
+filtered."""
 
 # Counting a common stem takes as long as searching for it: a large space extrapolates from its
 # newest entries, as on SQLite.
@@ -70,16 +74,20 @@ NEAREST = f"""
 SELECT {MATCH_COLUMNS}, e.stems, 0.0::float8, near.vector, NULL::bigint FROM ({NEAR}) near
 JOIN entries e ON e.space = :space AND e.id = near.entry {{where}}
 """
-# The vectors of what a filter leaves are looked up: a join would scan those of all spaces.
+# The vectors of what a filter leaves are looked up: a join would scan those of all spaces. If it
+# leaves many, only the first are, and more of the index is filtered.
 NEAREST_OF = f"""
 WITH found AS MATERIALIZED (
-  SELECT {MATCH_COLUMNS}, e.stems FROM entries e WHERE e.space = :space AND {{where}})
-SELECT found.*, 0.0::float8, held.vector, NULL::bigint
+  SELECT {MATCH_COLUMNS}, e.stems FROM entries e WHERE e.space = :space AND {{where}}
+  LIMIT {FEW})
+(SELECT found.*, 0.0::float8, held.vector, NULL::bigint
 FROM found CROSS JOIN LATERAL (
   SELECT v.vector, v.direction FROM vectors v
   WHERE v.space = :space AND v.entry = found.id AND vector_dims(v.direction) = {{dims}}
   LIMIT 1) held
-ORDER BY held.direction::vector({{dims}}) <=> :vector::vector({{dims}}) LIMIT :count
+ORDER BY held.direction::vector({{dims}}) <=> :vector::vector({{dims}}) LIMIT :count)
+UNION ALL
+({NEAREST.replace("{where}", "WHERE {where}")} AND (SELECT count(*) FROM found) = {FEW})
 """
 DIMS = 256
 """Dimensions of the built-in model: members, who own nothing, find its vector index made."""
@@ -99,11 +107,12 @@ TYPES = ", ".join(
     f":{name}::{'bigint' if name in ('seq', 'at', 'part') else 'text'}[]" for name in COLUMNS
 )
 ENTRY_TABLES = frozenset(("entries", "postings", "word_totals", "facets", "unembedded"))
+REMOVAL_TABLES = ENTRY_TABLES | {"vectors", "blocks"}
 # Parts of a WITH clause, whose other parts are writes that go to the server with it.
 ADD_ENTRIES = f"""given AS MATERIALIZED (
   SELECT nextval('recollect.entries_id_seq') AS id, g.*
   FROM unnest(:spaces::text[], {TYPES}) WITH ORDINALITY
-    AS g (space, {NAMES}, place)),
+    AS g (space, {NAMES}, place){{after}}),
 counted AS MATERIALIZED (
   SELECT given.id, coalesce(array_length(string_to_array(nullif(stems, ''), ' '), 1), 0) AS length
   FROM given),
@@ -131,6 +140,31 @@ faceted AS (
 queued AS (
   INSERT INTO unembedded (space, entry)
   SELECT given.space, given.id FROM given WHERE given.part = 0)"""
+# The same for the entries of records that are removed, or indexed again by the same statement.
+REMOVE_ENTRIES = """gone AS (
+  DELETE FROM entries e
+  USING unnest(:sources::text[], :refs::text[], :seqs::bigint[]) AS r (source, ref, seq)
+  WHERE e.space = :space AND e.source = r.source AND e.ref = r.ref AND e.seq = r.seq
+  RETURNING e.id, e.stems, e.length),
+unposted AS (
+  DELETE FROM postings p USING gone, unnest(string_to_array(gone.stems, ' ')) AS w (stem)
+  WHERE p.space = :space AND p.stem = w.stem AND p.entry = gone.id),
+unfaceted AS (
+  DELETE FROM facets f USING gone WHERE f.space = :space AND f.entry = gone.id),
+unqueued AS (
+  DELETE FROM unembedded u USING gone WHERE u.space = :space AND u.entry = gone.id),
+unplaced AS (
+  DELETE FROM vectors v USING gone WHERE v.space = :space AND v.entry = gone.id
+  RETURNING v.block),
+dead AS (
+  UPDATE blocks SET dead = dead + d.number
+  FROM (SELECT block, count(*) AS number FROM unplaced GROUP BY block) d
+  WHERE space = :space AND blocks.block = d.block),
+subtracted AS (
+  INSERT INTO word_totals (space, shard, entries, length)
+  SELECT :space, 16 + pg_backend_pid() % 16, -count(*), -sum(length) FROM gone HAVING count(*) > 0
+  ON CONFLICT (space, shard) DO UPDATE SET entries = word_totals.entries + excluded.entries,
+    length = word_totals.length + excluded.length)"""
 REMOVE_WORDS = """
 WITH gone AS (
   DELETE FROM postings p
@@ -174,8 +208,23 @@ def has_entry(tx: Tx, space: str, record: IndexedRecord) -> bool:
     return row is not None
 
 
-def bind_entries(entries: Sequence[tuple[str, IndexedRecord]]) -> dict[str, Any]:
-    """Return the parameters of `ADD_ENTRIES` for records, each with its space."""
+def change_entries(
+    removed: Mapping[tuple[str, str, int], str], added: Sequence[tuple[str, IndexedRecord]]
+) -> tuple[str, dict[str, Any]]:
+    """Return the parts of a statement, with parameters, that remove the entries of records, given
+    by source, ref and number, all with the same space, and then add those of others."""
+    if not removed:
+        return ADD_ENTRIES.format(after=""), _bind_entries(added)
+    sources, refs, seqs = map(list, zip(*removed, strict=True))
+    bound = {"space": next(iter(removed.values())), "sources": sources, "refs": refs, "seqs": seqs}
+    if not added:
+        return REMOVE_ENTRIES, bound
+    # What is counted is gone: a key must be free before it is taken again.
+    after = ADD_ENTRIES.format(after=" WHERE (SELECT count(*) FROM gone) >= 0")
+    return f"{REMOVE_ENTRIES}, {after}", bound | _bind_entries(added)
+
+
+def _bind_entries(entries: Sequence[tuple[str, IndexedRecord]]) -> dict[str, Any]:
     facets = [
         (place, *facet)
         for place, (_, record) in enumerate(entries, start=1)
@@ -202,6 +251,9 @@ class SearchTx(Tx, Protocol):
     """Limit and matches of the searches that saw all matches."""
     near: dict[tuple[str, bytes], list[IndexMatch]]
     """The nearest entries by filter and vector."""
+    waiting: set[object]
+    """Searches and vectors that have no answer in this round: whether an exact search is needed too
+    is not known yet."""
 
 
 def match(
@@ -219,6 +271,8 @@ def match(
     most_asked, whole = tx.whole.get(key, (0, []))
     if exact and limit <= most_asked:
         return whole[:limit]
+    if exact and key in tx.waiting:
+        return []
     known = count_stems(tx, stems)
     others = tx.snapshot.siblings(tx) if not params.get("scopes") else []
     parts = [known, *(count_stems(other, stems) for other in others)]
@@ -256,7 +310,11 @@ def match(
     found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
     if asks_near:
         tx.near[where, vector] = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is None]
-    if ((found and rows[0][-1]) or sum(known.holding.values())) < pool:
+    if tx.snapshot.is_open:
+        tx.waiting |= {key, vector}
+        return []
+    tx.waiting -= {key, vector}
+    if exact or ((found and rows[0][-1]) or sum(known.holding.values())) < pool:
         tx.whole[key] = limit, found  # the filter saw all matches
     return found
 
@@ -316,8 +374,11 @@ def nearest(
     the nearest among all that fulfil it."""
     if not exact and (where, vector) in tx.near:
         return tx.near[where, vector]
-    bound = {**params, "vector": _direction(vector), "count": count, "near": count}
+    if exact and vector in tx.waiting:
+        return []
     form = NEAREST_OF if exact and where else NEAREST
+    near = MANY if form is NEAREST_OF else count
+    bound = {**params, "vector": _direction(vector), "count": count, "near": near}
     clause = where if form is NEAREST_OF else f"WHERE {where}" if where else ""
     if not tx.totals:
         count_stems(tx, ())  # sets how far the vector index is searched

@@ -57,6 +57,8 @@ _STATE = (
     "EXISTS (SELECT 1 FROM unembedded WHERE space = :space), "
     "EXISTS (SELECT 1 FROM messages WHERE space = :space)"
 )
+_REMOVE_VECTOR = "DELETE FROM vectors WHERE entry = :entry AND space = :space RETURNING block"
+_COUNT_DEAD = "UPDATE blocks SET dead = dead + 1 WHERE space = :space AND block = :block"
 _MANY = 20
 _DAY = 86_400_000_000
 _COUNT = (
@@ -95,9 +97,10 @@ class SqliteTx:
 
     for_update = ""
     skip_locked = ""
-    texts_in_json = "SELECT value FROM json_each(:{})"
+    in_json = "IN (SELECT value FROM json_each(:{}))"
     finds_nearest = False
     is_remote = False
+    is_answered = True
 
     def __init__(
         self, connection: apsw.Connection, space: str, kept: dict[str, Any] | None = None
@@ -220,6 +223,20 @@ class SqliteTx:
 
     def remove_words(self, entry: int) -> None:
         self._connection.execute("DELETE FROM words WHERE rowid = ?", (entry,))
+
+    def remove_entries(self, source: str, ref: str, seq: int) -> None:
+        gone = self.run(
+            "DELETE FROM entries WHERE space = :space AND source = :source AND ref = :ref "
+            "AND seq = :seq RETURNING id",
+            {"source": source, "ref": ref, "seq": seq},
+        )
+        for (entry,) in gone:
+            self.remove_words(entry)
+            for table in ("facets", "unembedded"):
+                self._connection.execute(f"DELETE FROM {table} WHERE entry = ?", (entry,))
+            row = self.one(_REMOVE_VECTOR, {"entry": entry})
+            if row and row[0]:
+                self.run(_COUNT_DEAD, {"block": row[0]})
 
     def match(
         self,
