@@ -299,7 +299,7 @@ def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[st
 
 
 def _group_others(context: Context, found: Iterable[Transcript]) -> dict[str, list[Transcript]]:
-    """Return the transcripts of other projects that are on this machine, by their roots."""
+    """Return the transcripts of other projects on this machine, grouped by project root."""
     others: dict[str, list[Transcript]] = {}
     for item in found:
         cwd = find_io.find_cwd(item)

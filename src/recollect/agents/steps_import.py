@@ -101,9 +101,11 @@ def read_all(requests: Sequence[ReadRequest]) -> Generator[Iterable[ReadItem], N
 
 
 def _choose_for_workers(requests: Sequence[ReadRequest]) -> dict[int, int]:
-    """Return the places of new transcripts that a worker may read, with their sizes in bytes: not
-    those so large, or compressed, that their messages would fill the memory, nor several in one
-    file."""
+    """Return the indexes of new transcripts that a worker may read, with their sizes in bytes.
+
+    Left out: files so large, or compressed, that their messages would fill the memory, and files
+    with several transcripts.
+    """
     paths = Counter(request.transcript.path for request in requests)
     found = {}
     for place, request in enumerate(requests):

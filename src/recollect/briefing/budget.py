@@ -1,8 +1,8 @@
-"""Decide which items of a briefing fit into its budget, in the order they come.
+"""Decide which items of a briefing fit into its token budget, in the given order.
 
-The budget is hard in real tokens: headings, reading rules, tags and the footer count. An item that
-does not fit is left out whole and counted in the footer; a smaller one after it may still fit. It
-knows prices and not what the items say (`briefing.selection` ordered them).
+The budget is a hard limit: headings, reading rules, tags and the footer count. An item that does
+not fit is left out whole and counted in the footer; a smaller one after it may still fit.
+`briefing.selection` chooses and orders the items.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Decide which rules of the user name a shell command that is about to run.
 
-A rule that forbids a command is shown when the command is about to run. A rule that only mentions a
-program is not: it would be said before every call of it. A hook asks before every command, and the
-answer is nearly always no: the programs that there is something to say about are one text, and
-nothing is parsed for it.
+A rule that forbids a command is shown before the command runs. A rule that only mentions a program
+is not: it would be shown before every call of it. The check runs before every command and mostly
+finds nothing, so the watched programs are one string, and substring searches come before parsing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Compare texts: what a prompt names and which earlier sentence speaks of the same, and what the
-instruction files already say.
+"""Match a prompt with earlier sentences, and memories with the instruction files.
 
-Words in common are no reason to speak: thirteen of thirteen word matches were false when every
-shared word counted. A name (path, symbol, error, ticket, quoted phrase) that stands in both texts
-exactly is one, and so are two words that are rare in this project and stand in one sentence.
+Shared words alone are no match: thirteen of thirteen such matches were false. Two texts match when
+the same name (path, symbol, error, ticket, quoted phrase) stands in both, or when one sentence has
+two words that are rare in this project.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operations that put memory in front of the model, one for each moment. Hooks need no other."""
+"""Operations that put memory in front of the model, one for each moment; hooks use only these."""
 
 from __future__ import annotations
 

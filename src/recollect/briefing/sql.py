@@ -1,4 +1,4 @@
-"""Log what was shown at which moment, and what came of it."""
+"""Log the items that were shown, at which moment, and their effect."""
 
 from __future__ import annotations
 

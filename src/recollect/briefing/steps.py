@@ -1,6 +1,6 @@
-"""Load what a start block may hold.
+"""Load the material for a start block.
 
-One transaction loads all that a moment needs, another one keeps what was shown; between them the
+One transaction loads everything, another one logs the items that were shown; between them the
 claims are checked against the working tree.
 """
 

@@ -1,8 +1,7 @@
-"""Find what belongs to an action of the agent: before a command, before an edit, after a failure;
-and, at a session's start, which commands may be shown at all.
+"""Find the memories for an action of the agent: before a command, before an edit, after a failure.
+Also decide which commands the start block may show.
 
-Each action is asked for at every call of a tool: with nothing to say it costs one or two indexed
-look-ups.
+This runs at every tool call: where nothing matches, it costs one or two indexed look-ups.
 """
 
 from __future__ import annotations

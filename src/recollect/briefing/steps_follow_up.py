@@ -1,9 +1,8 @@
-"""Log what was shown, and judge what came of it: the command was run, the file was opened, the
-failing form was avoided.
+"""Log the items that were shown, and judge their effect: the command was run, the file was opened,
+the failing form was avoided.
 
-Only what can be seen in the calls of the session is judged. That an error did not come back proves
-nothing by itself: a warning must not confirm itself. A rule that names no command and no file is
-never judged by silence.
+Only tool calls of the session count. An error that does not come back proves nothing: a warning
+must not confirm itself. A rule that names no command and no file is never judged by silence.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Find what fits a prompt: the user's own earlier words and rules first, then lessons, then what an
-agent claimed. Mostly nothing.
+"""Find the memories for a prompt: the user's own earlier words and rules first, then lessons, then
+claims of agents. Most prompts get none.
 
-Words find candidates, exact names and rare words decide (`briefing.matching`); meaning alone
-never speaks.
+Words find candidates; exact names and rare words decide (`briefing.matching`). Similar vectors
+alone are never enough.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Check whether a user's message asks to work without memory, for that turn only.
 
 A request stands at the start of a clause, as an order does ("ignore memory and tell me …", "…,
-without memory"), and nothing but a time or a politeness follows it. A text *about* it
-("what does ignore memory do?", "it ignores memory leaks"), forbids it or quotes it does not ask for
-it. It knows English phrasing, of eight other languages a few phrases that have to be a whole
-clause, and one message; it remembers nothing.
+without memory"), and only a time or a polite word may follow it. A text that mentions the phrase
+("what does ignore memory do?", "it ignores memory leaks"), forbids it or quotes it is no request.
+English phrasing is known, and a few whole clauses in eight other languages. Only the one message is
+read.
 """
 
 from __future__ import annotations

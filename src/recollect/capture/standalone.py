@@ -1,8 +1,8 @@
 """Make a captured sentence readable without the message it stood in.
 
-A leading "And" goes, a subject that points back is replaced by the one of the sentence before, a
-question behind the statement is cut off. `scope_of` reads the path that a rule names, `is_personal`
-says whether it is about the person and not about the code. All of it works on text alone.
+A leading "And" is dropped, a pronoun as the subject is replaced by the subject of the sentence
+before, a question after the statement is cut off. `scope_of` returns the path that a rule names,
+`is_personal` checks whether it is about the person and not about the code.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Decide whether a sentence states a rule, a preference, a decision, a correction or a fact.
 
-The answer comes from its form alone (`forms_rules`, `forms_decisions` and their siblings). A prompt
-without cues costs a few substring searches; only the forms it may have are compiled, and what
-speaks against a sentence only when something spoke for it: a hook runs once per prompt, so
-compiling is what costs.
+Only the form of the sentence decides (`forms_rules`, `forms_decisions` and their siblings). A hook
+runs once per prompt, so compiling patterns is the main cost: a prompt without cues costs a few
+substring searches, only the forms whose cues occur are compiled, and the patterns that rule a
+sentence out only after a form has matched.
 
-It knows nothing of messages, quotes or pasted text. Precision comes before recall: a missed
-preference is said again, a wrong policy is obeyed.
+Messages, quotes and pasted text are handled elsewhere. Precision comes before recall: a user
+repeats a missed preference, but an agent obeys a wrong policy.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def forms_in(text: str) -> list[Form]:
 
 @cache
 def _cues() -> list[tuple[str, list[str], int]]:
-    """Return each cue in its parts, the first of them apart, and the number of its form."""
+    """Return each cue as its first part, its other parts, and the index of its form."""
     return [
         (first, rest, number)
         for number, form in enumerate(FORMS)

@@ -1,9 +1,9 @@
-"""Capture: what a person states as a rule, a decision or a correction becomes a memory.
+"""Store the rules, decisions and corrections that a user states as memories.
 
-The statement is kept so that it stands alone, with the words that were typed and the rule that
-heard it. One that may be pasted text (`capture.authorship`) is only proposed, with the trust of a
-pasted text, until the person confirms it. The same statement of the same conversation is learned
-once, whether the hook saw it first or the transcript.
+Each statement is stored so that it stands alone, with the typed words and the rule that matched. A
+statement that may be pasted text (`capture.authorship`) is only proposed, with the trust of pasted
+text, until the user confirms it. The same statement of one conversation is stored once, whether the
+hook or the transcript has it first.
 """
 
 from __future__ import annotations

@@ -102,8 +102,7 @@ def list_episodes(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeR
 
 
 def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow]:
-    """Return the first episodes in use that were written after a time, or at it with a greater
-    id."""
+    """Return the next episodes in use after `place` (time of the last write, id), oldest first."""
     rows = tx.run(
         f"{_select(tx)} AND status <> 'hidden' AND (updated, id) > (:updated, :id) "
         "ORDER BY updated, id LIMIT :limit",

@@ -63,7 +63,7 @@ Batch = list[Received]
 
 
 def make_error(id: Id, code: int, message: str, data: Json = None) -> dict[str, Json]:
-    """Return the answer that a request failed."""
+    """Return the error response to a request."""
     error = {"code": code, "message": message}
     return {"id": id, "error": error if data is None else {**error, "data": data}}
 

@@ -1,10 +1,9 @@
-"""Compare memories: find those to promote because they recur, to merge because they say the same,
-and those that contradict each other.
+"""Compare memories: find notes to promote because they recur, memories to merge because they say
+the same, and memories that contradict each other.
 
-Two memories are merged only if one says all that the other says: the same words, or the same with
-a few more. Another value, another name or a negation is never swallowed. Only memories of one
-kind, place, scope and label are merged, so that nothing gains or loses trust or files by it. It
-plans; it does not know the store.
+Two memories are merged only if one says all that the other says: the same words, or a few more.
+Another value, another name or a negation prevents it. Only memories of one kind, place, scope and
+label are merged, so that no memory gains or loses trust or files.
 """
 
 from __future__ import annotations

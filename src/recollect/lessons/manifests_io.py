@@ -78,7 +78,7 @@ def _folders(folder: str) -> list[str]:
 
 
 def _task_files(folder: str) -> Iterator[str]:
-    """Return the names of tasks that are files: `lint/go` is `lint:go`."""
+    """Yield the names of tasks that are stored as files: `lint/go` is the task `lint:go`."""
     for place, _, names in os.walk(folder):
         inside = os.path.relpath(place, folder)
         for name in names:

@@ -1,4 +1,4 @@
-"""Operations on what happened and what is made of it: episodes, lessons, links."""
+"""Operations on episodes, on the lessons made from them, and on links."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Consolidation: what episodes and memories teach, as a plan that changes nothing by itself.
+"""Plan a consolidation: which lessons to make from episodes and memories. Nothing is written here.
 
-Decides which tasks are of one sort and become a pattern, which resolved errors become pitfalls,
-and which existing memories gain evidence instead. What memories do among themselves is decided in
-`lessons.duplicates`, what fades in `memory.lifecycle`. A source is never deleted. Nothing derived
-is more trusted than the least trusted of what it is derived from, and what one session tells twice
-counts once. It does not know the store; `validate` proves a plan before it is applied.
+The plan says which similar tasks become a pattern, which resolved errors become pitfalls, and which
+existing memories gain evidence instead. `lessons.duplicates` compares memories with each other,
+`memory.lifecycle` decides which have faded. A source is never deleted, a derived memory is as
+trusted as its least trusted source, and a session that says the same twice counts once. `validate`
+checks a plan before it is applied.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Hold the steps of a consolidation plan as values, and check every law that a plan has to keep.
+"""The steps of a consolidation plan as records, and the rules that every plan must keep.
 
-A plan is data: it can be shown, checked, applied in one transaction and undone.
-
-A plan is checked against the episodes and memories it was made from, also when another module
-than `lessons.plan` made it. It does not repair anything: a plan that breaks a law is refused
-whole, and the error names the step and the law.
+A plan is data: it can be shown, checked, applied in one transaction and undone. It is checked
+against the episodes and memories it was made from, whichever module made it. Nothing is repaired: a
+plan that breaks a rule is refused as a whole, and the error names the step and the rule.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Observations of single sessions, and the findings that several of them make together.
+"""Observations of single sessions, and the findings that are merged from them.
 
-It does not know what a body says. All rows are derived and can be made again from the archive.
+Bodies are opaque JSON here. All rows are derived and can be rebuilt from the archive.
 """
 
 from __future__ import annotations

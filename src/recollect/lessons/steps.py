@@ -1,9 +1,9 @@
-"""Consolidate: load what is new and what it belongs to, plan, validate, apply in one transaction.
+"""Consolidate: load new records and their neighbours, plan, validate, apply in one transaction.
 
-One runner at a time holds the lease. The plan is made outside any transaction; when a memory that
-it changes is not as it was, nothing is applied. Everything that is applied is written down as it
-was before and after, so that one command takes it back exactly. What failed is tried again by
-itself after a delay that grows, a few times, and then only when there is something new.
+One runner at a time holds the lease. The plan is made outside of transactions; if a memory that it
+changes was changed meanwhile, nothing is applied. Rows are saved before and after each change, so
+that one command can undo the run. A failed run is retried a few times with growing delays, then
+only when there is something new.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Ready(NamedTuple):
 
 
 class Means(NamedTuple):
-    """What consolidation needs from outside: the time, new ids, and the vectors of words. Without
-    an embedder, words and files alone say what is alike."""
+    """The clock, the source of new ids, and the embedder. Without an embedder, words and files
+    alone say which episodes are alike."""
 
     clock: Callable[[], int]
     new_id: Callable[[str], str]

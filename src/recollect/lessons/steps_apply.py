@@ -1,7 +1,7 @@
-"""Apply the steps of a consolidation one by one, writing down each row before and after.
+"""Apply the steps of a consolidation one by one, and save each row before and after its change.
 
-It does what a step says and decides nothing, except to leave out a step whose text is in the store
-already under another status.
+The plan decides everything, with one exception: a step is skipped if its text is already stored
+under another status.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Store what each session found out by working, and read what sessions found out together.
+"""Store the observations of each session, and read the findings of all sessions together.
 
-Writing costs what the session says: only its own subjects are merged again. Each reading function
-is a few indexed statements, whatever is stored.
+Storing merges only the subjects of that session again. Each reading function is a few indexed
+statements, however much is stored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Decide when consolidation runs by itself, and run it when work is over.
 
-Episodes are read out of conversations that ended, or in which nothing was said for an hour; then
-consolidation runs, if it is due or a task was just completed. It runs beside the agent or at the
-end of a task, never in a hook. When another process is at it, it is left to that one. After a
-failure it is tried again by itself after a delay that grows.
+Episodes are built from conversations that ended or were silent for an hour. Then consolidation
+runs, if it is due or a task was just completed: in the background or at the end of a task, never in
+a hook. If another process is running it, this one does nothing. After a failure it is retried with
+growing delays.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def describe_lessons(settled: Settled) -> tuple[str, ...]:
 
 
 def run_if_due(space: Database, owner: str, means: steps.Means) -> steps.Consolidated:
-    """Consolidate if that is due, else say why not."""
+    """Consolidate if it is due; else return a result with the reason as its note."""
     now = means.clock()
     why = space.read(lambda tx: not_due(tx, now) or resting(tx, now))
     return steps.Consolidated(False, 0, note=why) if why else steps.run(space, owner, means)

@@ -1,8 +1,8 @@
-"""Unseen: what a consolidation looks at. That is what is new since the last one and what stands
-near it, found in the index; what has aged; and the lessons that these may belong to.
+"""Load the input of a consolidation: records that are new since the last run, their neighbours in
+the index, aged episodes, and the lessons that these may belong to.
 
-So a run costs what is new, and not what is stored; where half of it is new, all of it is read. It
-takes at most so much of each at once; the rest is left for the next run, which is then due at once.
+The cost depends on the new records, not on the store; if half of the store is new, all of it is
+read. Each kind is limited per run: the rest is left for the next run, which is then due at once.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ LONGEST_LABEL = 80
 
 
 class Edge(NamedTuple):
-    """A link as it is kept."""
+    """A stored link between two records."""
 
     source: str
     relation: str

@@ -221,9 +221,9 @@ class _TrimmedWindow:
         return False
 
     def _cut(self, newest: int, room: int, limit: int) -> bool:
-        """Cut the newest unit; return False if it cannot be cut to what the others leave.
+        """Cut the newest unit to the room that the others leave; return False if it stays too long.
 
-        Beside a long system prompt it still gets a third of what that leaves.
+        Even beside a long system prompt it gets a third of the free tokens.
         """
         others = self.size - self._sizes()[newest]
         free = max(room - others, (limit - others) // 3)

@@ -162,19 +162,7 @@ def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapp
         )
     body = ledgers.ledger_to_json(held._replace(agent_id=agent))
     address = f"memory://ledger/{addresses.check_key(agent)}"
-    write_document(
-        tx,
-        documents_steps.NewDocument(
-            address=address,
-            type="ledger",
-            title=agent,
-            text=_format_json(body),
-            fields=body,
-            owner=agent,
-        ),
-        origin,
-        now,
-    )
+    write_document(tx, _new_record(address, "ledger", agent, body, agent), origin, now)
     return read_ledger(tx, agent)
 
 
@@ -200,19 +188,8 @@ def give_handoff(
     if held and held.fields != json.loads(redaction.redact_json(body).text):
         raise Conflict("another handoff has this id", where=address)
     title = f"{handoff.from_agent} to {handoff.to_agent}: {handoff.what_was_done}"
-    write_document(
-        tx,
-        documents_steps.NewDocument(
-            address=address,
-            type="handoff",
-            title=title,
-            text=_format_json(body),
-            fields=body,
-            owner=handoff.to_agent,
-        ),
-        origin,
-        now,
-    )
+    new = _new_record(address, "handoff", title, body, handoff.to_agent)
+    write_document(tx, new, origin, now)
     if held is None:
         # As pairs: a path such as `password.py` in front of a digest would look like a secret.
         pairs = [[path, digest] for path, digest in tree.contents.items()]
@@ -243,14 +220,7 @@ def accept_handoff(
     if not handoff.accepted_at:
         body = ledgers.handoff_to_json(handoff._replace(accepted_at=now))
         label = trust.least_trusted((document.label, origin))
-        new = documents_steps.NewDocument(
-            address=address,
-            type="handoff",
-            title=document.title,
-            text=_format_json(body),
-            fields=body,
-            owner=document.owner,
-        )
+        new = _new_record(address, "handoff", document.title, body, document.owner)
         write_document(tx, new, origin, now, label)
     then = dict(json.loads(storage_sql.get_value(tx, _CONTENTS + name) or "[]"))
     moved = ledgers.moved_since(handoff, then, tree)
@@ -273,8 +243,14 @@ def _show_document(document: Document) -> ShownHandoff:
     return ShownHandoff(name, ledgers.handoff_to_json(handoff), bool(handoff.accepted_at))
 
 
-def _format_json(body: Mapping[str, Json]) -> str:
-    return json.dumps(body, ensure_ascii=False, indent=2)
+def _new_record(
+    address: str, type: str, title: str, body: Mapping[str, Json], owner: str
+) -> documents_steps.NewDocument:
+    """Return a document whose text is its fields as JSON."""
+    text = json.dumps(body, ensure_ascii=False, indent=2)
+    return documents_steps.NewDocument(
+        address=address, type=type, title=title, text=text, fields=body, owner=owner
+    )
 
 
 OFTEN_INJECTED = 10

@@ -160,8 +160,7 @@ def _render_server_setup(done: ServerSetup) -> str:
 
 
 def _list_statements(statements: Sequence[ServerStatement]) -> list[str]:
-    """Return the lines of statements that can be pasted: their purpose stands above them, because a
-    long line is wrapped."""
+    """Return statements as lines to paste, each below its purpose: a long line is wrapped."""
     lines: list[str] = []
     for purpose, some in groupby(statements, key=lambda one: one.purpose):
         lines += [f"-- {purpose}", *(one.sql for one in some)]
