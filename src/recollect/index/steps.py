@@ -254,6 +254,3 @@ def embed_comparable(tx: Tx, embedder: records.Embedder, texts: Sequence[str]) -
         return embedder.embed(texts) if embedder_id(tx) == embedder.id else []
     except Unavailable:
         return []
-
-
-cosines_by_entry = steps_nearest.cosines_by_entry

@@ -72,49 +72,32 @@ def find_near_records(
     if few is not None:
         among = _find_among(tx, question, few, count, least)
         return [(item, cosine) for item, cosine in among if item.entry not in known]
-    if compared:
-        return _find_compared(tx, filters, count, least, known, compared)
-    scored = _score_signs(tx, question)
-    near = _compare_best(tx, question, scored, SIGNED * count, known)
-    close = {entry: cosine for entry, cosine in near.items() if cosine >= least}
-    new = [entry for entry in close if entry not in known]
-    through = sql.filter_entries(tx, new, filters)
-    found: dict[int, tuple[IndexMatch | None, float]] = {
-        entry: (through.get(entry), cosine)
-        for entry, cosine in close.items()
-        if entry in through or entry in known
-    }
-    if tx.finds_nearest:
-        found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, False))
-    if 3 * len(found) < count and _leaves_out(tx, len(close), len(found), count):
-        found |= _search_filtered(tx, question, filters, count, scored)
-    best = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
-    kept = [found[entry] for _, entry in best[:count]]
-    return [(item, cosine) for item, cosine in kept if item is not None]
-
-
-def _find_compared(
-    tx: Tx,
-    filters: Mapping[str, Sequence[Any]],
-    count: int,
-    least: float,
-    known: Mapping[int, float],
-    compared: Mapping[int, float],
-) -> list[tuple[IndexMatch, float]]:
-    best = sorted([(-cosine, entry) for entry, cosine in compared.items() if cosine >= least])
-    found: list[tuple[IndexMatch | None, float]] = []
-    for start in range(0, len(best), count):
-        near = best[start : start + count]
-        new = [entry for _, entry in near if entry not in known]
+    scored = None
+    if not compared:
+        scored = _score_signs(tx, question)
+        compared = _compare_best(tx, question, scored, SIGNED * count, known)
+    close = sorted([(-cosine, entry) for entry, cosine in compared.items() if cosine >= least])
+    found: dict[int, tuple[IndexMatch | None, float]] = {}
+    # Most filters keep most entries: read no more than are wanted, but not in several round trips.
+    step = len(close) if tx.is_remote else count
+    for start in range(0, len(close), step or 1):
+        best = close[start : start + step]
+        new = [entry for _, entry in best if entry not in known]
         through = sql.filter_entries(tx, new, filters)
-        found += [
-            (through.get(entry), -cosine)
-            for cosine, entry in near
+        found |= {
+            entry: (through.get(entry), -cosine)
+            for cosine, entry in best
             if entry in through or entry in known
-        ]
+        }
         if len(found) >= count:
             break
-    return [(item, cosine) for item, cosine in found[:count] if item is not None]
+    if tx.finds_nearest:
+        found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, False))
+    if scored and 3 * len(found) < count and _leaves_out(tx, len(close), len(found), count):
+        found |= _search_filtered(tx, question, filters, count, scored)
+    nearest = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
+    kept = [found[entry] for _, entry in nearest[:count]]
+    return [(item, cosine) for item, cosine in kept if item is not None]
 
 
 def _find_among(

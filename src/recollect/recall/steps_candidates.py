@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from ..errors import Unavailable
 from ..fast_typing import Any, NamedTuple
 from ..index import sql as index_sql
-from ..index import steps as index_steps
 from ..index import steps_nearest as index_steps_nearest
 from ..memory import lifecycle
 from ..storage.database import IndexMatch, StemFrequencies, Tx
@@ -228,7 +227,7 @@ def find_candidates(
     near = {item.entry: compared[item.entry] for item in matched if item.entry in compared}
     if vector:
         held = {item.entry: item.vector for item in matched if item.vector}
-        near = index_steps.cosines_by_entry(vector, held)
+        near = index_steps_nearest.cosines_by_entry(vector, held)
     found = _make_candidates(tx, [(item, near.get(item.entry, 0.0)) for item in matched], asked)
     if asked.vector and judgement.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
