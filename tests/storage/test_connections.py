@@ -18,6 +18,7 @@ from recollect.agents.registry import load_hooks
 from recollect.errors import StoreError
 from recollect.secrets.redaction import redact
 from recollect.storage import sql as storage_sql
+from recollect.storage.database import Database
 from recollect.storage.postgres import PostgresDatabase
 from recollect.storage.postgres_tx import Snapshot
 from tests.conftest import PATIENCE
@@ -295,16 +296,33 @@ def break_commit_once(monkeypatch: pytest.MonkeyPatch, done: bool) -> list[objec
     return lost
 
 
+def add_one(database: Database) -> None:
+    """Write what is in no index, and can be counted."""
+
+    def work(tx: Any) -> None:
+        held = int(storage_sql.get_value(tx, "number") or 0)
+        storage_sql.set_value(tx, "number", redact(str(held + 1)), 1)
+
+    database.write(work)
+
+
 @pytest.mark.parametrize("done", [True, False])
 def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
     memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, done: bool
 ) -> None:
     memory.learn("The first statement")
-    lost = break_commit_once(monkeypatch, done)
-    memory.record("s-1", "said exactly once")
-    assert lost
-    monkeypatch.undo()
+    database = memory.context.project_space
+    works: tuple[Callable[[], object], ...] = (
+        lambda: memory.record("s-1", "said exactly once"),
+        lambda: add_one(database),
+    )
+    for work in works:
+        lost = break_commit_once(monkeypatch, done)
+        work()
+        assert lost
+        monkeypatch.undo()
     assert len(memory.sessions.recent("s-1")) == 1
+    assert database.read(lambda tx: storage_sql.get_value(tx, "number")) == "1"
 
 
 @pytest.mark.parametrize("taken", [True, False])
@@ -313,20 +331,43 @@ def test_a_transaction_that_the_server_never_wrote_down_is_done_again(
 ) -> None:
     """A server that crashes forgets the ids it gave out last, and gives them to others."""
     memory.learn("The first statement")
+    database = memory.context.project_space
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         row = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
-    lost = break_commit_once(monkeypatch, done=False)
     other = row[0] if taken and row else str(2**40 + 7)
 
     def forget(self: Snapshot) -> str:
         self.transaction = other
         return other
 
-    monkeypatch.setattr(Snapshot, "transaction_id", forget)
-    memory.record("s-1", "said exactly once")
-    assert lost
-    monkeypatch.undo()
+    works: tuple[Callable[[], object], ...] = (
+        lambda: memory.record("s-1", "said exactly once"),
+        lambda: add_one(database),
+    )
+    for work in works:
+        lost = break_commit_once(monkeypatch, done=False)
+        monkeypatch.setattr(Snapshot, "transaction_id", forget)
+        work()
+        assert lost
+        monkeypatch.undo()
     assert len(memory.sessions.recent("s-1")) == 1
+    assert database.read(lambda tx: storage_sql.get_value(tx, "number")) == "1"
+
+
+def test_marks_of_commits_are_swept_after_an_hour(
+    memory: recollect.Recollect, postgres_url: str
+) -> None:
+    database = memory.context.project_space
+    for _ in range(3):
+        add_one(database)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        count = "SELECT count(*) FROM recollect.writes WHERE operation = 'commit'"
+        before = connection.execute(count).fetchone()
+        connection.execute("UPDATE recollect.writes SET at = at - 3600000001")
+        add_one(database)
+        after = connection.execute(count).fetchone()
+    assert before and after and before[0] >= 3
+    assert after[0] == before[0] - 2
 
 
 def test_an_error_gives_its_true_reason(postgres_url: str) -> None:

@@ -271,7 +271,7 @@ def find_messages(
 
 def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> list[int]:
     """Return the ids of at most `most` entries that fulfil the filters."""
-    where, params = _where(tx, filters)
+    where, params = _where(tx, filters, collects=True)
     table = "entries e WHERE"
     if "tag" in filters:
         # CROSS JOIN keeps the order: the tag leaves fewer than any column of an entry.

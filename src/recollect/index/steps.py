@@ -197,6 +197,8 @@ def _save_batch(
     stays queued."""
     if sql_vectors.get_embedder(tx) != embedder:
         return False
+    # PostgreSQL may read the texts in the snapshot in which it begins to wait for these rows. That
+    # is safe: a record with other words has a new entry, and the row of the one before is gone.
     waiting = sql_vectors.lock_unembedded(tx, [item.entry for item, _ in batch])
     current = texts.load(tx, [item for item, _ in batch])
     made = [

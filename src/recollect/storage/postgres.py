@@ -34,7 +34,7 @@ class _UnknownCommit(Exception):
 
     def __init__(self, snapshot: Snapshot, result: Any) -> None:
         self.transaction = snapshot.transaction
-        self.added = snapshot.added
+        self.token = snapshot.token
         self.result = result
 
 
@@ -160,7 +160,9 @@ class PostgresDatabase:
             begin = [_BEGIN_READ if read_only else _BEGIN_WRITE]
             if self._asynchronous and not read_only:
                 begin.append("SET LOCAL synchronous_commit TO on")
-            snapshot = Snapshot(connection.cursor(), read_only, self._finds_nearest, begin)
+            snapshot = Snapshot(
+                connection.cursor(), read_only, self._finds_nearest, begin, self.space
+            )
             self._pool.current.snapshot = snapshot
             result = work(snapshot.tx(self.space))
             self._pool.current.snapshot = outer
@@ -204,7 +206,7 @@ class PostgresDatabase:
         """Ask the server what became of a transaction whose COMMIT was not answered.
 
         A server that crashed before it wrote the id down says that it lies in the future, or has
-        given it to another transaction since: what this one added to the index must be there, too.
+        given it to another transaction since: the mark of this one must be there, too.
         """
         unknown = load_driver().errors.InvalidParameterValue
 
@@ -214,9 +216,8 @@ class PostgresDatabase:
                 found = tx.one(sql, {"transaction": commit.transaction})
             except unknown:
                 return ("aborted",)
-            if found == ("committed",) and commit.added:
-                return found if sql_postgres.has_entry(tx, *commit.added) else ("aborted",)
-            return found
+            marked = sql_postgres.has_mark(tx, commit.transaction, commit.token)
+            return found if found != ("committed",) or marked else ("aborted",)
 
         while True:
             found = self._attempt(ask, read_only=True)

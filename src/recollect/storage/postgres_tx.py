@@ -9,6 +9,7 @@ statement that names one of their tables.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -64,6 +65,7 @@ class Snapshot:
         read_only: bool,
         finds_nearest: bool,
         begin: Sequence[str],
+        space: str,
     ) -> None:
         self._cursor = cursor
         self._begin = list(begin)
@@ -72,6 +74,9 @@ class Snapshot:
         self.read_only = read_only
         self.finds_nearest = finds_nearest
         self.transaction = ""
+        self.token = ""
+        """Of the mark that this transaction has left, in the first of its spaces; empty before."""
+        self._space = space
         self._spaces: dict[str, PostgresTx] = {}
         self._answers: dict[tuple[object, ...], list[Row]] = {}
         self._asked: dict[str, tuple[str, Params]] | None = None
@@ -85,8 +90,6 @@ class Snapshot:
         self._removed: dict[tuple[str, str, int], str] = {}
         """Source, ref and number of each record whose entries are removed before that; its space,
         which is the same for all."""
-        self.added: tuple[str, IndexedRecord] | None = None
-        """The last entry that was added: it is there if the transaction was committed."""
 
     def tx(self, space: str) -> PostgresTx:
         """Return the transaction as one space uses it."""
@@ -111,13 +114,21 @@ class Snapshot:
         return self._cursor
 
     def transaction_id(self) -> str:
-        """Return the id of this transaction, which survives a lost connection; empty if it changed
-        nothing. `flush` asks for it too."""
-        if not self.transaction:
-            self.cursor.execute("SELECT pg_current_xact_id_if_assigned()::text")
+        """Return the id of this transaction, which survives a lost connection, and leave a mark;
+        empty if it changed nothing. `flush` does both, too."""
+        if not (self.transaction and self.token):
+            id = "pg_current_xact_id_if_assigned()"
+            mark, bound = ("", {}) if self.token else self._mark(id)
+            self.cursor.execute(f"{'WITH' if mark else ''} {mark} SELECT {id}::text", bound)
             row = self.cursor.fetchone()
             self.transaction = row[0] or "" if row else ""
         return self.transaction
+
+    def _mark(self, id: str) -> tuple[str, dict[str, Any]]:
+        """Return the parts of a statement, with parameters, that mark the transaction."""
+        self.token = os.urandom(8).hex()
+        bound = {"space": self._space, "token": self.token}
+        return to_driver(sql_postgres.MARK.format(id=id)), bound
 
     def read_in_rounds(self, work: Callable[[], Result], renew: bool = True) -> Result:
         """Run work until all its queries are answered. A query without an answer returns no rows
@@ -234,7 +245,10 @@ class Snapshot:
             sql, values = sql_postgres.change_entries(removed, entries)
             parts.append(to_driver(sql))
             given.append(values)
-            self.added = entries[-1] if entries else self.added
+        if parts and not (self.token or self.may_be_lost):
+            sql, values = self._mark("pg_current_xact_id()")
+            parts.append(sql)
+            given.append(values)
         bound: dict[str, Any] = {**last.params}
         for place, params in enumerate(given):
             parts[place] = parts[place].replace("%(", f"%(w{place}_")

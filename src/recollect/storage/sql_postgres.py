@@ -198,13 +198,24 @@ FROM given WHERE entries.space = :space AND entries.id = given.entry
 """
 
 
-def has_entry(tx: Tx, space: str, record: IndexedRecord) -> bool:
-    """Check whether a record is in the index of a space."""
-    row = tx.one(
-        "SELECT 1 FROM entries WHERE space = :its_space AND source = :source AND ref = :ref "
-        "AND seq = :seq AND part = :part",
-        {**record._asdict(), "its_space": space},
-    )
+# A row that proves a commit whose answer is lost, and is swept an hour later by other writers. Its
+# key sorts by age, and before all hashes of idempotency keys that begin with the same letter.
+MARK = """marked AS (
+  INSERT INTO writes (space, key, operation, ref, at)
+  SELECT :space, 'commit' || lpad(m.id, 20, '0') || :token, 'commit', '', m.at
+  FROM (SELECT {id}::text AS id,
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at) m WHERE m.id IS NOT NULL),
+swept AS (
+  DELETE FROM writes WHERE space = :space AND key = ANY (ARRAY(
+    SELECT w.key FROM writes w WHERE w.space = :space AND w.key > 'commit0' AND w.key < 'commita'
+    ORDER BY w.key LIMIT 3 FOR UPDATE SKIP LOCKED))
+  AND at < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 3600000000)"""
+
+
+def has_mark(tx: Tx, transaction: str, token: str) -> bool:
+    """Check whether the mark of a transaction is there."""
+    key = f"commit{transaction:0>20}{token}"
+    row = tx.one("SELECT 1 FROM writes WHERE space = :space AND key = :key", {"key": key})
     return row is not None
 
 
