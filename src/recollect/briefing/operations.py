@@ -105,10 +105,10 @@ def keep(
     shown: Sequence[ShownMoment],
     learn: Callable[[Tx], object] | None = None,
 ) -> tuple[bool, StoreError | None]:
-    """Keep what was shown, in one transaction, unless the event was answered before; return
-    whether it was not, and why nothing could be kept, if so. A busy store is waited for only to
-    keep a start block, and to `learn` what a prompt states, in the same transaction: an answer
-    given twice is better than none."""
+    """Store the shown items in one transaction; return whether the event was new (else nothing is
+    stored), and the error that prevented the write, if any. A busy store is waited for only to
+    store a start block, and to `learn` the statements of a prompt in the same transaction: an
+    answer given twice is better than none."""
     spaces = context.present_spaces()
     if not spaces:
         return True, None
@@ -246,7 +246,7 @@ def _values_of(
 
 
 def brief_turn(context: Context, ask: steps.Ask) -> Spoken:
-    """Return what fits a prompt and was not shown yet; mostly nothing."""
+    """Return the memories that match a prompt and were not shown yet; mostly none."""
     if steps.why_silent(context.settings.mode, ask.query):
         return SILENT
     load = turn_loader(context, ask)
@@ -292,7 +292,7 @@ def brief_command(context: Context, ask: steps.Ask, items: Sequence[rendering.It
 
 
 def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
-    """Return what applies to files that are about to be changed and was not shown yet."""
+    """Return the memories for files that are about to be changed, except those shown already."""
     if context.settings.mode == "no-ltm":
         return SILENT
     changed = freshness_steps.remember_changed(context)
@@ -326,7 +326,7 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
 def brief_failure(
     context: Context, ask: steps.Ask, arguments: Mapping[str, Json], output: str
 ) -> Spoken:
-    """Return what resolved the same error before; mostly nothing."""
+    """Return earlier resolutions of the same error; mostly none."""
     if context.settings.mode == "no-ltm":
         return SILENT
     items = context.read_both(

@@ -247,7 +247,7 @@ def enter_phase(
 
 
 def _advice(context: Context, goal: str) -> tuple[str, ...]:
-    """Return what may be shown by itself before a task: the lines of a turn."""
+    """Return the lines that a prompt with this goal would get."""
     ask = steps.Ask(query=goal, cwd=context.project.start, first=True)
     spoken = operations.brief_turn(context, ask)
     return tuple(rendering.line(item) for item in spoken.items)

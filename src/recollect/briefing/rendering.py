@@ -67,7 +67,7 @@ CLOSE = f"</{MEMORY_TAG}>"
 
 
 class Item(NamedTuple):
-    """One line of a briefing, with the reason why it is there and what it costs.
+    """One line of a briefing, with its reason and its cost in tokens.
 
     `line` is the whole line where it is no plain memory: a fact that our own code worded.
     `forms` are the canonical forms of the commands that it names, `files` the files.

@@ -121,7 +121,8 @@ def _too_deep(episode: Episode) -> bool:
 
 
 def _only_talk(episode: Episode) -> bool:
-    """Check whether nothing was done that could be done again: a question that was answered."""
+    """Check whether an episode only answered a question: nothing was done that could be
+    repeated."""
     return episode.outcome == "unknown" and not (episode.actions or episode.files)
 
 
