@@ -169,7 +169,7 @@ def brief_start(
 
 
 def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], steps.LoadedStart]:
-    """Return the function of a transaction that loads what the start block needs."""
+    """Return the function of a transaction that loads the material of the start block."""
     instructions, now, settings = read_instructions(context, ask), context.clock(), context.settings
     changed = freshness_steps.remember_changed(context)
     added = settings.memories_enabled * settings.memories_summary_injection_token_limit
@@ -179,9 +179,9 @@ def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], s
 def make_start(
     context: Context, ask: steps.Ask, loaded: steps.LoadedStart, budget: int = 0
 ) -> tuple[steps.Briefing, ShownMoment]:
-    """Return the start block, and what to keep of it while the context lasts. Where the project
-    has no store yet the person's own keeps it, so that nothing of theirs is shown again with every
-    prompt."""
+    """Return the start block, and the values to store while the context lasts. If the project has
+    no store yet, the user's space stores them, so that the user's memories are not shown again with
+    every prompt."""
     if loaded.frozen and ask.context != "kept":
         frozen = loaded.frozen
         briefing = steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False)
@@ -225,8 +225,8 @@ def _since_resumed(
 def _values_of(
     context: Context, ask: steps.Ask, briefing: steps.Briefing, loaded: steps.LoadedStart
 ) -> dict[str, SafeText]:
-    """Return the values of state that keep the block, and what later moments need. All of it is
-    made of stored texts: `steps.with_freshness` redacts what comes from the working tree."""
+    """Return the state values that store the block, and the data of later moments. All are made of
+    stored texts: `steps.with_freshness` redacts paths from the working tree."""
     said = sorted(loaded.summary.refs) if loaded.summary else ()
     refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *said)
     block = window_steps_contexts.StableBlock(
@@ -259,8 +259,8 @@ def brief_turn(context: Context, ask: steps.Ask) -> Spoken:
 def turn_loader(
     context: Context, ask: steps.Ask
 ) -> Callable[[Sequence[Tx], bool], steps_turn.LoadedTurn]:
-    """Return the function of a transaction that loads what may fit a prompt, given whether it is
-    the first one of its session."""
+    """Return the function of a transaction that loads the candidates for a prompt, given whether it
+    is the first one of its session."""
     instructions, now = read_instructions(context, ask), context.clock()
     changed = freshness_steps.remember_changed(context)
     words = matching.words_of(ask.query)

@@ -299,7 +299,7 @@ def follow_up(context: Context, session: str) -> int:
 
 
 def _compare_instructions(context: Context) -> None:
-    """Put up for review what an older instruction file contradicts of the user's statements."""
+    """Queue for review the user's statements that an older instruction file contradicts."""
     instructions = operations.read_instructions(context, steps.Ask(cwd=context.project.start))
     parts = [(name, text) for name, text, stems in instructions.parts() if len(stems) > 1]
     changed = {

@@ -140,7 +140,7 @@ def short_block(items: Sequence[Item]) -> str:
 
 
 def after_compaction(session: str) -> str:
-    """Return a line that says where to find what the agent's summary left out."""
+    """Return a line that says where to find the content that the agent's summary left out."""
     sentence = (
         f"The conversation before the compaction is kept whole at memory://session/{session}; how "
         f"things stood is noted at memory://scratch/session_progress:{session}"

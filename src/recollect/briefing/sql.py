@@ -44,7 +44,7 @@ def add(tx: Tx, rows: Iterable[ShownRow], now: int) -> None:
 
 
 def list_unjudged(tx: Tx, session: str) -> list[tuple[str, str, str, int]]:
-    """Return id, moment, ref and time of what was shown in a session and not followed up yet."""
+    """Return id, moment, ref and time of the items shown in a session that were not judged yet."""
     rows = tx.run(
         "SELECT id, moment, ref, at FROM injections WHERE space = :space AND session = :session "
         "AND outcome = '' AND moment <> '' ORDER BY at, id",

@@ -98,7 +98,8 @@ def plan(
 
 
 def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
-    """Return the words of the goals, as `plan` wants their vectors: by key, each as it was said."""
+    """Return the words of the goals for which `plan` needs vectors: by key, each as it was
+    written."""
     return words_by_stem(episode.goal for episode in episodes)
 
 
