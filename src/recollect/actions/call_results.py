@@ -79,7 +79,7 @@ class CallAttempt(NamedTuple):
 
     @property
     def looks(self) -> bool:
-        """Check whether it only reads, and changes nothing."""
+        """Check whether the call only reads."""
         if self.script:
             return not self.writes and all(map(_looks, self.commands))
         words = set(split_tool_name(self.call.name))

@@ -42,8 +42,8 @@ ELSEWHERE = "?"
 
 
 class CommandForm(NamedTuple):
-    """A command in canonical form. `key` is by what its wordings are recognised as one; `wording`
-    has options and folders as well, without what is about this one time."""
+    """A command in canonical form. `key` is equal for all wordings of one command; `wording` also
+    has its options and folders, without arguments of a single occasion."""
 
     key: str
     wording: str

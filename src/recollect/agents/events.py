@@ -132,7 +132,7 @@ def files_touched(event: Event) -> tuple[str, ...]:
 
 
 def concerns_us(event: Event) -> bool:
-    """Check whether there may be anything to say to an event, before a store is opened."""
+    """Check whether an event may get an answer, before a store is opened."""
     if event.name == "before_tool":
         return bool(command_line(event) or files_touched(event))
     if event.name == "tool_use":
@@ -150,7 +150,7 @@ def command_line(event: Event) -> str:
 
 
 def output_text(event: Event) -> str:
-    """Return what a tool answered, as text."""
+    """Return the output of a tool as text."""
     output = event.tool_output
     if isinstance(output, str):
         return output
@@ -187,7 +187,7 @@ def fit_reply(context: str, notice: str, shape: Callable[[str, str], dict[str, J
 
 
 def wrap_notice(notice: str) -> str:
-    """Return a notice as a block for the model, of an agent that shows the user nothing."""
+    """Return a notice as a block for the model, for agents that cannot show the user a notice."""
     return f'<recollect-memory block="notice">\n{notice}\n</recollect-memory>' if notice else ""
 
 

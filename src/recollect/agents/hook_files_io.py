@@ -130,7 +130,7 @@ _PAUSE = "paused"
 
 
 def find_pause(environment: Mapping[str, str], root: str) -> str:
-    """Return what is paused: `all`, `project`, or "" while the hooks work."""
+    """Return the scope of the pause: `all`, `project`, or "" while the hooks work."""
     user = user_directory(environment)
     if os.path.exists(os.path.join(user, _PAUSE)):
         return "all"

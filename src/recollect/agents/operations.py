@@ -32,9 +32,9 @@ _CHECKPOINT_WINDOW = 1_000_000
 
 
 def catch_up(context: Context, parent: int = 0) -> int:
-    """Read what hooks asked for, learn from conversations that are over, make what is missing
-    of the index; returns at once when others are at it already. Then run autonomous memory, where
-    it is switched on, for as long as the process `parent` is there."""
+    """Read the transcripts that hooks requested, learn from ended conversations, and complete the
+    index; return at once if other processes do it already. Then run autonomous memory, if it is
+    enabled, while the process `parent` lives."""
     done = steps_hooks.catch_up(
         steps_hooks.requests_folder(context),
         partial(_answer_request, context),
@@ -84,8 +84,8 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
 
 
 def _find_unread(context: Context, host: str) -> list[Transcript]:
-    """Return an agent's transcripts of this project, and what other agents wrote lately: one of
-    them may have been killed before it could say that it is done.
+    """Return an agent's transcripts of this project, and recent ones of other agents: an agent that
+    was killed sends no last event.
 
     Other agents are those whose hooks ran in this project.
     """

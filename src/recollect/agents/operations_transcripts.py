@@ -188,8 +188,8 @@ class _KnownLessons(NamedTuple):
 def _import_into(
     context: Context, found: Sequence[Transcript], foreign: frozenset[str]
 ) -> _ImportedProject:
-    """Read transcripts into a project's memory, learn from them, and make the vectors of what was
-    new: there are too many for the first recall."""
+    """Read transcripts into a project's memory, learn from them, and make the vectors of new
+    records: there are too many for the first recall."""
     before = _load_lessons(context)
     done = read(context, found, foreign)
     ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
@@ -215,8 +215,8 @@ def _import_into(
 
 
 def _make_vectors(context: Context) -> int:
-    """Make the vectors of what is new. Where another process can go on, only those of the newest
-    records are waited for; return how many are left to it."""
+    """Make the vectors of new records. If another process can continue, wait only for those of the
+    newest; return how many are left to it."""
     start = context.start_background
     try:
         recall_operations.make_vectors(context, FIRST_VECTORS if start else 0)

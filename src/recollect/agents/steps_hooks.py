@@ -52,9 +52,8 @@ def compacting(session: str) -> str:
 
 
 class Answer(NamedTuple):
-    """What an agent is told: context for its model, a notice for its user. `work` says that there
-    are transcripts to catch up with, which a process beside the agent does; `trouble` what
-    could not be written down."""
+    """The answer to a hook: context for the model and a notice for the user. `work`: a background
+    process should read transcripts; `trouble`: the error that prevented a write."""
 
     context: str = ""
     notice: str = ""
@@ -63,8 +62,8 @@ class Answer(NamedTuple):
 
 
 def mark_of(event: Event) -> storage_sql.EventMark:
-    """Return the mark that tells whether this event was answered: two installations may both be
-    asked."""
+    """Return the mark by which an answered event is recognised: two installations may get the same
+    one."""
     said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
     return storage_sql.EventMark(_subject(event), _remainder(said), TWICE_WITHIN)
 

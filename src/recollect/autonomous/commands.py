@@ -85,9 +85,9 @@ def statements_of(
     scripts: Sequence[str] | None,
     replaces: Sequence[str],
 ) -> list[PageStatement]:
-    """Return a command in the wordings that worked in most sessions, with all its arguments. What
-    was run otherwise each time is left out, and what any project of its kind knows. One session
-    will do for a script of the project, a check without arguments, and a part of the project."""
+    """Return a command in the wordings that worked in most sessions, with all arguments. Left out:
+    wordings that differed each time, and commands that every project of its kind has. One session
+    is enough for a script of the project, a check without arguments, and a part of the project."""
     known = findings.known_command(form, finding.body, now, scripts)
     found = []
     for said, folder, runs in _wordings(seen)[:MOST_WORDINGS]:
@@ -124,7 +124,7 @@ def statements_of(
 
 
 def _short(known: findings.KnownCommand) -> str:
-    """Return a command as it stands behind another one for the same purpose."""
+    """Return the short form of a command, to be appended to the line of another one."""
     folder = f" in {rendering.code(known.folder)}" if known.folder else ""
     often = "once" if known.sessions_succeeded < 2 else f"in {known.sessions_succeeded}"
     return f"{rendering.code(known.form)}{folder} {often}"

@@ -171,7 +171,7 @@ def rebuild(context: Context, dry_run: bool = False) -> Rebuilt:
 
 
 def start(context: Context, parent: int = 0) -> Rebuilt:
-    """Run the pipeline where it is switched on and something waits; nothing otherwise.
+    """Run the pipeline if autonomous memory is enabled and the project has a store.
 
     parent: the process that this work is for; it ends when that is gone
     """

@@ -99,7 +99,7 @@ def _phase_one(run: WorkerRun) -> Rebuilt:
 
 
 def _extract(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
-    """Extract one session: by rules, and with a model what rules do not hear."""
+    """Extract one session by rules, and with a model the statements that rules miss."""
     extraction, held = _observed(run, job)
     if run.default:
         picked, synopsis, slug = _picked(run, job, held, run.default)

@@ -40,7 +40,8 @@ PLACEHOLDERS = {
 
 
 class PickedSentences(NamedTuple):
-    """What a model picked out of one chunk; `dropped` counts what did not check."""
+    """The sentences that a model picked out of one chunk; `dropped` counts those that failed the
+    check."""
 
     synopsis: str
     slug: str
@@ -117,8 +118,8 @@ def parse_answer(text: str) -> dict[str, Json]:
 
 
 def read_picks(answer: Mapping[str, Json], stored: Mapping[int, Stored]) -> PickedSentences:
-    """Check what a model picked. A quote must stand in its message, character for character but
-    for spaces; its label is that of the words it quotes."""
+    """Check the sentences that a model picked. A quote must stand in its message, character for
+    character except for spaces; its label is that of the quoted words."""
     given = answer.get("statements", [])
     if not isinstance(given, list):
         raise InvalidInput("the model's answer: statements is not a list")

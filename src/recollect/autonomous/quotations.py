@@ -47,8 +47,8 @@ _RULE_KINDS = (*BASELINE_KINDS, "workflow")
 
 
 class CitedMemory(NamedTuple):
-    """A memory in force, and the addresses of the messages that it was said in. Of one that was
-    heard in a conversation, `message` is the newest of these, and `after` what was typed next."""
+    """A memory in force, and the addresses of the messages that state it. If it was captured from a
+    conversation, `message` is the newest of them and `after` the user's next messages."""
 
     memory: Memory
     sources: tuple[str, ...]

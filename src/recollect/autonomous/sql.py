@@ -27,7 +27,7 @@ class WaitingSession(NamedTuple):
 
 
 def insert_call(tx: Tx, row: SpendRow) -> None:
-    """Write a call into the ledger, before it is made."""
+    """Store a call in the ledger before it is made."""
     tx.run(
         "INSERT INTO spend (space, id, role, model, purpose, input_tokens, output_tokens, at) "
         "VALUES (:space, :id, :role, :model, :purpose, :input_tokens, :output_tokens, :at)",
@@ -36,7 +36,7 @@ def insert_call(tx: Tx, row: SpendRow) -> None:
 
 
 def correct_call(tx: Tx, id: str, input_tokens: int, output_tokens: int) -> None:
-    """Write what a call really cost."""
+    """Store the actual token counts of a call."""
     tx.run(
         "UPDATE spend SET input_tokens = :given, output_tokens = :answered "
         "WHERE space = :space AND id = :id",

@@ -330,7 +330,7 @@ _KEPT = ((TYPE, "extractions"), (ROOT, "pages"), ("skill", "skills"))
 
 
 def count(tx: Tx) -> dict[str, int]:
-    """Count what the pipeline keeps: extractions, pages, skills, jobs."""
+    """Count the stored extractions, pages, skills and jobs."""
     held = {row[0]: int(row[1]) for row in documents_sql.count_by_type(tx)}
     jobs = sum(jobs_sql.count_jobs(tx, JOBS).values())
     return {"jobs": jobs, **{noun: held.get(type, 0) for type, noun in _KEPT}}
@@ -343,8 +343,8 @@ def is_work_due(tx: Tx, now: int) -> bool:
 
 
 def clear(tx: Tx, now: int, forget: bool) -> dict[str, int]:
-    """Remove what the pipeline keeps: extractions, outputs, jobs; return how many of each. What was
-    cleared is not made again of the same sessions, unless these are to be forgotten too."""
+    """Remove extractions, outputs and jobs; return how many of each. The same sessions are not
+    processed again, unless `forget` is set."""
     removed = count(tx)
     for type, _ in _KEPT:
         for document in documents_sql.list_documents(tx, type, MOST_EXTRACTIONS):

@@ -35,7 +35,7 @@ from .rendering import (
 
 
 class BlockLimits(NamedTuple):
-    """How much a block may hold: tokens in all, items and tokens of a section."""
+    """The limits of a block: tokens in all, items and tokens of each section."""
 
     budget: int
     items: Mapping[str, int] = {}

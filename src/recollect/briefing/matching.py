@@ -36,7 +36,7 @@ class PromptWords(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """A sentence that speaks of what the prompt names."""
+    """A sentence that contains a name from the prompt."""
 
     text: str
     why: str

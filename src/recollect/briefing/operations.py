@@ -104,10 +104,10 @@ def keep(
     shown: Sequence[ShownMoment],
     learn: Callable[[Tx], object] | None = None,
 ) -> tuple[bool, StoreError | None]:
-    """Keep what was shown, in one transaction, unless the event was answered before; return
-    whether it was not, and why nothing could be kept, if so. A busy store is waited for only to
-    keep a start block, and to `learn` what a prompt states, in the same transaction: an answer
-    given twice is better than none."""
+    """Store the shown items in one transaction; return whether the event was new (else nothing is
+    stored), and the error that prevented the write, if any. A busy store is waited for only to
+    store a start block, and to `learn` the statements of a prompt in the same transaction: an
+    answer given twice is better than none."""
     spaces = context.present_spaces()
     if not spaces:
         return True, None
@@ -170,7 +170,7 @@ def brief_start(
 
 
 def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], steps.LoadedStart]:
-    """Return the function of a transaction that loads what the start block needs."""
+    """Return the function of a transaction that loads the material of the start block."""
     instructions, now, settings = read_instructions(context, ask), context.clock(), context.settings
     changed = freshness_steps.remember_changed(context)
     added = settings.memories_summary_injection_token_limit if settings.memories_enabled else 0
@@ -180,9 +180,9 @@ def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], s
 def make_start(
     context: Context, ask: steps.Ask, loaded: steps.LoadedStart, budget: int = 0
 ) -> tuple[steps.Briefing, ShownMoment]:
-    """Return the start block, and what to keep of it while the context lasts. Where the project
-    has no store yet the person's own keeps it, so that nothing of theirs is shown again with every
-    prompt."""
+    """Return the start block, and the values to store while the context lasts. If the project has
+    no store yet, the user's space stores them, so that the user's memories are not shown again with
+    every prompt."""
     if loaded.frozen and ask.context != "kept":
         frozen = loaded.frozen
         briefing = steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False)
@@ -226,8 +226,8 @@ def _since_resumed(
 def _values_of(
     context: Context, ask: steps.Ask, briefing: steps.Briefing, loaded: steps.LoadedStart
 ) -> dict[str, SafeText]:
-    """Return the values of state that keep the block, and what later moments need. All of it is
-    made of stored texts: `steps.with_freshness` redacts what comes from the working tree."""
+    """Return the state values that store the block, and the data of later moments. All are made of
+    stored texts: `steps.with_freshness` redacts paths from the working tree."""
     said = sorted(loaded.summary.refs) if loaded.summary else ()
     refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *said)
     block = window_steps_contexts.StableBlock(
@@ -247,7 +247,7 @@ def _values_of(
 
 
 def brief_turn(context: Context, ask: steps.Ask, beside: Sequence[rendering.Item] = ()) -> Spoken:
-    """Return what fits a prompt and was not shown yet; mostly nothing."""
+    """Return the memories that match a prompt and were not shown yet; mostly none."""
     if steps.why_silent(context.settings.mode, ask.query):
         return SILENT
     load = turn_loader(context, ask)
@@ -260,8 +260,8 @@ def brief_turn(context: Context, ask: steps.Ask, beside: Sequence[rendering.Item
 def turn_loader(
     context: Context, ask: steps.Ask
 ) -> Callable[[Sequence[Tx], bool], steps_turn.LoadedTurn]:
-    """Return the function of a transaction that loads what may fit a prompt, given whether it is
-    the first one of its session."""
+    """Return the function of a transaction that loads the candidates for a prompt, given whether it
+    is the first one of its session."""
     instructions, now = read_instructions(context, ask), context.clock()
     changed = freshness_steps.remember_changed(context)
     words = matching.words_of(ask.query)
@@ -298,7 +298,7 @@ def brief_command(context: Context, ask: steps.Ask, items: Sequence[rendering.It
 
 
 def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
-    """Return what applies to files that are about to be changed and was not shown yet."""
+    """Return the memories for files that are about to be changed, except those shown already."""
     if context.settings.mode == "no-ltm":
         return SILENT
     changed = freshness_steps.remember_changed(context)
@@ -332,7 +332,7 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
 def brief_failure(
     context: Context, ask: steps.Ask, arguments: Mapping[str, Json], output: str
 ) -> Spoken:
-    """Return what resolved the same error before; mostly nothing."""
+    """Return earlier resolutions of the same error; mostly none."""
     if context.settings.mode == "no-ltm":
         return SILENT
     items = context.read_both(

@@ -242,7 +242,7 @@ def enter_phase(
 
 
 def _advice(context: Context, goal: str) -> tuple[str, ...]:
-    """Return what may be shown by itself before a task: the lines of a turn."""
+    """Return the lines that a prompt with this goal would get."""
     ask = steps.Ask(query=goal, cwd=context.project.start, first=True)
     spoken = operations.brief_turn(context, ask)
     return tuple(rendering.line(item) for item in spoken.items)
@@ -294,7 +294,7 @@ def follow_up(context: Context, session: str) -> int:
 
 
 def _compare_instructions(context: Context) -> None:
-    """Put up for review what an older instruction file contradicts of the user's statements."""
+    """Queue for review the user's statements that an older instruction file contradicts."""
     instructions = operations.read_instructions(context, steps.Ask(cwd=context.project.start))
     parts = [(name, text) for name, text, stems in instructions.parts() if len(stems) > 1]
     changed = {

@@ -67,7 +67,7 @@ CLOSE = f"</{MEMORY_TAG}>"
 
 
 class Item(NamedTuple):
-    """One line of a briefing, with the reason why it is there and what it costs.
+    """One line of a briefing, with its reason and its cost in tokens.
 
     `line` is the whole line where it is no plain memory: a fact that our own code worded.
     `forms` are the canonical forms of the commands that it names, `files` the files.
@@ -140,7 +140,7 @@ def short_block(items: Sequence[Item]) -> str:
 
 
 def after_compaction(session: str) -> str:
-    """Return a line that says where to find what the agent's summary left out."""
+    """Return a line that says where to find the content that the agent's summary left out."""
     sentence = (
         f"The conversation before the compaction is kept whole at memory://session/{session}; how "
         f"things stood is noted at memory://scratch/session_progress:{session}"

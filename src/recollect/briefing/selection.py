@@ -89,7 +89,7 @@ _ALIKE = 0.8
 
 
 class Candidate(NamedTuple):
-    """A memory that may be shown, with what is known of it now."""
+    """A memory that may be shown, with its current state."""
 
     memory: Memory
     strength: float
@@ -197,7 +197,8 @@ def is_rule(memory: Memory) -> bool:
 
 
 def is_profile(memory: Memory) -> bool:
-    """Check whether a memory is what the user said of themselves: no rule, lesson or skill."""
+    """Check whether a memory is a statement of the user about themselves: no rule, lesson or
+    skill."""
     told = memory.layer == "user" and memory.label == "user"
     return told and memory.kind not in _SECTIONS and not is_rule(memory)
 
@@ -221,8 +222,8 @@ def _why_not_now(candidate: Candidate, withhold: bool) -> str:
 
 
 def has_evidence(memory: Memory, freshness: str) -> bool:
-    """Check whether anything but the agent's word speaks for a claim: it worked, or the code that
-    it names is as it was."""
+    """Check whether a claim has evidence besides the agent's word: it worked, or the code that it
+    names is unchanged."""
     return memory.successes > memory.failures or freshness == "fresh"
 
 

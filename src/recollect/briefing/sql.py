@@ -38,13 +38,13 @@ class Counted(NamedTuple):
 
 
 def add(tx: Tx, rows: Iterable[ShownRow], now: int) -> None:
-    """Log what was shown."""
+    """Log shown items."""
     columns = "id, session, turn, block, ref, tokens, moment, verdict, outcome, at"
     tx.insert("injections", columns, ((*row, "", "", now) for row in rows))
 
 
 def list_unjudged(tx: Tx, session: str) -> list[tuple[str, str, str, int]]:
-    """Return id, moment, ref and time of what was shown in a session and not followed up yet."""
+    """Return id, moment, ref and time of the items shown in a session that were not judged yet."""
     rows = tx.run(
         "SELECT id, moment, ref, at FROM injections WHERE space = :space AND session = :session "
         "AND outcome = '' AND moment <> '' ORDER BY at, id",
@@ -62,8 +62,8 @@ def judge(tx: Tx, outcomes: Iterable[tuple[str, str]]) -> None:
 
 
 def outcomes(tx: Tx, refs: Sequence[str]) -> dict[str, list[str]]:
-    """Return the outcomes of showing these at session starts and before edits, newest first,
-    without the undecided."""
+    """Return the known outcomes of showing these refs at session starts and before edits, newest
+    first."""
     found: dict[str, list[str]] = {}
     for names, params in batches("ref", refs):
         rows = tx.run(
@@ -79,8 +79,8 @@ def outcomes(tx: Tx, refs: Sequence[str]) -> dict[str, list[str]]:
 
 
 def often_shown(tx: Tx, refs: Sequence[str], since: int, sessions: int) -> set[str]:
-    """Return those that were shown at prompts of so many sessions since a time, and never
-    followed."""
+    """Return the refs that were shown at prompts of at least `sessions` sessions since a time, and
+    never followed."""
     found: set[str] = set()
     for names, params in batches("ref", refs):
         rows = tx.run(
@@ -105,7 +105,7 @@ def counts(tx: Tx) -> list[Counted]:
 
 
 def shown_at(tx: Tx, session: str, moment: str, since: int) -> set[str]:
-    """Return what was shown to a session at one kind of moment since a time."""
+    """Return the refs shown to a session at one kind of moment since a time."""
     rows = tx.run(
         "SELECT ref FROM injections WHERE space = :space AND session = :session "
         "AND moment = :moment AND at >= :since",
@@ -140,5 +140,5 @@ PART_COMMANDS = "part commands"
 
 
 def get_prepared(tx: Tx, name: str) -> str:
-    """Return what the last session start prepared for later moments; empty without one."""
+    """Return the data that the last session start prepared for later moments; empty without one."""
     return storage_sql.get_value(tx, name) or ""

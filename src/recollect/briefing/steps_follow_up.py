@@ -47,7 +47,7 @@ class SessionActs(NamedTuple):
 
 
 class ShownRef(NamedTuple):
-    """One thing that was shown: the row's id, the moment, what it names, when."""
+    """A shown item: the row's id, the moment, the record, and the time."""
 
     id: str
     moment: str
@@ -56,7 +56,8 @@ class ShownRef(NamedTuple):
 
 
 class InTime(NamedTuple):
-    """How often memory could have spoken at a moment, how often it did, and what came of that."""
+    """Counts for one kind of moment: chances to show a memory, items shown, followed and
+    ignored."""
 
     moment: str
     chances: int

@@ -145,7 +145,7 @@ def _asks_abroad(sentence: str) -> bool:
 
 
 def _typed(text: str) -> str:
-    """Return the text without what was pasted, and with quotes and code as one dull word."""
+    """Return the text without pasted parts, with quotes and code replaced by one neutral word."""
     kept: list[str] = []
     position = 0
     for start, end in find_pasted(text):

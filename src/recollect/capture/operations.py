@@ -38,8 +38,8 @@ def keep(context: Context, ready: list[memory_steps.PreparedMemory], now: int) -
 
 
 def look_up(txs: Sequence[Tx], ready: list[memory_steps.PreparedMemory]) -> LookedUp:
-    """Look for what statements change or repeat, in the project's space and in the user's, if there
-    is one."""
+    """Find the memories that statements change or repeat, in the project's space and in the user's,
+    if there is one."""
     own, rest = _part(ready)
     return steps.look_up(txs[0], rest), steps.look_up(txs[-1], own) if len(txs) > 1 else {}
 

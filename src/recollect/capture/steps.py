@@ -110,8 +110,8 @@ class FoundBefore(NamedTuple):
 
 
 def look_up(tx: Tx, ready: Iterable[memory_steps.PreparedMemory]) -> dict[str, FoundBefore | None]:
-    """Look for what statements change, contradict or repeat, by their ids; None for those of an
-    earlier look at the same message."""
+    """Find the memories that statements change, contradict or repeat, by their ids; None for
+    statements that were stored from the same message before."""
     return {item.row.id: _look_up(tx, item) for item in ready}
 
 

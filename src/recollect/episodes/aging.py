@@ -72,8 +72,7 @@ def synopsis_of(episode: Episode) -> str:
 
 
 class Learning(NamedTuple):
-    """An error that came up, what resolved it, and the episode it came up in; a resolution is
-    empty as long as there is none."""
+    """An error, its resolution (empty while there is none), and its episode."""
 
     type: str
     message: str

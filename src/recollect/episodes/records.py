@@ -53,7 +53,7 @@ _SCRATCH = frozenset(("tmp", "private", "var", "dev"))
 
 
 class Action(NamedTuple):
-    """One step: seconds after the start, what was done to what, and what came of it."""
+    """One step: seconds after the start, the action, its target, and its result."""
 
     t: float = 0
     action: str = ""

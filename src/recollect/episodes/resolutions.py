@@ -160,8 +160,7 @@ def _folder(script: str) -> str:
 
 
 def _corrects(gone: set[str], come: set[str]) -> bool:
-    """Check whether a path was put right: what was not found is looked for by its name
-    elsewhere."""
+    """Check whether a path was corrected: the missing file is looked for by its name elsewhere."""
     named = {_name(word) for word in come}
     return not gone or not come or any(_name(word) in named for word in gone)
 

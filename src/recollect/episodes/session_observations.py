@@ -278,8 +278,8 @@ def _conclusions(messages: Sequence[Stored]) -> list[SessionObservation]:
 
 
 def evidence_after(messages: Sequence[Stored], seq: int) -> str:
-    """Return what proves the work of the task that a message stands in; empty without evidence, and
-    for a session that read the web or foreign servers."""
+    """Return the evidence for the work of the task that a message belongs to; empty without
+    evidence, and for a session that read the web or foreign servers."""
     if reads_foreign(messages):
         return ""
     for span in task_spans(list(messages)):

@@ -22,7 +22,7 @@ from ..types.records import SafeText
 
 
 class EpisodeRow(NamedTuple):
-    """An episode as it is kept: `at` is when it happened, `updated` when its body was written."""
+    """A stored episode: `at` is when it happened, `updated` when its body was written."""
 
     id: str
     task: SafeText
@@ -150,8 +150,8 @@ def bodies(tx: Tx, since: int) -> list[Row]:
 
 
 def grown_sessions(tx: Tx, cursor: str, quiet_since: int) -> list[str]:
-    """Return the sessions with messages beyond their cursor, the newest first: those that ended,
-    and those in which nothing was said since a time."""
+    """Return the sessions with messages beyond their cursor, the newest first, if they ended or
+    were silent since a time."""
     rows = tx.run(
         "SELECT s.id FROM sessions s LEFT JOIN cursors c "
         "ON c.space = s.space AND c.source = :cursor || s.id WHERE s.space = :space "

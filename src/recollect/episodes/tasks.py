@@ -198,7 +198,7 @@ class Found(NamedTuple):
 
 
 class Blended(NamedTuple):
-    """A thing that was found, and what it is worth in this phase."""
+    """A match with its score in this phase."""
 
     found: Found
     score: float
@@ -227,7 +227,8 @@ LONGEST_REACTION = 400
 
 
 class Reaction(NamedTuple):
-    """What the user said about the work so far: good, bad, or nothing of it; at which message."""
+    """A verdict of the user on the work so far: good, bad, or "" for neither; `seq` is the
+    message."""
 
     seq: int
     verdict: str
@@ -239,8 +240,8 @@ def outcome_of(
     committed: Iterable[int] = (),
     resolved: Container[int] = (),
 ) -> str:
-    """Return how it ended. `committed` and `resolved` are the numbers of the messages that asked
-    for a commit, and for what failed and worked later."""
+    """Return the outcome of a task. `committed` are the numbers of messages that asked for a
+    commit, `resolved` those of calls that failed and worked later."""
     passing: dict[Words, tuple[int, bool]] = {}
     for attempt in attempts:
         if attempt.state == "ok" or (attempt.state == "failed" and attempt.asked not in resolved):

@@ -285,7 +285,7 @@ _MOST_SHORTENED = 400
 
 
 def _prepare_page(context: Context, name: str, values: dict[str, object], result: object) -> None:
-    """Set what screens need beside the result: the question, short ids."""
+    """Set the data that screens need beside the result: the question, short ids."""
     page = style.page()._replace(
         query=str(values.get("query", "")), whole="limit" in values, given=values
     )

@@ -117,7 +117,7 @@ def _place(memory: Memory) -> tuple[object, ...]:
 
 
 def restates(one: Memory, other: Memory) -> bool:
-    """Check whether one says all that the other says, and nothing else but more words for it."""
+    """Check whether one memory says all that the other says, in more words at most."""
     first, second = list_content_stems(one), list_content_stems(other)
     if first == second:
         return find_relation(make_statement(one), make_statement(other)) in ("", "near")

@@ -89,7 +89,7 @@ class CommandAdvice(NamedTuple):
 
 
 class KnownResolution(NamedTuple):
-    """An error that came up before, and what resolved it."""
+    """An earlier error and its resolution."""
 
     signature: str
     """The normalised first telling line of the output."""
@@ -272,8 +272,8 @@ def _why_not_once(body: Mapping[str, Json], script: str, passed_over: int) -> st
 def advice(
     form: str, body: Mapping[str, Json], better: str, other: Mapping[str, Json]
 ) -> CommandAdvice | None:
-    """Return what to run in place of a form that failed in several sessions and not worked since;
-    None when the other form did not succeed after it failed first."""
+    """Return the form to run in place of one that failed in several sessions and has not worked
+    since; None if the other form did not succeed after the first failure."""
     last_good = max(body["ok"], default=0)
     since = [at for at in other["ok"] if at >= body["last_failed"] - HALF_LIFE]
     if body["failed"] < CONFIRMED or last_good > body["last_failed"] or not since:

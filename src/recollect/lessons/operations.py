@@ -284,7 +284,7 @@ def learn_from_finished_work(context: Context, task_done: bool = False) -> steps
 
 
 def _learning(context: Context) -> episodes_steps.Learn:
-    """Return what makes observations of a session: commands, error fixes, places."""
+    """Return the function that observes commands, error fixes and places in a session."""
     root = context.project.root
     manifests = manifests_io.read(root)
     now = context.clock()

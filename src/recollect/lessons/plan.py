@@ -98,7 +98,8 @@ def plan(
 
 
 def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
-    """Return the words of the goals, as `plan` wants their vectors: by key, each as it was said."""
+    """Return the words of the goals for which `plan` needs vectors: by key, each as it was
+    written."""
     return words_by_stem(episode.goal for episode in episodes)
 
 
@@ -121,7 +122,8 @@ def _too_deep(episode: Episode) -> bool:
 
 
 def _only_talk(episode: Episode) -> bool:
-    """Check whether nothing was done that could be done again: a question that was answered."""
+    """Check whether an episode only answered a question: nothing was done that could be
+    repeated."""
     return episode.outcome == "unknown" and not (episode.actions or episode.files)
 
 

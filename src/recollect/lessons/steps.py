@@ -91,7 +91,7 @@ class Means(NamedTuple):
 
 
 def run(space: Database, owner: str, means: Means) -> Consolidated:
-    """Consolidate, or say why not; what fails changes nothing."""
+    """Consolidate, or return a result whose note says why not; a failed run changes nothing."""
     clock, new_id, embedder = means
     now = clock()
     job = space.write(lambda tx: jobs_sql.acquire_lease(tx, JOB, owner, now, LEASE))

@@ -44,7 +44,7 @@ class Change(NamedTuple):
 
 
 class Changes:
-    """Writes rows and remembers what it wrote."""
+    """Writes rows and records each change."""
 
     def __init__(self, tx: Tx) -> None:
         self.tx = tx

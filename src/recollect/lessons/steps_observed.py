@@ -38,7 +38,7 @@ SCRIPTS = ("manifest", "scripts")
 def prepare(
     session: str, found: Sequence[session_errors.SessionObservation], at: int
 ) -> list[sql.ObservationRow]:
-    """Return the rows of a session, scrubbed; `at` dates what has no time of its own."""
+    """Return the rows of a session, scrubbed; `at` is the time of observations without one."""
     rows: dict[tuple[str, str], sql.ObservationRow] = {}
     name = redaction.redact_name(session)
     for one in found:
@@ -49,7 +49,7 @@ def prepare(
 
 
 def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
-    """Write what a session says in place of what it said before, and merge its subjects again."""
+    """Replace the observations of a session, and merge its subjects again."""
     touched = sql.subjects_of(tx, session) | {(row.kind, row.subject) for row in rows}
     sql.replace_observations(tx, session, rows)
     for kind, subject in sorted(touched):
@@ -150,7 +150,7 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
 def resolutions_for_failure(
     tx: Tx, arguments: Mapping[str, Json], output: str
 ) -> list[KnownResolution]:
-    """Return what resolved the same error before, confirmed resolutions first."""
+    """Return earlier resolutions of the same error, confirmed ones first."""
     script = tool_calls.find_script(arguments)
     lines = command_output.signatures(output) if script else ()
     if not lines:

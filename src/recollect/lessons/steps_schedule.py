@@ -28,7 +28,7 @@ MOST_TRIES = 6
 
 
 class Settled(NamedTuple):
-    """What came of it; `note` says why nothing was consolidated."""
+    """The result of `settle`; `note` says why nothing was consolidated."""
 
     built: episodes_steps.BuiltEpisodes = episodes_steps.BuiltEpisodes(0, 0, 0, 0)
     lessons: tuple[steps.DiffLine, ...] = ()
@@ -42,7 +42,8 @@ def settle(
     learn: episodes_steps.Learn,
     task_done: bool = False,
 ) -> Settled:
-    """Read episodes of what is over, and consolidate weekly; after a task, of all and at once."""
+    """Build the episodes of ended conversations, and consolidate weekly; after a task, build all
+    episodes and consolidate at once."""
     if not space.present():
         return Settled()
     quiet_since = 0 if task_done else means.clock() - IDLE_AFTER
@@ -81,7 +82,7 @@ def run_if_due(space: Database, owner: str, means: steps.Means) -> steps.Consoli
 
 
 def not_due(tx: Tx, now: int) -> str:
-    """Return why it need not run now: a week has not passed, and the last run left nothing over."""
+    """Return why no run is due: the last one was less than a week ago and left nothing over."""
     job = jobs_sql.get_job(tx, JOB)
     if job is None or now - job.updated >= WEEK:
         return ""
@@ -90,8 +91,8 @@ def not_due(tx: Tx, now: int) -> str:
 
 
 def resting(tx: Tx, now: int) -> str:
-    """Return why it is not to be tried by itself now: it failed, and not long enough ago for so
-    many times, or too often without anything new since."""
+    """Return why no automatic retry is due: the delay after a failure has not passed, or it failed
+    too often and nothing is new."""
     job = jobs_sql.get_job(tx, JOB)
     if job is None or not job.failures or job.lease_until > now:
         return ""

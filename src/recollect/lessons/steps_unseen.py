@@ -72,7 +72,7 @@ class LoadedUnseen(NamedTuple):
 
 
 def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUnseen:
-    """Read what is new, what it belongs to, and what has aged."""
+    """Load new records, the lessons that they may belong to, and aged episodes."""
     progress = read_position(jobs_sql.get_job(tx, JOB))
     rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
     new = [episodes_steps.episode_of(row) for row in rows]

@@ -98,8 +98,8 @@ _LEAST_ENCODED = 12
 
 
 def encode_base64(text: str) -> list[str]:
-    """Return what base64 makes of a text inside longer bytes, for each of the three places that it
-    can start at; without the ends, which depend on its neighbours."""
+    """Return the base64 forms of a text inside longer bytes, one for each of the three alignments,
+    without the ends, which depend on the neighbours."""
     raw = text.encode()
     found = []
     for before in range(3):
@@ -110,7 +110,7 @@ def encode_base64(text: str) -> list[str]:
 
 
 def _inflate(data: bytes) -> Iterator[bytes]:
-    """Yield what is deflated in a file."""
+    """Yield the deflated streams of a file, decompressed."""
     starts = [(match.end(), zlib.MAX_WBITS) for match in _STREAM.finditer(data)]
     if data[:2] == b"\x1f\x8b":
         starts.append((0, zlib.MAX_WBITS | 16))

@@ -34,7 +34,8 @@ SHORTEST = 6
 
 
 class Receipt(NamedTuple):
-    """What was erased: the record, the number of rows by table, files, and what is not promised."""
+    """The result of an erasure: the record, the number of rows by table, the files, and the limits
+    of the promise."""
 
     id: str
     target: str
@@ -279,7 +280,7 @@ def _remove_outputs(context: Context) -> list[str]:
 
 
 def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
-    """Overwrite what deleted rows leave behind, and make the automatic backups anew."""
+    """Overwrite the remains of deleted rows, and recreate the automatic backups."""
     path = getattr(space, "path", "")
     if path:
         repair = context.load_repair()

@@ -252,7 +252,7 @@ def _undo_setting(
 
 
 class Lineage(NamedTuple):
-    """What a memory was made from, and what was made from it."""
+    """The sources of a memory, and the records derived from it."""
 
     id: str
     text: str

@@ -81,7 +81,7 @@ def shown_sessions(tx: Tx, prefix: str) -> list[str]:
 
 
 def list_shown(tx: Tx, session: str) -> list[ShownLine]:
-    """Return what a session was shown, in order."""
+    """Return the items shown to a session, in order."""
     rows = tx.run(
         "SELECT session, moment, block, ref, tokens, outcome, at FROM injections "
         "WHERE space = :space AND session = :session AND moment NOT IN ('', 'used') "
@@ -139,7 +139,7 @@ def measure_tables(tx: Tx) -> list[Row]:
 
 
 def nearest_ids(tx: Tx, ids: Sequence[str]) -> list[str]:
-    """Return the ids of memories next to these in order: what their prefixes must differ from."""
+    """Return the ids next to these in order, from which their prefixes must differ."""
     found: list[str] = []
     for start in range(0, len(ids), _MOST_NEIGHBOURS):
         part = ids[start : start + _MOST_NEIGHBOURS]

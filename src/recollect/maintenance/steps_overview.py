@@ -29,7 +29,7 @@ _BLOCKS = {
 
 
 def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
-    """Return what a session was shown, in order, with the texts of memories."""
+    """Return the items shown to a session, in order, with the texts of memories."""
     lines = [line for tx in txs for line in sql.list_shown(tx, session)]
     ids = list(dict.fromkeys(line.ref for line in lines if line.ref.startswith("m-")))
     held: dict[str, Memory] = {}

@@ -44,12 +44,12 @@ def omit_keys(record: Record, *keys: str) -> dict[str, Json]:
 
 
 def attach_rest(block: dict[str, Json], form: str, rest: Record) -> dict[str, Json]:
-    """Attach to a block what only its own format uses."""
+    """Attach the fields to a block that only its own format uses."""
     return {**block, "rest": {form: dict(rest)}} if rest else block
 
 
 def read_rest(block: Block, form: str) -> dict[str, Json]:
-    """Return what a block carries for this format."""
+    """Return the fields that a block carries for this format."""
     return dict(block.get("rest", {}).get(form, {}))
 
 

@@ -138,7 +138,7 @@ def find_sequences(text: str) -> list[Extent]:
 
 
 def find_edits(text: str, sequences: list[Extent]) -> list[Edit]:
-    """Return what a normalised view leaves out or decodes, in order and disjoint."""
+    """Return the parts that a normalised view omits or decodes, in order and without overlaps."""
     found: list[Edit] = [(start, end, "") for start, end in sequences]
     if not text.isascii() and any(character in text for character in UNSEEN):
         unseen = rules.compile_pattern(f"[{UNSEEN}]+").finditer(text)

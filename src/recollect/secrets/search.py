@@ -65,7 +65,7 @@ def find_secrets(text: str) -> list[Span]:
 
 
 def _found(text: str, depth: int = 0) -> Iterator[Span]:
-    """Yield everything that looks like a secret, also in what the text encodes or hides."""
+    """Yield possible secrets, including those in encoded or hidden parts of the text."""
     runs = yield from _seen(text)
     sequences = escapes.find_sequences(text)
     masked = escapes.mask_sequences(text, sequences)
@@ -79,8 +79,8 @@ def _found(text: str, depth: int = 0) -> Iterator[Span]:
 
 
 def _seen(text: str) -> Generator[Span, None, Collection[str]]:
-    """Yield what looks like a secret in the text as it is, the most specific rules first; return
-    its long runs of token characters."""
+    """Yield possible secrets in the plain text, the most specific rules first; return its long runs
+    of token characters."""
     shadow, classes = _shadow_and_classes(text)
     lower = shadow.lower()
     places = _find_hints(lower)

@@ -59,7 +59,7 @@ class LearnedCommand(NamedTuple):
 
 
 class LearnedFix(NamedTuple):
-    """An error, and after what it went away; agents are told when it comes up again."""
+    """An error and its resolution, which agents are shown when the error comes up again."""
 
     error: str
     fix: str
@@ -77,7 +77,7 @@ class Lessons(NamedTuple):
 
 
 class SeenItem(NamedTuple):
-    """One thing that an agent was shown: at which moment, why, and what came of it.
+    """An item shown to an agent: the moment, the reason, and the outcome.
 
     id: the memory that can be stopped; empty for other records
     outcome: followed, ignored, or "" while that is not known

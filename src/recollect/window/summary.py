@@ -9,19 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..actions.tool_calls import describe_target, is_failed
 from ..text.display import MEMORY_TAG, SUMMARY_TAG
-from ..text.messages import (
-    CONTINUATION_PROMPT,
-    PlacedMessage,
-    range_address,
-)
-from .thread_facts import (
-    CAPS,
-    LONGEST_EXCHANGE,
-    LONGEST_REQUEST,
-    Fact,
-    Facts,
-    clip,
-)
+from ..text.messages import CONTINUATION_PROMPT, PlacedMessage, range_address
+from .thread_facts import CAPS, LONGEST_EXCHANGE, LONGEST_REQUEST, Fact, Facts, clip
 
 MOST_COMMITS = 15
 MOST_TODOS = 20

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from ..text.messages import PlacedMessage
 from ..text.tokens import DEFAULT_RATIO, PRIMING, TokenMeasure, count_message, count_prompt
-from .cutting import fit_lengths
 from .state import (
     Budget,
     WindowState,
+    fit_lengths,
     group_visible,
     preface,
     show_units,

@@ -277,7 +277,7 @@ def render_report(task: Task, phase: str = "") -> str:
 
 
 class GateEvent(NamedTuple):
-    """An event at a gate of a task: an entry of a log that nothing reads back."""
+    """An event at a gate of a task, for a log that is only written."""
 
     trace: str = ""
     at: int = 0

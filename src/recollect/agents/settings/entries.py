@@ -39,7 +39,7 @@ class SettingsFile(NamedTuple):
 
 
 class HookApproval(NamedTuple):
-    """How many of our hooks the user approved; `step` is what is left to do."""
+    """The number of our hooks that the user approved; `step` is the next thing to do."""
 
     approved: int
     wanted: int
