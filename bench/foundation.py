@@ -277,7 +277,8 @@ def recalls() -> Iterator[Ratio]:
     # every question, some two milliseconds, weighs most there.
     for memories, bound in ((1_000, 4.0), (10_000, 5.0), (100_000, 1.5)):
         yield recall(memories, "off", bound)
-    yield recall(100_000, "static", 3.0)
+    for memories in (1_000, 10_000, 100_000):
+        yield recall(memories, "static", 3.0)
 
 
 def _record(tx: Tx, session: NewSession, ready: Sequence[archive_steps.PreparedMessage]) -> None:

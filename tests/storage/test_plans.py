@@ -54,6 +54,7 @@ ALLOWED = {
     "index.sql_vectors.list_blocks_with_dead": RESULT,
     "index.sql_vectors.list_clusters": "a row for 32,000 vectors",
     "index.sql_vectors.list_unembedded": "the queue, in its own order",
+    "index.sql_vectors.load_all_vectors": "only in a store of at most 1,500 entries",
     "index.sql_vectors.load_blocks": "open blocks are at most 33, and cells are chosen",
     "index.sql_vectors.replace_with_cells": "one batch of blocks",
     "index.sql_vectors.switch_embedder": REBUILD,
