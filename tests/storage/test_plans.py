@@ -17,7 +17,7 @@ from recollect.archive import sql as archive_sql
 from recollect.index import sql as index_sql
 from recollect.storage.database import Database, IndexedRecord, Tx
 from recollect.storage.postgres_schema import to_driver
-from recollect.storage.sql_postgres import change_entries
+from recollect.storage.sql import change_entries
 from recollect.storage.sqlite import SqliteDatabase
 from tests.storage.statements import Statement, collect, functions
 

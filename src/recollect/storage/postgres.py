@@ -15,7 +15,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import Refused, StoreBusy, StoreError, StoreNewer
-from . import migrate, postgres_roles, postgres_schema, sql_postgres
+from . import migrate, postgres_roles, postgres_schema, sql
 from .database import EngineHealth, Result, Row, Server, Tx
 from .postgres_pool import hide_password, load_driver, pool_of, translate_error
 from .postgres_tx import PostgresTx, Snapshot
@@ -211,12 +211,12 @@ class PostgresDatabase:
         unknown = load_driver().errors.InvalidParameterValue
 
         def ask(tx: Tx) -> Row | None:
-            sql = "SELECT pg_xact_status(CAST(:transaction AS xid8))"
+            status = "SELECT pg_xact_status(CAST(:transaction AS xid8))"
             try:
-                found = tx.one(sql, {"transaction": commit.transaction})
+                found = tx.one(status, {"transaction": commit.transaction})
             except unknown:
                 return ("aborted",)
-            marked = sql_postgres.has_mark(tx, commit.transaction, commit.token)
+            marked = sql.has_mark(tx, commit.transaction, commit.token)
             return found if found != ("committed",) or marked else ("aborted",)
 
         while True:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import StoreError
 from ..text import seals
 from . import migrate, sql_postgres
-from .database import EngineHealth, Row, Tx
+from .database import EngineHealth, Params, Row, Tx
 from .postgres_pool import load_driver
 
 if TYPE_CHECKING:
@@ -165,6 +165,23 @@ class StatementTables(NamedTuple):
     returns: bool = False
 
 
+class QueuedWrite(NamedTuple):
+    """A statement that waits until its effect can be seen."""
+
+    sql: str
+    params: Params
+    tables: StatementTables
+
+    @property
+    def locks(self) -> bool:
+        """Return whether it waits for others that change the same row: what is read after it must
+        see what they wrote."""
+        return not self.sql.startswith("INSERT") or " ON CONFLICT " in self.sql
+
+
+NO_WRITE = QueuedWrite("SELECT ", {}, StatementTables(frozenset(), frozenset()))
+
+
 @lru_cache(maxsize=1024)
 def find_tables(text: str) -> StatementTables:
     """Return the tables of a statement in the form that `to_driver` returns."""
@@ -174,6 +191,28 @@ def find_tables(text: str) -> StatementTables:
     named = changed.union(_NAMED.findall(text))
     is_plain = text.lstrip().startswith(("INSERT", "UPDATE", "DELETE"))
     return StatementTables(frozenset(changed), frozenset(named), is_plain, "RETURNING" in text)
+
+
+def insert_rows(table: str, columns: str, rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
+    """Return the insertion of rows into a table of one space, for the driver, and its values."""
+    params: dict[str, Any] = {}
+    forms = []
+    for place, row in enumerate(rows):
+        names = [f"v{place}_{column}" for column in range(len(row))]
+        params.update(zip(names, row, strict=True))
+        forms.append(f"(%(space)s, {', '.join([f'%({name})s' for name in names])})")
+    return f"INSERT INTO {SCHEMA}.{table} (space, {columns}) VALUES {', '.join(forms)}", params
+
+
+def join_queries(queries: Sequence[tuple[str, Params]]) -> tuple[str, dict[str, Any]]:
+    """Return one statement for queries of different shapes: an array of rows for each."""
+    parts: list[str] = []
+    bound: dict[str, Any] = {}
+    for place, (sql, params) in enumerate(queries):
+        text = to_driver(sql).replace("%(", f"%(q{place}_")
+        parts.append(f"ARRAY(SELECT row_{place} FROM ({text}) row_{place})")
+        bound |= {f"q{place}_{name}": value for name, value in params.items()}
+    return f"SELECT {', '.join(parts)}", bound
 
 
 def read_version(connection: psycopg.Connection[Row]) -> int:

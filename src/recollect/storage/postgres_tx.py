@@ -12,11 +12,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from . import sql_postgres
+from . import postgres_schema, sql_postgres
+from . import sql as storage_sql
 from .database import IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
-from .postgres_schema import SCHEMA, SIGNED, StatementTables, find_tables, to_driver
+from .postgres_schema import SCHEMA, SIGNED, QueuedWrite, StatementTables, find_tables, to_driver
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,29 +32,12 @@ _MOST_REMOVED = 100
 _MOST_QUEUED = 20_000
 """Parameters of queued writes; the server takes 65,535 in a statement."""
 
-_INDEX = StatementTables(sql_postgres.ENTRY_TABLES, sql_postgres.ENTRY_TABLES)
-_REMOVAL = StatementTables(sql_postgres.REMOVAL_TABLES, sql_postgres.REMOVAL_TABLES)
+_INDEX = StatementTables(storage_sql.ENTRY_TABLES, storage_sql.ENTRY_TABLES)
+_REMOVAL = StatementTables(storage_sql.REMOVAL_TABLES, storage_sql.REMOVAL_TABLES)
 
 
 class _Unanswered(Exception):
     """The rest of the work depends on queries that are not answered yet."""
-
-
-class QueuedWrite(NamedTuple):
-    """A statement that waits until its effect can be seen."""
-
-    sql: str
-    params: Params
-    tables: StatementTables
-
-    @property
-    def locks(self) -> bool:
-        """Return whether it waits for others that change the same row: what is read after it must
-        see what they wrote."""
-        return not self.sql.startswith("INSERT") or " ON CONFLICT " in self.sql
-
-
-_NO_WRITE = QueuedWrite("SELECT ", {}, StatementTables(frozenset(), frozenset()))
 
 
 class Snapshot:
@@ -128,7 +112,7 @@ class Snapshot:
         """Return the parts of a statement, with parameters, that mark the transaction."""
         self.token = os.urandom(8).hex()
         bound = {"space": self._space, "token": self.token}
-        return to_driver(sql_postgres.MARK.format(id=id)), bound
+        return to_driver(storage_sql.MARK.format(id=id)), bound
 
     def read_in_rounds(self, work: Callable[[], Result], renew: bool = True) -> Result:
         """Run work until all its queries are answered. A query without an answer returns no rows
@@ -166,15 +150,10 @@ class Snapshot:
     def _answer(self, asked: dict[str, tuple[str, Params]]) -> None:
         """Answer queries of different shapes in one statement: an array of rows for each."""
         self.is_open = False
-        parts: list[str] = []
-        bound: dict[str, Any] = {}
-        for place, (sql, params) in enumerate(asked.values()):
-            text = to_driver(sql).replace("%(", f"%(q{place}_")
-            parts.append(f"ARRAY(SELECT row_{place} FROM ({text}) row_{place})")
-            bound |= {f"q{place}_{name}": value for name, value in params.items()}
+        sql, bound = postgres_schema.join_queries(list(asked.values()))
         cursor = self.cursor
         # The binary format names the type of each column of a row.
-        cursor.execute(f"SELECT {', '.join(parts)}", bound, binary=True)
+        cursor.execute(sql, bound, binary=True)
         self._answered |= zip(asked, cursor.fetchone() or (), strict=True)
 
     def run(self, sql: str, params: Params) -> list[Row]:
@@ -233,7 +212,7 @@ class Snapshot:
             self.flush()
         return self.cursor
 
-    def flush(self, last: QueuedWrite = _NO_WRITE) -> list[Row]:
+    def flush(self, last: QueuedWrite = postgres_schema.NO_WRITE) -> list[Row]:
         """Run the queued writes in one statement, with the last one, and return its rows."""
         queue, entries, self._queue, self._entries = self._queue, self._entries, [], []
         removed, self._removed = self._removed, {}
@@ -242,7 +221,7 @@ class Snapshot:
         parts = [f"w{place} AS ({write.sql})" for place, write in enumerate(queue)]
         given = [write.params for write in queue]
         if entries or removed:
-            sql, values = sql_postgres.change_entries(removed, entries)
+            sql, values = storage_sql.change_entries(removed, entries)
             parts.append(to_driver(sql))
             given.append(values)
         if parts and not (self.token or self.may_be_lost):
@@ -335,28 +314,22 @@ class PostgresTx:
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         left, tables = iter(rows), find_tables(f"INSERT INTO {SCHEMA}.{table} (space)")
         while batch := list(islice(left, _ROWS_AT_ONCE)):
-            params: dict[str, Any] = {"space": self.space}
-            forms = []
-            for place, row in enumerate(batch):
-                names = [f"v{place}_{column}" for column in range(len(row))]
-                params.update(zip(names, row, strict=True))
-                forms.append(f"(%(space)s, {', '.join([f'%({name})s' for name in names])})")
-            text = f"INSERT INTO {SCHEMA}.{table} (space, {columns}) VALUES {', '.join(forms)}"
+            text, params = postgres_schema.insert_rows(table, columns, batch)
             text += " ON CONFLICT DO NOTHING" if skip else ""
-            self.snapshot.enqueue(QueuedWrite(text, params, tables))
+            self.snapshot.enqueue(QueuedWrite(text, {"space": self.space, **params}, tables))
 
     def add_entries(self, records: Sequence[IndexedRecord]) -> None:
         self.snapshot.enqueue_entries(self.space, records)
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         entries, texts = [entry for entry, _ in stems], [text for _, text in stems]
-        self.run(sql_postgres.ADD_WORDS, {"entries": entries, "stems": texts})
+        self.run(storage_sql.ADD_WORDS, {"entries": entries, "stems": texts})
 
     def remove_entries(self, source: str, ref: str, seq: int) -> None:
         self.snapshot.enqueue_removal(self.space, source, ref, seq)
 
     def remove_words(self, entry: int) -> None:
-        self.run(sql_postgres.REMOVE_WORDS, {"entry": entry})
+        self.run(storage_sql.REMOVE_WORDS, {"entry": entry})
 
     def match(
         self,
