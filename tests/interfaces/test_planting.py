@@ -198,6 +198,8 @@ def records(tx: Tx) -> dict[str, list[Any]]:
         columns = "*"
         if table == "memories":
             columns = ", ".join(name for name in recollect.Memory._fields if name not in COUNTED)
+        elif table == "entries":  # a record that is indexed again gets another id
+            columns = "source, ref, kind, layer, owner, status, label, seq, at, part"
         rows = tx.run(f"SELECT {columns} FROM {table} WHERE space = :space")
         found[table] = sorted(rows, key=repr)
     return found

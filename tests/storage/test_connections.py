@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,9 +17,10 @@ import recollect
 from recollect.agents.operations_events import answer_event
 from recollect.agents.registry import load_hooks
 from recollect.errors import StoreError
+from recollect.index import sql as index_sql
 from recollect.secrets.redaction import redact
 from recollect.storage import sql as storage_sql
-from recollect.storage.database import Database
+from recollect.storage.database import Database, Tx
 from recollect.storage.postgres import PostgresDatabase
 from recollect.storage.postgres_tx import Snapshot
 from tests.conftest import PATIENCE
@@ -323,6 +325,34 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
         monkeypatch.undo()
     assert len(memory.sessions.recent("s-1")) == 1
     assert database.read(lambda tx: storage_sql.get_value(tx, "number")) == "1"
+
+
+def test_two_writers_that_index_the_same_record_again_both_succeed(postgres_ready: str) -> None:
+    one, other = (
+        PostgresDatabase(postgres_ready, "sp", "project", wait=PATIENCE) for _ in range(2)
+    )
+    entry = index_sql.IndexEntry(
+        "document", "memory://x", "note", "project", "", "active", "user", 0, 1
+    )
+    one.write(lambda tx: index_sql.replace_entry(tx, entry, ("alpha",)))
+    later: list[threading.Thread] = []
+
+    def first(tx: Tx) -> None:
+        index_sql.replace_entry(tx, entry, ("beta",))
+        tx.run("SELECT 1 FROM entries WHERE space = :space")  # sends it
+        again = lambda tx: index_sql.replace_entry(tx, entry, ("gamma",))  # noqa: E731
+        later.append(threading.Thread(target=lambda: other.write(again)))
+        later[0].start()
+        while not tx.run("SELECT 1 FROM pg_locks WHERE NOT granted"):
+            time.sleep(0.01)
+
+    one.write(first)
+    later[0].join()
+    assert one.read(lambda tx: tx.run("SELECT stems FROM entries WHERE space = :space")) == [
+        ("gamma",)
+    ]
+    one.close()
+    other.close()
 
 
 @pytest.mark.parametrize("taken", [True, False])

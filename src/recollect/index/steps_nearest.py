@@ -46,12 +46,14 @@ def compare_all(tx: Tx, question: bytes, entries: int) -> dict[int, float]:
     if it is not small."""
     if tx.is_remote or entries > SMALL:
         return {}
-    held, packed = tx.keep("vectors", lambda: _pack_all(tx))
+    dims = len(question)
+    held, packed = tx.keep(f"vectors of {dims}", lambda: _pack_all(tx, dims))
     return dict(zip(held, vectors.compare_packed(question, packed), strict=True))
 
 
-def _pack_all(tx: Tx) -> tuple[list[int], vectors.PackedVectors]:
-    held = sql_vectors.load_all_vectors(tx)
+def _pack_all(tx: Tx, dims: int) -> tuple[list[int], vectors.PackedVectors]:
+    stored = sql_vectors.load_all_vectors(tx)
+    held = {entry: vector for entry, vector in stored.items() if len(vector) == dims}
     return list(held), vectors.pack_columns(list(held.values()))
 
 

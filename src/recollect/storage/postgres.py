@@ -127,16 +127,6 @@ class PostgresDatabase:
         while True:
             try:
                 return self._transact(work, read_only=read_only, wait=self._wait)
-            except (
-                driver.errors.DeadlockDetected,
-                driver.errors.SerializationFailure,
-                driver.errors.LockNotAvailable,
-            ) as error:
-                if time.monotonic() > deadline:
-                    raise StoreBusy(
-                        "other processes kept the store locked", where=self._place()
-                    ) from error
-                time.sleep(random.uniform(0.001, 0.01))
             except _LostConnection as error:
                 if time.monotonic() > deadline:
                     raise self._translated(error.__cause__ or error) from error
@@ -147,7 +137,13 @@ class PostgresDatabase:
                     result: Result = unknown.result
                     return result
             except driver.Error as error:
-                raise self._translated(error) from error
+                if not _is_conflict(error):
+                    raise self._translated(error) from error
+                if time.monotonic() > deadline:
+                    raise StoreBusy(
+                        "other processes kept the store locked", where=self._place()
+                    ) from error
+                time.sleep(random.uniform(0.001, 0.01))
 
     def _transact(self, work: Callable[[Tx], Result], *, read_only: bool, wait: float) -> Result:
         """Run work in a transaction of a pooled connection."""
@@ -311,6 +307,16 @@ class PostgresDatabase:
 
     def _translated(self, error: BaseException) -> StoreError:
         return translate_error(error, self.url)
+
+
+def _is_conflict(error: psycopg.Error) -> bool:
+    """Check whether a transaction failed because of another one, and may be tried again."""
+    errors = load_driver().errors
+    if isinstance(error, errors.UniqueViolation):
+        # Both indexed a record anew: what the other one added is seen only by the next statement.
+        return bool(error.diag.constraint_name == "entries_by_ref")
+    conflicts = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
+    return isinstance(error, conflicts)
 
 
 def _roll_back(connection: psycopg.Connection[Row]) -> None:
