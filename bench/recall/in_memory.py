@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from heapq import nlargest
 
+from recollect.index import steps_nearest
 from recollect.index import vectors as index_vectors
 from recollect.recall import judgement, questions, ranking
 from recollect.text import dates, terms
@@ -98,7 +99,8 @@ class InMemory(Retriever):
 
     def _by_meaning(self, asked: bytes) -> list[tuple[int, float]]:
         looked_at = index_vectors.pick_best(
-            index_vectors.score_blocks(asked, [self._planes]), ranking.LOOKED_AT
+            index_vectors.score_blocks(asked, [self._planes]),
+            steps_nearest.SIGNED * ranking.BY_MEANING,
         )
         found = index_vectors.cosine_similarities(
             asked, [self._vectors[number] for number in looked_at]

@@ -2,7 +2,9 @@
 
 One ranking for all engines and spaces. It works on counts, a cosine, a position and a time, not on
 text. Each signal adds a bounded amount to a scale on which a perfect match by words and meaning is
-1, so no single signal carries a bad match past a good one.
+1, so no single signal carries a bad match past a good one; only the exact name that was asked for
+(EXACT) counts more. STANDING lifts rules and preferences where a question asks for them, TYPED the
+user's own words; the sets below have neither.
 
 The amounts are round numbers from the middle of a range in which results barely change. They were
 tuned on one half of each benchmark (`python -m bench.recall`). Results without each signal:
@@ -15,10 +17,10 @@ tuned on one half of each benchmark (`python -m bench.recall`). Results without 
      .752    .883    .814   .803   .729   without SPEAKER: whose words are asked for
      .735    .910    .907   .808   .729   without PERIOD: said in the time asked about
      .752    .917    .907   .805   .671   without NEARBY: what else was done at that time
-     .752    .916    .535   .811   .729   without NEWEST: of two statements the newer first
+     .752    .916    .535   .811   .729   without `judgement.NEWEST`: the newer statement first
      .752    .917    .907   .794   .730   with copies of a text in their own right
-     .750    .921    .953   .792   .722   without the rarity of a word in English (`weight`)
-     .756    .908    .860   .779   .723   with the words that only ask (`subject`)
+     .750    .921    .953   .792   .722   without the rarity of a word in English
+     .756    .908    .860   .779   .723   with the words that only ask
      .740    .906    .884   .788   .731   without MEANING: the vectors
      .616    .829    .535   .736   .646   the best of words alone, vectors alone, both by rank
 
@@ -54,18 +56,27 @@ whole match is not buried under half a match."""
 LEAST_MEANING = 0.35
 """The least cosine of a candidate without any of the words: below it, nonsense finds hits."""
 
-BY_WORDS, BY_MEANING, LOOKED_AT = 200, 100, 400
-"""Candidates to rank: the best by words, and the best by meaning among the `LOOKED_AT` nearest by
-sign bits. With half of each, LoCoMo and pool lose .016."""
+BY_WORDS, BY_MEANING = 200, 100
+"""Candidates to rank: the best by words, and the best by meaning. With half of each, LoCoMo and
+pool lose .016."""
 
 NAME_ALONE = 0.9
 """The share of names from which on a question asks for nothing but a name."""
 
 _RIVALS, _COVERAGE = 3, 2.0
+"""So many sessions are compared by how much of the question each covers, and what that counts."""
+
 _DOING = ("assistant", "tool")
 ALMOST = 0.75
+"""The share of a question's names or words from which a candidate holds it."""
+
 _COPY, _RESTATED = 0.8, 0.5
+"""What is left of the score of a copy, and of a message that repeats the question."""
+
 _WINDOW, _SHORT, _SOURCES = 6, 100, 5
+"""Messages before and after that count as around; the length of a short text; the hits whose time
+lifts others."""
+
 _LATER, _HOUR = 0.5, 3_600_000_000
 _K1, _B = 1.2, 0.75
 
@@ -134,8 +145,7 @@ def held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float
 def score_candidates(
     question: RankingQuestion, candidates: Sequence[RankingCandidate]
 ) -> list[float]:
-    """Return the score of each candidate, from 0 to `HIGHEST`; the newer of equal ones scores
-    higher.
+    """Return the score of each candidate, from 0; the newer of equal ones scores higher.
 
     One scale for all: that of the trusted candidates, if there are any. Untrusted ones lend nothing
     to trusted ones: these have the scores they have among themselves.
@@ -144,6 +154,7 @@ def score_candidates(
     for places, amounts in _grouped_signals(question, candidates):
         group = [candidates[place] for place in places]
         for place, score in zip(places, _score_group(question, group, amounts), strict=True):
+            # Trusted ones keep the score of their own group, which comes first.
             if len(places) < len(candidates) or not (found[place] and candidates[place].trusted):
                 found[place] = score
     return found
