@@ -84,7 +84,7 @@ class _EmptyPackageLoader(SourceFileLoader):
     """Loads a package whose file is empty, as most are here, without reading it."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing: there is no code."""
+        """Run nothing: the file is empty."""
 
 
 class _LazyFinder:

@@ -337,11 +337,13 @@ def test_two_writers_that_index_the_same_record_again_both_succeed(postgres_read
     one.write(lambda tx: index_sql.replace_entry(tx, entry, ("alpha",)))
     later: list[threading.Thread] = []
 
+    def second(tx: Tx) -> None:
+        index_sql.replace_entry(tx, entry, ("gamma",))
+
     def first(tx: Tx) -> None:
         index_sql.replace_entry(tx, entry, ("beta",))
         tx.run("SELECT 1 FROM entries WHERE space = :space")  # sends it
-        again = lambda tx: index_sql.replace_entry(tx, entry, ("gamma",))  # noqa: E731
-        later.append(threading.Thread(target=lambda: other.write(again)))
+        later.append(threading.Thread(target=other.write, args=(second,)))
         later[0].start()
         while not tx.run("SELECT 1 FROM pg_locks WHERE NOT granted"):
             time.sleep(0.01)

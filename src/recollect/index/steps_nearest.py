@@ -26,8 +26,9 @@ SIGNED = 4
 """So many times the wanted number are picked by their signs, then compared exactly."""
 
 SMALL = 1_500
-"""Up to so many entries every vector is compared. They are packed in the time that the search by
-signs takes, and then kept until the store changes: the next question takes a sixth of it."""
+"""A space with at most this many entries compares the question with every vector. To pack them
+takes as long as the search by signs; they are kept until the store changes, and the next question
+takes a sixth of that."""
 
 _NONE_KNOWN: Mapping[int, float] = {}
 
@@ -42,8 +43,11 @@ def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, fl
 
 
 def compare_all(tx: Tx, question: bytes, entries: int) -> dict[int, float]:
-    """Return the cosine of the question and every vector of a space with so many entries; nothing
-    if it is not small."""
+    """Return the cosine of the question with every vector of a small space; nothing for a large
+    one.
+
+    entries: how many the space has
+    """
     if tx.is_remote or entries > SMALL:
         return {}
     dims = len(question)

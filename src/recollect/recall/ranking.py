@@ -71,7 +71,7 @@ ALMOST = 0.75
 """The share of a question's names or words from which a candidate holds it."""
 
 _COPY, _RESTATED = 0.8, 0.5
-"""What is left of the score of a copy, and of a message that repeats the question."""
+"""Factors of the score: of a copy, and of a message that repeats the question."""
 
 _WINDOW, _SHORT, _SOURCES = 6, 100, 5
 """Messages before and after that count as around; the length of a short text; the hits whose time

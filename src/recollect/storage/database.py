@@ -88,7 +88,7 @@ class StemFrequencies(NamedTuple):
     blocks: bool = True
     """Whether vectors are in blocks, and not only in the engine's own index."""
     messages: bool = True
-    """Whether messages may be among the entries."""
+    """Whether the space may hold messages; SQLite knows."""
 
 
 class IndexedRecord(NamedTuple):

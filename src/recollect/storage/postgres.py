@@ -313,7 +313,8 @@ def _is_conflict(error: psycopg.Error) -> bool:
     """Check whether a transaction failed because of another one, and may be tried again."""
     errors = load_driver().errors
     if isinstance(error, errors.UniqueViolation):
-        # Both indexed a record anew: what the other one added is seen only by the next statement.
+        # Both transactions replaced the entries of one record: the later one cannot see the new
+        # entries of the other until it starts again.
         return bool(error.diag.constraint_name == "entries_by_ref")
     conflicts = (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable)
     return isinstance(error, conflicts)

@@ -37,8 +37,8 @@ NEAR_AHEAD, DEPTH = 120, 200
 goes on while other spaces' vectors are among them."""
 
 FEW, MANY = 1_500, 1_000
-"""So many entries that a filter leaves are compared themselves; of more, so many of the nearest are
-filtered."""
+"""If a filter leaves fewer than FEW entries, the vectors of all are compared; if more, it is
+applied to the MANY nearest."""
 
 # Counting a common stem takes as long as searching for it: a large space extrapolates from its
 # newest entries, as on SQLite.

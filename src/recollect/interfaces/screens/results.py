@@ -108,10 +108,8 @@ def _render_stats(stats: Stats) -> str:
         lines.append(f"consolidation: {stats.consolidation}")
     if stats.autonomous:
         lines.append(f"autonomous memory: {stats.autonomous}")
-    project, user = (
-        overview.format_size(stats.project_bytes),
-        overview.format_size(stats.user_bytes),
-    )
+    project = overview.format_size(stats.project_bytes)
+    user = overview.format_size(stats.user_bytes)
     lines.append(f"on disk: project {project}, user {user}")
     return "\n".join(lines)
 
