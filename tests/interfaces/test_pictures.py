@@ -86,6 +86,15 @@ def test_recall_leaves_out_the_tail_of_noise() -> None:
     assert "The logo is green" in _recall(screens.RECALLED)
 
 
+def test_recall_says_when_nothing_matches_well() -> None:
+    style.use_page(screens.PIPE)
+    weak = Recalled(hit._replace(score=hit.score * 0.3) for hit in screens.RECALLED)
+    assert _recall(weak).startswith("no good match; the nearest:\n")
+    assert "no good match" not in _recall(screens.RECALLED)
+    weak.commands = ("`make test` worked in 3 sessions",)
+    assert "no good match" not in _recall(weak)
+
+
 def _recall(recalled: Recalled) -> str:
     from recollect.interfaces.screens.recall import render_recalled
 

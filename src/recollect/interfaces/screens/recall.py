@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...fast_typing import TYPE_CHECKING
+from ...recall import judgement
 from ...text import display
 from . import style
 from .style import render_table
@@ -38,6 +39,8 @@ def render_recalled(recalled: Recalled) -> str:
     if equal and page.is_terminal:
         lines.append(style.paint("faint", f"({equal} with the same text not repeated)"))
     lines += [f"({note})" for note in recalled.notes if "more did" not in note]
+    if not known and max(hit.score for hit in recalled) < judgement.WEAK:
+        lines.insert(0, "no good match; the nearest:")
     return "\n".join([*known, *([""] if known and page.is_terminal else []), *lines])
 
 
