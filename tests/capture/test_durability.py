@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.capture.durability import is_durable, is_taken_back
+from recollect.capture.standalone import is_durable, is_taken_back
 
 LASTING = (
     "Always use type hints",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.capture.durability import is_repeated, pick_fullest, units, words_of
+from recollect.capture.standalone import is_repeated, pick_fullest, units, words_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, selection, wording
-from ..capture import durability
+from ..capture import standalone
 from ..fast_typing import NamedTuple
 from ..lessons import findings
 from ..text import addresses, display, terms
@@ -65,7 +65,7 @@ def messages_around(
         return "", ()
     rows = typed.get(place.name, ())
     said = next((text for seq, text in rows if seq == place.first), "")
-    return said, tuple(text for seq, text in rows if seq > place.first)[: durability.MOST_AFTER]
+    return said, tuple(text for seq, text in rows if seq > place.first)[: standalone.MOST_AFTER]
 
 
 class SessionEvidence(NamedTuple):
@@ -110,7 +110,7 @@ def memory_statement(cited: CitedMemory) -> list[PageStatement]:
     sessions = len({source.partition("/messages/")[0] for source in sources})
     if heard == "repetition" and sessions < RECURRING:
         return []
-    if heard and not durability.is_durable(memory.text, cited.message, cited.after, sessions):
+    if heard and not standalone.is_durable(memory.text, cited.message, cited.after, sessions):
         return []
     section = CLAIMS
     if memory.label in ("user", "system"):

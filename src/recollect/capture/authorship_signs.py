@@ -36,8 +36,7 @@ _MONTHS = "jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec"
 
 _SOFTENERS = (
     "please|pls|and|also|so|but|ok|okay|yes|no|now|then|first|next|finally|just|btw|hey|hi|oh|"
-    "again|"
-    "thanks|great|cool|nice|well|maybe|afterwards|later|instead|to|you should|you can|claude"
+    "again|thanks|great|cool|nice|well|maybe|afterwards|later|instead|to|you should|you can|claude"
 )
 # Words with which a request to an agent begins.
 _VERBS = (
@@ -104,20 +103,18 @@ _SOURCES = {
     # The message: a letter, speakers, the layout of a document.
     "letter": r"(?:(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|hola|"
     r"bonjour|hallo|guten (?:tag|morgen)|liebe[rs]?|sehr geehrte\w*|ch(?:er|ère)s?|olá|prezad\w+|"
-    r"estimad\w+|querid\w+|уважаем\w+|здравствуйте|привет|добрый|to whom)\b"
-    r"(?! (?:claude|codex|gemini|copilot|cursor|chatgpt|gpt|assistant|agent)\b)[^.?]{0,40}[,!:.]?$|"
-    r"(?:您好|你好|尊敬的|お世話|こんにちは|안녕)|"
-    r"(?:(?:best|kind|warm|many|with|all the) )*(?:regards|wishes|sincerely|cheers|respectfully|"
-    r"yours(?: \w+)?|saludos|cordialement|atenciosamente|с уважением|best|"
-    r"(?:mit )?(?:freundliche\w*|viele|beste|liebe) grüße\w*)(?:[,.!]|$).{0,40}$|"
-    r"(?:many |kind )?(?:thanks|thank you|thx|merci|danke|gracias|obrigad[oa])"
-    r"(?:, *$|, *(?-i:[A-Z—–-]))|"
-    r"(?:from|to|cc|bcc|subject|date|sent|reply-to|re|fwd?|von|an|betreff|de|à|objet|para|asunto|"
-    r"assunto|от|кому|тема|发件人|收件人|主题|件名|差出人|제목)[:：] |sent from my )",
+    r"estimad\w+|querid\w+|уважаем\w+|здравствуйте|привет|добрый|to whom)\b(?! (?:claude|codex|"
+    r"gemini|copilot|cursor|chatgpt|gpt|assistant|agent)\b)[^.?]{0,40}[,!:.]?$|(?:您好|你好|"
+    r"尊敬的|お世話|こんにちは|안녕)|(?:(?:best|kind|warm|many|with|all the) )*(?:regards|wishes|"
+    r"sincerely|cheers|respectfully|yours(?: \w+)?|saludos|cordialement|atenciosamente|"
+    r"с уважением|best|(?:mit )?(?:freundliche\w*|viele|beste|liebe) grüße\w*)(?:[,.!]|$).{0,40}$|"
+    r"(?:many |kind )?(?:thanks|thank you|thx|merci|danke|gracias|obrigad[oa])(?:, *$|"
+    r", *(?-i:[A-Z—–-]))|(?:from|to|cc|bcc|subject|date|sent|reply-to|re|fwd?|von|an|betreff|de|à|"
+    r"objet|para|asunto|assunto|от|кому|тема|发件人|收件人|主题|件名|差出人|제목)[:：] |"
+    r"sent from my )",
     "addressee": r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)) (?:(?:all|team|"
     r"everyone|folks|guys|colleagues|sir|madam|customers?|users?|maintainers?)\b|(?-i:(?!Claude|"
-    r"Codex|"
-    r"Gemini|Copilot|Cursor|ChatGPT|GPT)[A-Z][\w.-]+(?: [A-Z][\w.-]+)?[,!:]))",
+    r"Codex|Gemini|Copilot|Cursor|ChatGPT|GPT)[A-Z][\w.-]+(?: [A-Z][\w.-]+)?[,!:]))",
     "signature": r"(?:[-–—~/]{1,2} ?(?-i:[A-Z])[\w.-]*(?: (?-i:[A-Z])[\w.-]*){0,2}|--)$",
     "answer": r"(?:yes|no|sure|of course)[,.!]",
     # A text that speaks of itself.
@@ -179,10 +176,9 @@ _SOURCES = {
     r"are|below (?:is|are)|see|attached(?: is)?|forwarding|sharing|pasting)\b.{0,30}?"
     rf"\b(?:{_TEXT}|below)\b",
     "saying": r"\b(?:wrote|writes|explain(?:s|ed)|notes|noted|sent|posted|commented|replied|"
-    r"forwarded|emailed|messaged|texted|"
-    r"announced|said|says|asked|reported|shared|told (?:me|us)|reads)\b"
-    rf"(?: (?:me|us|this|that|back|today|yesterday|earlier|\w+day|to us|to me|(?:in|on|about) "
-    rf"(?:\w+ )?{_TEXT}|this morning)){{0,3}}\W*$",
+    r"forwarded|emailed|messaged|texted|announced|said|says|asked|reported|shared|told (?:me|us)|"
+    r"reads)\b(?: (?:me|us|this|that|back|today|yesterday|earlier|\w+day|to us|to me|(?:in|on|"
+    rf"about) (?:\w+ )?{_TEXT}|this morning)){{0,3}}\W*$",
     "noun": rf"\b{_TEXT}\b",
     # Sentences, and whom they are said to.
     "item": r"(?:[-*+•]|\d{1,3}[.)]|[a-z][.)])\s+\S",
@@ -197,9 +193,8 @@ _SOURCES = {
     rf"(?:always |never )?{_REQUESTS}\b|"
     r"\b(?:i|we)(?:'d| would|'ll| will)? (?:\w+ )?(?:want|need|like|prefer|rather|should|must|"
     r"expect|have to|decided|hate)\b|请|請|ください|주세요",
-    "clause": r"^(?!(?:what|where|who|how|why)\b).*\b(?:is|are|was|were|be|has|have|had|"
-    r"do|does|did|don't|doesn't|isn't|aren't|can|can't|cannot|will|won't|should|must|needs?|i|we|"
-    r"you|it|"
+    "clause": r"^(?!(?:what|where|who|how|why)\b).*\b(?:is|are|was|were|be|has|have|had|do|does|"
+    r"did|don't|doesn't|isn't|aren't|can|can't|cannot|will|won't|should|must|needs?|i|we|you|it|"
     # A line in another language: its verbs are not known here.
     r"el|la|los|las|una?|del?|en|con|der|die|das|den|eine?|im|mit|und|les?|des|du|sur|et|dans|os?|"
     r"uma?|na|que)\b",

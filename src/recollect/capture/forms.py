@@ -1,11 +1,13 @@
-"""The record of a form, the classes of words that the forms are made of, the forms of corrections,
-and the plainest forms of rules and preferences in eight other languages.
+"""The forms of rules and preferences: in English, and the plainest ones of eight other languages.
 
-A form is one way to state something. It belongs to one rule and has cues: plain pieces of text of
-which one must be in the message, so that a message without any costs a few substring searches.
+A form is one way to state something, a row of a table: its rule and cues, then its pattern. Cues
+are plain pieces of text of which one must be in the message, so that a message without any costs a
+few substring searches. `forms_decisions` has the forms of decisions, corrections and facts.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 
 from ..fast_typing import NamedTuple
 
@@ -20,8 +22,16 @@ class Form(NamedTuple):
     rule: str
     cues: str
     pattern: str
-    hedged: bool = False
-    asked: bool = False
+    hedged: bool
+    asked: bool
+
+
+def read_forms(table: Mapping[str, str]) -> Iterator[Form]:
+    """Yield the forms of a table of patterns by `rule: cues` or `rule, hedged, asked: cues`."""
+    for key, pattern in table.items():
+        about, _, cues = key.partition(": ")
+        rule, *marks = about.split(", ")
+        yield Form(rule, cues, pattern, "hedged" in marks, "asked" in marks)
 
 
 VERBS = (
@@ -76,180 +86,212 @@ STEP = (
     r"(?:commit|merg|push|releas|deploy|ship|publish)\w*)\b"
 )
 
-CORRECTIONS = (
-    Form(
-        "correction",
-        "actually",
-        r"^(?:(?:oh|ah|hmm+|wait|sorry|well|ok|okay|but|no)[,.!… ]+)*actually\b,? "
-        rf"(?:{NAMED}|(?:the|our|my|we|all|every|these|those|this \w+|i (?:meant|mean|said|"
-        rf"prefer)|instead|[\w./-]+[._/-][\w./-]+|_+)\b.*\b(?:{STATES})\b)",
+RULE_FORMS = {
+    # "Must" is said of much. It binds with a limit, for all of a kind, at every step, for good, as
+    # a way of working, or when it says how something is done.
+    "constraint: must": (
+        r"\bmust(?:n't| not| never| always| only)\b|"
+        r"(?:^(?:all|every|each)\b.{0,80}|"
+        r"\b(?:all|every|each|any|no|everything|everyone|nothing|nobody|whenever)\b[^,;:]{0,80})"
+        rf"\bmust\b|{IN_GENERAL}(?:{PLURAL}(?: (?:of|for|in|on|to|from) [^,;:]{{1,40}})?|code|"
+        rf"{PRACTICES}) must\b|^(?:our [^,;:]{{1,60}}|this (?:project|repo|package|app)) must\b|"
+        rf"\bmust\b[^,;:]{{1,60}}\b(?:before|after|with|on|for|in|at) {STEP}|"
+        r"\bmust (?:stay|remain) \w|"
+        r"\b(?:you|we|i) must (?:use|keep|follow|run|write|ask|commit|test|do|support|focus|stay|"
+        r"preserve|maintain|respect|adhere|match|reference|show|validate|verify|check|update|"
+        r"document|ensure|avoid)\b|"
+        r"\bmust be \w+ (?:using|via|through|with|by|in|on|only|after)\b"
     ),
-    Form(
-        "correction",
-        "no,|no;|no:|no -|no–|no—|nope",
-        rf"^(?:no|nope) ?[,;:–—-]+ *(?:(?:please )?use (?!(?:{POINTERS})\b)\w|{NAMED}|"
-        r"(?:(?:the|our|my|all|every|these|those|this (?:project|repo|app|file)) |we (?=(?:use|"
-        r"need|have|should|don't|want|removed|decided|agreed|only|deploy|run|store)\b)|"
-        rf"[\w./-]+[._/-][\w./-]+ |_+ ?).*\b(?:{STATES}|want|removed|decided|agreed|only)\b)",
+    "constraint:  ever|'t push|not push|dont push|'t commit|not commit|dont commit|'t merge|"
+    "not merge|'t deploy|not deploy": (
+        r"\b(?:don'?t|do not) (?:you )?ever\b|\bnever,? ever\b|"
+        rf"{ORDER}(?:don'?t|do not) (?:commit|push|merge|deploy)\b[^,;:]{{0,30}} "
+        r"(?:to|into|on) (?:the )?(?:main|master|prod\w*)\b|"
+        r"\b(?:should|must|can)(?: not|n't)\b[^,;:?]{1,60}\bever\b"
     ),
-    Form(
-        "correction",
-        "nein,|non,|no, u|não,",
-        r"^(?:nein, wir (?:benutzen|verwenden|nutzen)|non, (?:on utilise|nous utilisons)|"
-        r"n(?:o|ão), (?:usamos|utilizamos))\b",
+    "constraint: required|mandatory|negotiable|forbidden|prohibited|allowed|permitted": (
+        r"\brequired (?:for|in|on|with|by|around) (?:all|every|each|any|our|new)\b|"
+        rf"\brequired (?:(?:before|after|to) {STEP}|everywhere\b|that\b)|"
+        rf"{IN_GENERAL}(?:(?:{PRACTICES}) (?:(?:is|are) (?:\w+ )?)?required\b|"
+        rf"{PLURAL}(?: (?:of|for|in|on|to|from) [^,;:]{{1,40}})? are not allowed[.!]*$)|"
+        r"\b(?:you|we) are required to\b|\b(?:is|are|be|it's|that's) (?:\w+ly |always )?"
+        r"(?:mandatory|non-negotiable|forbidden|prohibited)\b|"
+        r"\b(?:you|we|they|nobody) (?:are|is)(?: not|n't| never) allowed\b|"
+        r"^no\b.{3,40}\ballowed[.!]*$|^only\b.{3,80}\b(?:are|is) (?:allowed|permitted)\b"
     ),
-    Form(
-        "correction",
-        "not &but ",
-        r"\b(?:is not|are not|uses? not|(?:do not|don't|does not) use|not using) +"
-        rf"(?!\w+(?:ed|ing)\b)\S+(?: +[^\s,;:]+){{0,2}}?,? +but +(?!(?:{CLAUSE_STARTS}|\w+s)\b)\w|"
-        r"\b(?:\w+ not (?!the\b)|(?:is|are|be|use|want|should) not )(the|by|in|on|with|as|from|"
-        r"through|via) (?:[^\s,;:]+ ){0,8}?[^\s,;:]+,? but \1 \w|"
-        r"\b(?:is|are|be|use|want) not an? (?:[^\s,;:]+ ){0,8}?[^\s,;:]+,? but an? \w|"
-        r"\bnot\b[^;:]{1,120}\bbut (?:instead|rather)\b",
+    "constraint: all |every|each ": (
+        rf"{LEAD}(?:all|every|each|everything)\b(?! (?:we|i|you|it|(?:of )?(?:this|that|these|"
+        r"those))\b)(?:(?! (?:i|we|you) )[^,;:?]){0,80} "
+        r"(?:should|shouldn't|needs? (?:to|its|their|an?|\w{3,}s)|ha(?:s|ve) to)\b|"
+        r"[:,] (?:every|each) (?!of\b)(?:(?!i |we |you )[^\s,;:]+ ){1,4}"
+        r"(?:should|needs? to|ha(?:s|ve) to)\b"
     ),
-    Form(
-        "correction",
-        ", not|,not|- not|– not",
-        r"\b(?:(?:is|are) (?:an?|the|in|on|at|for|going to|called|named|meant|"
-        r"\w+ed (?:in|on|by|with|at))|use|uses|"
-        r"should|called|means|meant|want|store|keep|write|create) +(?:[^\s,;(]+ "
-        r"+){0,11}[^\s,;(]+(?:,| [-–]) *not +(?:just )?"
-        r"(?:an?|the|in|on|as|by|from|with|at|_+)\b|"
-        r"\b(?:(?<!now )(?:is|are|uses?|runs?|should be)(?! now)\b[^,;:()]{1,60}|called [^\s,;]+), "
-        r"not [\w./-]+!*$|"
-        r"\b(in|on|with|by|from|at|as|via|using|through) (?:[^\s,;(]+ ){0,5}[^\s,;(]+(?:,| [-–]) *"
-        r"not (?:just )?\1 \w",
+    "constraint: unless i|without ": (
+        r"\b(?:don'?t|do not|never) (?:[^\s,;:]+ ){1,8}(?:unless i\b|without (?:my|me|asking|"
+        r"telling|confirm\w*|checking|permission|approval)\b)"
     ),
-    # "It is just X not Y", of names and quotes.
-    Form(
-        "correction",
-        " not ",
-        r"\b(?:is|are|should be|called|named)(?: just| only| actually| now)? "
-        r"(?=\S*[_/.-])[\w./:`-]+,? not "
-        r"(?:just )?(?=\S*[_/.-])[\w./:`-]+(?=[\s,.!;]|$)",
+    "constraint: directly|by hand|manually|blindly|on the server|in prod": (
+        rf"{ORDER}(?:don'?t|do not|never) (?:just |simply |ever )?(?!(?:know|think|see|have|need|"
+        rf"get)\b)"
+        r"\w+ [^,;:?]{2,80}\b(?:directly|by hand|manually|blindly|on the server|in prod\w*)\b"
     ),
-    Form(
-        "correction",
-        "why &not |why &instead|why &rather",
-        r"^why (?:\w+ing|are you|did you|would you|do you)\b[^?]{3,100}\b(?:and not (?:just )?|"
-        r"instead of |"
-        r"rather than )(?:the |an? |just )?\w{3,}[^?]{3,}\?*$",
-        asked=True,
+    "constraint:  me &before": (
+        r"\b(?:ask|confirm with|check with|consult) me (?:\w+ ){0,2}before\b"
     ),
-    Form(
-        "remember",
-        "remember|forget|reminder|in mind|note that|future reference|take note|make a note",
-        rf"{LEAD}(?:remember|(?:don'?t|do not) forget|reminder) *(?:: *| +(?:that|to|also) +"
-        r"|,? +(?=(?:the|our|we|you|all(?! the)|every)\b))\w|\b(?:keep|bear) in mind\b *[,:]? *\w|"
-        r"^(?:\w+ )?note that (?:as a rule|this is|we|our|the|all|every)\b|"
-        r"\bfor (?:your |the )?future reference\b|"
-        r"\b(?:take|make a) note (?:that|of)\b",
+    "preference: prefer": (
+        r"(?:\bi|^(?:[^,;:]{1,20}, +)?we)(?:'?d| would)?(?: \w+ly| much| still| always)? prefer\b|"
+        r"(?:^|\b(?:but|and) )would prefer\b|\bmy preference is\b|^(?:please )?prefer \w"
     ),
-    Form(
-        "remember",
-        "memori",
-        r"\bmemori[sz]e (?!(?:it|this|that)[.!]*$)\w",
-        asked=True,
+    "preference: d rather": r"\b(?:i|we)(?:'?d| would)(?: much)? rather \w",
+    "preference: from now on|going forward|as a rule,": (
+        r"\b(?:(?:from now on|going forward)\b|as a rule,)"
     ),
-)
+    "preference: always|never": (
+        r"\bshould (?:always|never) \w|\b(?:i|we)(?: \w+)? (?:always|never) want\b|"
+        r"^(?:(?:please|important|critical|note|rule)[:,!]* )?(?:always|never) (?!(?:the|an?|we|i|"
+        r"you|they|it|mind|again|ever|here|there|up|in|on|at|so|"
+        r"good|nice|great|happy|glad|fun|been|had|saw|knew|thought|got|felt|\w+ed|\w+ing|\w+s)\b)"
+        r"\w|(?:^|[,;:(–—-] *|\b(?:please|and|then|so|but|should|you|we|i|to|will|i'll) +)"
+        rf"(?:always|never) +(?:(?:{VERBS})\b(?! {POINTED})|__)|, always[.!]*$|"
+        r"^(?:please )?use [^,;:]{1,80}(?:,| [-–—]) *never \w"
+    ),
+    # Ways of working: forbidden, or put in place of others. "Don't commit" is about this moment,
+    # "don't hardcode" is not.
+    "preference: t use|t hard|t assume|t guess|t invent|t rely|t mock|t stub|t duplicat|t mix|"
+    "t litter": (
+        rf"{ORDER}(?:don'?t|do not) (?:ever )?(?:use|hard-?code|assume|guess|invent|rely|mock|"
+        rf"stub|duplicate|mix|litter)\b(?! (?:{POINTERS})\b)"
+    ),
+    "preference: avoid": (
+        r"(?:^|[,;(–—-] *|\b(?:please|pls|try to|let's|lets) +)avoid \w+|"
+        r"\b(?:i|we)(?:'d| would)? (?:want|like|love) to avoid (?!this\b)"
+    ),
+    "preference: stop &ing": (
+        rf"{LEAD}stop (?:using|adding|asking|creating|writing|making|generating|saying|telling|"
+        r"putting|doing|changing|removing|committing|pushing|guessing|assuming|inventing|"
+        r"duplicating|apologi[sz]ing|talking)\b"
+    ),
+    "preference: instead of|rather than|use&not |using&not |prefer&over": (
+        r"(?:^|[,;–—-] *|\b(?:please|just|only|let's|lets|make sure to|(?:we|you) should) +)"
+        r"(?:use|be using|prefer|run using) (?:[^\s,;(]+ ){0,8}?[^\s,;(]+,? "
+        rf"(?:instead of|rather than|(?:and )?(?<!if )not|over) "
+        rf"(?!(?:{POINTERS}|just|only|sure|the current)\b)\S|"
+        r"(?:^|[,;:–—-] *)instead of (?:[^\s,;]+ ){1,6}?(?:please )?use \w"
+    ),
+    "preference: only use|use & only": (
+        rf"{ORDER}only use (?!the\b)\w|^use (?:[^\s,;]+ ){{1,4}}only[.!]*$"
+    ),
+    # Likes and dislikes.
+    "preference: t like|t want|t love|i hate ": (
+        r"\b(?<!if )(?<!that )(?<!when )(?:i|we) (?:really |definitely |also )?(?:don'?t|do not) "
+        rf"(?:like|love|want)(?: to (?:have|see|use|rely|be))? "
+        rf"(?!(?:{POINTERS}|you|your|to|anything|where|how|what|\d)\b)\w|"
+        rf"\bi hate (?!(?:{POINTERS}|when|to|how)\b)\w"
+    ),
+    "preference: i usually |i always |i generally |i normally |i like to ": (
+        r"\bi (?:usually|always|generally|normally|like to) "
+        r"(?:use|like|want|run|work|write|keep|see)\b"
+    ),
+    "preference: backward": (
+        r"\b(?:no|not|don'?t) (?:need |want |keep |maintain |worry about |for |to |any ){1,4}"
+        r"backwards?[ -]compat"
+    ),
+    # Who does what.
+    "preference: myself": (
+        r"\bi(?:'ll| will) (?:run|test|start|build|commit|push|deploy)\b.{0,40}\bmyself\b"
+    ),
+    "preference: make sure": r"\bmake sure (?:that )?(?:you|we|to) (?:don'?t|do not|never|not)\b",
+    # For every time and place, said to the agent.
+    "preference: next time|every time|each time|whenever|at all times": (
+        r"^(?=.*\b(?:please|make sure|ensure|you (?:should|need to|have to)|do not|don't|tell me|"
+        r"ask me|i want|i'd like|i would like)\b).*"
+        r"\b(?:next time|(?:every|each) time|whenever|at all times)\b"
+    ),
+    "preference: in the future|in future": (
+        r"^(?=.*\b(?:please|make sure you|ensure you|do not|don't)\b).*"
+        r"\bin (?:the )?future[.!,]*(?: please)?$"
+    ),
+    "preference: everywhere|wherever |in all cases|no matter what": (
+        r"(?:\bmake sure (?:we(?:'re)?|you|to) (?:are |be )?us(?:e|ing)|^(?:please )?use|"
+        r"\bshould be us(?:ed|ing)|\balways|\bconsistent\w*|\bin all cases)\b.*\b(?:everywhere|"
+        r"wherever (?:you|we) can|wherever possible|in all cases)\b|\bno matter what,"
+    ),
+    "preference: at a time": (
+        rf"{LEAD}(?:let's|lets|ask|do|work|focus|take|we|go)\b.*"
+        r"\b(?:one|1) (?:\w+ ){0,2}at a time\b"
+    ),
+}
 
 # Only words that say it by themselves.
-FORMS_ABROAD = (
-    Form(
-        "constraint",
-        "必须|務必|务必|必須|禁止|严禁|嚴禁|不允许|不允許|切勿",
+FOREIGN_FORMS = {
+    "constraint: 必须|務必|务必|必須|禁止|严禁|嚴禁|不允许|不允許|切勿": (
         r"务必|務必|禁止|严禁|嚴禁|不允许|不允許|切勿|(?:你|都|全部)(?:必须|必須)|"
-        r"(?:必须|必須)(?:使用|用|保证|遵守|遵循)",
+        r"(?:必须|必須)(?:使用|用|保证|遵守|遵循)"
     ),
-    Form(
-        "constraint",
-        "なければならない|てはいけない|てはならない",
-        r"(?:なければならない|ては(?:いけ|なら)ない)",
+    "constraint: なければならない|てはいけない|てはならない": (
+        r"(?:なければならない|ては(?:いけ|なら)ない)"
     ),
-    Form("constraint", "반드시|하면 안|금지", r"(?:반드시|하면 안 (?:돼|되|됩)|금지)"),
-    Form(
-        "constraint",
-        "запрещ|обязательно |ни в коем случае",
-        r"\b(?:запрещ[её]но|обязательно|ни в коем случае)\b",
+    "constraint: 반드시|하면 안|금지": r"(?:반드시|하면 안 (?:돼|되|됩)|금지)",
+    "constraint: запрещ|обязательно |ни в коем случае": (
+        r"\b(?:запрещ[её]но|обязательно|ни в коем случае)\b"
     ),
-    Form(
-        "constraint",
-        "zwingend|verboten|auf keinen fall|müssen|jede&muss",
+    "constraint: zwingend|verboten|auf keinen fall|müssen|jede&muss": (
         r"\b(?:zwingend|verboten|auf keinen fall)\b|"
         r"^(?:alle|jede[rs]?) [^,;:]{1,60}\b(?:müssen|muss)\b|"
         r"^die [^,;:]{1,60}\bmüssen [^,;:]{1,60}\bjede[mnrs]?\b|"
-        r"^(?!(?:wir|sie|diese|jetzt|dann|da|hier|beide|einige)\b)[\w-]+ müssen (?!wir|sie|die)\w",
+        r"^(?!(?:wir|sie|diese|jetzt|dann|da|hier|beide|einige)\b)[\w-]+ müssen (?!wir|sie|die)\w"
     ),
-    Form(
-        "constraint",
-        "obligatori|prohibid|obrigatóri|proibid|tod&debe|cada&debe|devem|cada&deve |toda &deve ",
+    "constraint: obligatori|prohibid|obrigatóri|proibid|tod&debe|cada&debe|devem|cada&deve |"
+    "toda &deve ": (
         r"\b(?:es|son|está|é|são) (?:obligatori[oa]s?|prohibid[oa]s?|obrigatóri[oa]s?|"
         r"proibid[oa]s?)\b|^(?:tod[oa]s? l?[oa]s|cada) [^,;:]{1,60}\bde(?:ben?|vem?)\b|"
-        r"^l?[oa]s [^,;:]{1,60}\bde(?:ben|vem) [^,;:]{1,60}\bcada\b",
+        r"^l?[oa]s [^,;:]{1,60}\bde(?:ben|vem) [^,;:]{1,60}\bcada\b"
     ),
-    Form(
-        "constraint",
-        "obligatoire|interdit|tous&doi|toutes&doi|chaque&doi",
+    "constraint: obligatoire|interdit|tous&doi|toutes&doi|chaque&doi": (
         r"\b(?:est|sont) (?:obligatoires?|interdite?s?)\b|"
         r"^(?:(?:tous|toutes) les|chaque) [^,;:]{1,60}\bdoi(?:t|vent)\b|"
-        r"^les [^,;:]{1,60}\bdoivent [^,;:]{1,60}\bchaque\b",
+        r"^les [^,;:]{1,60}\bdoivent [^,;:]{1,60}\bchaque\b"
     ),
-    Form(
-        "preference",
-        "以后|以後|今后|今後|从现在|從現在|总是|總是|始终|始終|一律|永远|永遠|不要使用|不要用|"
-        "我不想",
-        r"(?:^|[，,；;：:])(?:请|請)?(?:以后|以後|今后|从现在|從現在)(?![再还會会可])|(?:总是|總是|"
-        r"始终|始終|一律|永远|永遠)"
-        r"(?:要|不要|使用|用|都)|不要(?:使)?用|我不想要?(?!你)",
+    "preference: 以后|以後|今后|今後|从现在|從現在|总是|總是|始终|始終|一律|永远|永遠|不要使用|"
+    "不要用|我不想": (
+        r"(?:^|[，,；;：:])(?:请|請)?(?:以后|以後|今后|从现在|從現在)(?![再还會会可])|(?:总是|"
+        r"總是|始终|始終|一律|永远|永遠)(?:要|不要|使用|用|都)|不要(?:使)?用|我不想要?(?!你)"
     ),
-    Form(
-        "preference",
-        "今後|これから|常に|必ず|絶対|使わないで|好み",
+    "preference: 今後|これから|常に|必ず|絶対|使わないで|好み": (
         r"(?:今後|これから)は[^。]{1,80}(?:ください|しないで|ように)|(?:常に|必ず|"
-        r"絶対に)[^。]{1,60}(?:して|ください|こと|使|ないで)|使わないで",
+        r"絶対に)[^。]{1,60}(?:して|ください|こと|使|ないで)|使わないで"
     ),
-    Form(
-        "preference",
-        "앞으로|항상|절대|사용하지 마|선호",
+    "preference: 앞으로|항상|절대|사용하지 마|선호": (
         r"앞으로(?:는|도)|(?:항상|절대로?)[^.]{1,60}(?:세요|해 ?줘|하지 ?마|할 것)|사용하지 ?마|"
-        r"선호(?:해|합)",
+        r"선호(?:해|합)"
     ),
-    Form(
-        "preference",
-        "всегда|никогда не|впредь|в дальнейшем|не используй|предпочитаю|мне не нравится",
+    "preference: всегда|никогда не|впредь|в дальнейшем|не используй|предпочитаю|мне не нравится": (
         r"\b(?:всегда|никогда не) \w+(?:й|йте|и|ите|ь|ьте)\b|\b(?:впредь|в дальнейшем)\b|"
-        r"\bне используй(?:те)?\b|\bя предпочитаю\b|\bмне не нравится\b",
+        r"\bне используй(?:те)?\b|\bя предпочитаю\b|\bмне не нравится\b"
     ),
-    Form(
-        "preference",
-        "immer|niemals|ab jetzt|ab sofort|von nun an|künftig|bevorzuge|verwende kein|benutze kein|"
-        "nutze kein",
+    "preference: immer|niemals|ab jetzt|ab sofort|von nun an|künftig|bevorzuge|verwende kein|"
+    "benutze kein|nutze kein": (
         r"\b(?:ab jetzt|ab sofort|von nun an|künftig)\b|\bich bevorzuge\b|"
         r"\b(?:verwende|benutze|nutze) kein\w*\b|\b(?:verwende|benutze|nutze|schreibe?|antworte|"
         r"mach|füge|teste) (?:\S+ ){0,3}(?:immer|niemals)\b|"
-        r"^(?:bitte )?(?:immer|niemals) (?:\S+ ){1,6}\w+en[.!]*$",
+        r"^(?:bitte )?(?:immer|niemals) (?:\S+ ){1,6}\w+en[.!]*$"
     ),
-    Form(
-        "preference",
-        "siempre|nunca|adelante|a partir de a|prefiero|prefiro|no uses|no utilices|não use|não "
-        "utilize|sempre|evita |evite ",
+    "preference: siempre|nunca|adelante|a partir de a|prefiero|prefiro|no uses|no utilices|não use|"
+    "não utilize|sempre|evita |evite ": (
         r"\b(?:de ahora en adelante|en adelante,?|de agora em diante|daqui (?:em|pra) diante|"
         r"a partir de a[hg]ora)\b|\bpref(?:iero|iro)\b|(?:^|[,;] |\by )no (?:uses|utilices)\b|"
         r"\bnão (?:use|utilize)\b|\b(?:siempre|sempre) (?:us[ae]|utiliz[ae]|escrib[ae]|escreva|"
         r"respond[ae]|haz|faça|cre[ae]|crie|debes?|deben|devem?)\b|\b(?:us[ae]|utiliz[ae]|escribe|"
         r"escreva|respond[ae]|mant[eé]n|mantenha) (?:\S+ ){0,2}(?:siempre|sempre)\b|"
         r"\bnunca (?:uses?|utilices?|utilize|hagas|faça|escribas|escreva|borres|apague|toques|"
-        r"debe)\b|^nunca \w+[ae]s\b|(?:^|[,;] |\by |\be )evit[ae] \w+",
+        r"debe)\b|^nunca \w+[ae]s\b|(?:^|[,;] |\by |\be )evit[ae] \w+"
     ),
-    Form(
-        "preference",
-        "toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|préfère|n'utilise|"
-        "évite",
+    "preference: toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|préfère|"
+    "n'utilise|évite": (
         r"\b(?:désormais|dorénavant|à partir de maintenant|à l'avenir)\b|\bje préfère\b|"
         r"\b(?:utilise|écris|réponds|fais|ajoute|garde|mets)z? (?:\S+ ){0,2}toujours\b|"
         r"\bn'utilisez? (?:pas|jamais)\b|\bne (?:fai|met|touche|modifie|supprime|crée|change)\w* "
         r"jamais\b|"
-        r"\bne soi(?:t|ent) jamais\b|^n(?:e |')\w+ jamais\b|(?:^|[,;] |\bet )évitez? \w+",
+        r"\bne soi(?:t|ent) jamais\b|^n(?:e |')\w+ jamais\b|(?:^|[,;] |\bet )évitez? \w+"
     ),
-)
+}

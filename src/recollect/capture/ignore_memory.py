@@ -93,28 +93,24 @@ _SOURCES = {
     r"for this(?: \w+)?|for now|this time|let's|lets|i(?:'d| would)? (?:want|like|need) you to|"
     r"you (?:can|should|must|may)|(?:can|could|would|will) you|feel free to|try to|make sure to|"
     r"and|but|then|so|yes)\s+)+",
-    "request": rf"(?:ignore|disregard|skip|bypass|leave out|set aside|forget about)\s+{_MEMORY}"
-    rf"|ignoring {_MEMORY}"
-    r"|(?:ignore|disregard|forget|set aside) (?:all |everything )?(?:that |what )?"
-    r"you (?:already |still )?(?:remember|know)(?: from before| about (?:this|it)(?: \w+)?)?"
-    rf"|(?:turn|switch) off {_MEMORY}(?= for\b)|disable {_MEMORY}(?= for\b)"
-    rf"|(?:do not|don't|dont|never mind|no) {_CONSULT}\s+{_MEMORY}"
-    r"|(?:act|behave|answer|proceed|pretend|work)(?: as (?:if|though))? you (?:had|have) no "
-    rf"{_MEMORY}(?: of (?:this|that|it)(?: \w+)?)?"
-    rf"|(?:{_ORDERS}\b.{{0,200}}?\s)?(?:without|with no)(?: {_CONSULT})?\s+{_MEMORY}"
-    rf"|(?:no {_MEMORY}|memory off)"
-    rf"|(?:{_ORDERS} (?:this|that|it)(?: {_THIS})? )?"
-    r"(?:(?:use|with|start(?: over)?(?: with| from| in)?|from|in|take|give me|i (?:want|need)|work"
-    r" (?:with|from|in)|begin with|go with)\s+)?(?:an? )?(?:totally |completely |entirely )?"
-    r"(?:fresh|clean|blank)\s+context",
+    "request": rf"(?:ignore|disregard|skip|bypass|leave out|set aside|forget about)\s+{_MEMORY}|"
+    rf"ignoring {_MEMORY}|(?:ignore|disregard|forget|set aside) (?:all |everything )?(?:that |"
+    r"what )?you (?:already |still )?(?:remember|know)(?: from before| about (?:this|"
+    rf"it)(?: \w+)?)?|(?:turn|switch) off {_MEMORY}(?= for\b)|disable {_MEMORY}(?= for\b)|"
+    rf"(?:do not|don't|dont|never mind|no) {_CONSULT}\s+{_MEMORY}|(?:act|behave|answer|proceed|"
+    rf"pretend|work)(?: as (?:if|though))? you (?:had|have) no {_MEMORY}(?: of (?:this|that|"
+    rf"it)(?: \w+)?)?|(?:{_ORDERS}\b.{{0,200}}?\s)?(?:without|"
+    rf"with no)(?: {_CONSULT})?\s+{_MEMORY}|(?:no {_MEMORY}|memory off)|(?:{_ORDERS} (?:this|that|"
+    rf"it)(?: {_THIS})? )?(?:(?:use|with|start(?: over)?(?: with| from| in)?|from|in|take|give me|"
+    r"i (?:want|need)|work (?:with|from|in)|begin with|go with)\s+)?(?:an? )?(?:totally |"
+    r"completely |entirely )?(?:fresh|clean|blank)\s+context",
     "tail": r"(?:\s+(?:please|here|now|then|today|at all|entirely|completely|altogether|for now|"
-    r"for once|this time|this turn|again|instead|"
-    rf"for (?:this|that|one|(?:the|my) (?:next|following))(?: {_THIS})?|"
-    rf"(?:in|for) (?:this|your|the next) {_THIS}|on this(?: {_THIS})?|"
-    r"from (?:previous|earlier|past|last|other|before|prior)(?: \w+)?|"
-    r"of (?:previous|earlier|past|prior|our|last)(?: \w+){0,3}|you have(?: \w+){0,4}|"
-    r"when (?:answering|you answer|responding)(?: \w+){0,4}|while \w+ing(?: \w+){0,4}|"
-    r"to (?:answer|solve|do)(?: \w+){0,6}|about (?:this|that|me|it)(?: \w+){0,3}))*\s*",
+    r"for once|this time|this turn|again|instead|for (?:this|that|one|(?:the|my) (?:next|"
+    rf"following))(?: {_THIS})?|(?:in|for) (?:this|your|the next) {_THIS}|on this(?: {_THIS})?|"
+    r"from (?:previous|earlier|past|last|other|before|prior)(?: \w+)?|of (?:previous|earlier|past|"
+    r"prior|our|last)(?: \w+){0,3}|you have(?: \w+){0,4}|when (?:answering|you answer|"
+    r"responding)(?: \w+){0,4}|while \w+ing(?: \w+){0,4}|to (?:answer|solve|do)(?: \w+){0,6}|"
+    r"about (?:this|that|me|it)(?: \w+){0,3}))*\s*",
     # Words before "without memory" that make the sentence a talk about agents without memory.
     "about": r"\b(?:how|why|what|agents?|models?|llms?|users?|systems?|when|whether|if|that|who)\b",
     "next": rf"(?:please )?(?:{_ORDERS}|wh(?:at|ich|ere|o|y|en)|how|is|are|can|could|does)\b",

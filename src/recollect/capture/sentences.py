@@ -246,10 +246,9 @@ _SOURCES = {
     # Cells of a table, posts of a thread, comments of code, settings.
     r".*\S\t\S|\d{1,6}(?:;|,(?=[^\W\d]))|\d{1,2}/ |(?:--|//|/\*) |[\w.-]{2,40} ?= ?\S|"
     r"\s*(?:[>|⨯✗✖]|[$❯➜%»] |#! |at \S+\(|@@ |diff --git |\+\+\+ |--- \S|"
-    r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|"
-    r"(?-i:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|(?-i:(?:[A-Z]\w*)?(?:Error|Exception): )|"
-    r"(?-i:(?:error|fatal|warning|remote|hint|npm ERR!)[:\[ ])|"
-    r"File \".*\", line \d|Traceback \(|\w+@[\w-]+:\S*[$#] )|"
+    r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|\[?\d\d:\d\d:\d\d|(?-i:ERROR|WARN|WARNING|INFO|DEBUG|"
+    r"TRACE|FATAL)\b|(?-i:(?:[A-Z]\w*)?(?:Error|Exception): )|(?-i:(?:error|fatal|warning|remote|"
+    r"hint|npm ERR!)[:\[ ])|File \".*\", line \d|Traceback \(|\w+@[\w-]+:\S*[$#] )|"
     r"(?: {4,}|\t)\S",
 }
 

@@ -1,44 +1,51 @@
-"""Make a captured sentence readable without the message it stood in.
+"""Decide whether what a user said holds without the message it stood in, and word it so.
 
-A leading "And" is dropped, a pronoun as the subject is replaced by the subject of the sentence
-before, a question after the statement is cut off. `scope_of` returns the path that a rule names,
-`is_personal` checks whether it is about the person and not about the code.
+- As it is captured: a leading "And" is dropped, a pronoun as the subject is replaced by the subject
+  of the sentence before, a question after the statement is cut off. `scope_of` returns the path
+  that a rule names, `is_personal` checks whether it is about the person and not about the code.
+- Beyond its moment: capture keeps statements that may be wanted again; a page that is read without
+  its conversation takes fewer. A sentence stays out when it points at something outside of it,
+  wonders, orders work of the moment, or was taken back by the next messages. It stays in when it
+  was said for good, in several sessions or about the way of working.
+- Said again: a request that comes again is a habit, whether or not it was ever called a rule.
+  Content words are compared; words of everyday requests ("commit", "fix the tests") make a habit
+  only together with many others.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache
+
+from ..fast_typing import NamedTuple
+from ..text import terms
+from . import sentences
 
 LONGEST_SUBJECT = 60
 """Characters of a subject that is carried over from the sentence before."""
 
 _LANGUAGES = (
     "english|german|french|spanish|portuguese|italian|dutch|polish|russian|chinese|mandarin|"
-    "japanese|"
-    "korean|thai|turkish|arabic|hindi|ukrainian|czech|swedish|deutsch|español|castellano|français|"
-    "português|italiano|русском|по-русски"
+    "japanese|korean|thai|turkish|arabic|hindi|ukrainian|czech|swedish|deutsch|español|castellano|"
+    "français|português|italiano|русском|по-русски"
 )
 
 _SOURCES = {
-    "lead": r"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|actually)\b[,;:.!… "
-    r"–—-]+"
-    r"|(?:no|nope|right|great|cool|nice|perfect|thanks|sorry|wait|well|however|then|plus)\b"
-    r" ?[,;:.!…–—-]+ *))+(?=\S)"
+    "lead": r"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|"
+    r"actually)\b[,;:.!… –—-]+|(?:no|nope|right|great|cool|nice|perfect|thanks|sorry|wait|well|"
+    r"however|then|plus)\b ?[,;:.!…–—-]+ *))+(?=\S)"
     # "This should not be changed, only X should do Y" says what holds after the comma.
     r"|(?:this|that|it) (?:should|must)(?:n't| not)? \w+(?: \w+)?, (?=only\b)",
     # A request with which the sentence begins, before what it states.
-    "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and| but) "
-    r"(?=(?:i|"
-    r"we|let's|lets|don'?t|do not|never|always|no) )",
+    "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and|"
+    r" but) (?=(?:i|we|let's|lets|don'?t|do not|never|always|no) )",
     "pronoun": r"(?P<one>it|this|that)(?:(?P<is>'s)|(?= (?!is (?:our|the)\b)\w))|(?P<many>they|"
-    r"these|"
-    r"those)(?:(?P<are>'re)|(?= \w))",
+    r"these|those)(?:(?P<are>'re)|(?= \w))",
     # What may follow a pronoun that is a subject: a verb, not the noun that it belongs to.
     "verb": r"(?:'s|'re)? ?(?:is|are|was|were|must|mustn't|should|shouldn't|can|can't|cannot|has|"
-    r"have|"
-    r"needs?|will|won't|never|always|only|uses?|lives?|runs?|belongs?|stays?|goes|go|may|does|"
-    r"doesn't|do|don't)?\b",
+    r"have|needs?|will|won't|never|always|only|uses?|lives?|runs?|belongs?|stays?|goes|go|may|"
+    r"does|doesn't|do|don't)?\b",
     "subject": r"(?P<subject>(?:the|our|my|all|every|each|an?) (?!(?:one|same|thing)\b)[^,;:.!?]"
     r"{1,60}?|[^\W\d_][\w./-]*(?: [\w./-]+){0,2}?|_+)(?P<verb> (?:is|are|was|were|has|have|should|"
     r"must|can|will|needs?|uses?|lives?|runs?|contains?|comes?|holds?|breaks?|takes?)\b|'s\b)",
@@ -46,30 +53,26 @@ _SOURCES = {
     r"could|would|please|let's|lets|then|now|these|those|and|but|so)\b",
     # A question behind a statement: "this should be X now, where is Y still used?"
     "question": r", (?:(?:why|where|what|how|which|who)\b|(?:can|could|would|will|do|does|did|is|"
-    r"are)"
-    r" (?:you|we|i|it|there|the|this|that)\b)[^,]*\?+$",
-    "follows": r"(?:(?:fix|solve|address) the (?:actual|real|root|underlying)\b|(?:mark|keep|"
-    r"make|put|use|treat|leave|store|call|name|write|run|add) (?:them|"
-    r"it|"
-    r"these|those)\b|(?:that|this|it|they) (?:still |always |also )?(?:remains?|stays?|should|must|"
-    r"belongs?|means)\b|(?:otherwise|instead),? )",
-    "remember": r"(?:(?:and|also|ok|okay|yes|please|so|great|btw)\b[, ]+)*(?:please "
-    r")?(?:remember|memori[sz]e|"
-    r"note|save|keep|(?:don'?t|do not) forget) (?:this|that|it|what i (?:just )?said)"
-    r"(?: down| in mind)?(?: for (?:next time|later|good|the future|future sessions|me))?"
-    r"(?:,? please)?[.! ]*",
+    r"are) (?:you|we|i|it|there|the|this|that)\b)[^,]*\?+$",
+    "follows": r"(?:(?:fix|solve|address) the (?:actual|real|root|underlying)\b|(?:mark|keep|make|"
+    r"put|use|treat|leave|store|call|name|write|run|add) (?:them|it|these|those)\b|(?:that|this|"
+    r"it|they) (?:still |always |also )?(?:remains?|stays?|should|must|belongs?|means)\b|"
+    r"(?:otherwise|instead),? )",
+    "remember": r"(?:(?:and|also|ok|okay|yes|please|so|great|btw)\b[, ]+)*(?:please )?(?:remember|"
+    r"memori[sz]e|note|save|keep|(?:don'?t|do not) forget) (?:this|that|it|"
+    r"what i (?:just )?said)(?: down| in mind)?(?: for (?:next time|later|good|the future|"
+    r"future sessions|me))?(?:,? please)?[.! ]*",
     "path": r"(?:^|[\s(])(?:in|under|inside|within|for|of|to|on|at) (?:files? (?:in|under) |the )?"
     r"[`'\"]?(?P<path>(?:\./)?[\w.@-]+(?:/[\w.@*-]+)*/?)[`'\"]?(?P<noun> (?:folder|directory|"
     r"package|module)\b)?(?=[\s,.;:)]|$)",
     "file": r"[^/]*\.[A-Za-z][\w]{0,5}",
-    "personal": r"\b(?:answer|respond|reply|talk|speak|explain|communicate|write)\b(?! \w+ "
-    r"(?:tests?|"
-    rf"docs|comments|code))(?:(?!\b(?:comments?|commits?|docs?|code|readme)\b).){{0,40}}\b(?:in|"
-    rf"auf) "
-    rf"(?:\w+ )?(?:{_LANGUAGES})\b|"
-    rf"\b(?:antworte|responde|contesta|réponds|parles?|отвечай|"
+    "personal": r"\b(?:answer|respond|reply|talk|speak|explain|communicate|"
+    r"write)\b(?! \w+ (?:tests?|docs|comments|code))(?:(?!\b(?:comments?|commits?|docs?|code|"
+    rf"readme)\b).){{0,40}}\b(?:in|auf) (?:\w+ )?(?:{_LANGUAGES})\b|"
+    r"\b(?:antworte|responde|contesta|réponds|parles?|отвечай|"
     rf"пиши)\b.{{0,40}}\b(?:{_LANGUAGES})\b|"
-    r"(?:用|使用|以)(?:中文|英文|英语|日文|日语)(?:来)?(?:回答|回复|交流|沟通)|日本語で(?:答|回答|返信)|"
+    r"(?:用|使用|以)(?:中文|英文|英语|日文|日语)(?:来)?(?:回答|回复|交流|沟通)|日本語で(?:答|回答|"
+    r"返信)|"
     r"한국어로 (?:답|대답)|"
     r"\b(?:short|shorter|concise|brief|terse|long|verbose) (?:\w+ )?(?:answers|replies|responses|"
     r"sentences|explanations|summaries)\b|\bbe (?:more )?(?:concise|brief|terse|direct)\b|"
@@ -78,6 +81,45 @@ _SOURCES = {
     r"\b(?:in|across|for|on) (?:all|every|any) (?:of )?(?:my )?(?:projects?|repos|repositories|"
     r"machines?)\b|\beverywhere i work\b",
     "of project": r"\b(?:we|our|this (?:repo|project|package|codebase|app|file|service)|here)\b",
+    # The subject is elsewhere, or the sentence names a thing that only its reader had before them.
+    "pointing": r"^(?:this|that|these|those|it|they|both|he|she|there(?:'s| is| are))\b"
+    r"(?! (?:repo(?:sitory)?|project|codebase|app|package|service|team|monorepo)\b)"
+    r"|\b(?:all|both|of|in|for|on|with|by) (?:these|those)\b|\bboth of them\b"
+    r"|\b(?:get|do|make|put|have|bring|take|fix|like|want|see|use|with|of|for|about) (?:this|it)\b"
+    r"|\b(?:in|at|on|for|with) this (?!repo|project|codebase|app|package|service|team|monorepo)\w+"
+    r"|\bthis (?:\w+ )?(?:refactor|change|branch|pr|feature|work|phase|fix|commit|approach)\b"
+    r"|\b(?:being|been) (?:complained|asked|mentioned|discussed)\b|\bthe (?:above|following)\b"
+    r"|\bdoing (?:this|that|it)\b",
+    "wondering": r"\bi(?:'m| am)? (?:honestly |really |just |also |starting to |am )*"
+    r"(?:feel|feeling|wonder|wondering|guess|suspect|thinking)\b|\bmy (?:\w+ )?(?:issue|concern|"
+    r"worry|question)\b|\bhonestly\b|\bplaying with\b|\bnot (?:quite |really )?sure\b"
+    r"|\bcorrect me\b|\bif i understand\b"
+    r"|\bprobably\b|\bmaybe\b|\bperhaps\b|\binternal discussion\b|\bcurrently\b|\bat this point\b",
+    "for good": r"\b(?:always|never|ever|every time|whenever|from now on|going forward|in (?:the )?"
+    r"future|as a rule|by default|no longer|remember|(?:do not|don'?t|never) forget|by convention|"
+    r"convention is|in (?:this|our) (?:repo|repository|project|codebase|app|package|monorepo))\b"
+    r"|\b(?:do not|don'?t|never)\b[^.]{1,60}\b(?:directly|by hand|manually|blindly)\b",
+    "moment": r"\b(?:have|has) been \w+(?:ed|en|ne|wn)\b(?! (?:to|by|in|since)\b)|\bnew feedback\b"
+    r"|\bpr #?\d+|\b(?:on|to|from) (?:the|that|this) pr\b|\b[A-Z]{2,}-\d+\b|\bmerge conflicts?\b"
+    r"|\bstill failing\b|\b(?:right|for) now\b|\btop prio|\bfirst,? then\b|\bone more time\b"
+    r"|\bwe (?:should|need to|have to|can|could) (?:also |then |now )?(?:delete|remove|add|record|"
+    r"rename|fix|implement|move|create|update|change|drop|merge|split|write|test)\b",
+    # An order without a condition is about the work at hand.
+    "order": r"^(?:please |pls |then |and |now |so |ok,? |okay,? |also |just )*"
+    r"(?:create|file|open|read|look|check|review|fix|implement|bring|let'?s|lets|add|update|"
+    r"remove|move|rename|commit|push|merge|rebase|run|try|go|get|make|mark|replace|change|"
+    r"address|log|include|write|put|set|show|start|continue|follow|have in mind|note that|"
+    r"(?:can|could|would|will) (?:you|we)|i want|i'?d like|we (?:want|need) to|instead)\b",
+    "wish": r"^(?:please |pls |then |and |also )*(?:use|keep|do|don'?t|make|avoid|ensure|prefer)\b"
+    r"|\bshould(?:n't| not)?\b|\bmust\b|\bneeds? to\b",
+    "task": r"^/\w|^(?:ok(?:ay)?,? |yes,? |now |so |please )*(?:commit|push|implement|create|add|"
+    r"fix|update|refactor|rename|remove|move|merge|write|make|build|change) (?:this|that|it|the|"
+    r"an?|these|those|all|some)\b",
+    "going on": r"^,? (?:or|but|no|not|actually|well|wait)\b",
+    "objection": r"^(?:(?:oh|hmm+|ah|ok(?:ay)?|well|but|and)[, ]+)*(?:no\b|nope|not\b|actually|"
+    r"wait|sorry|never ?mind|scratch that|forget (?:it|that)|instead)|\bi was wrong\b|"
+    r"\bmy mistake\b|\bchanged my mind\b|\blet'?s not\b|\b(?:revert|undo) (?:it|this|that)\b|"
+    r"\bon second thought\b",
 }
 
 
@@ -196,3 +238,147 @@ def is_personal(sentence: str) -> bool:
     return bool(_pattern("personal").search(sentence)) and not _pattern("of project").search(
         sentence
     )
+
+
+# ---------------------------------------------------------------- beyond its moment
+
+MOST_AFTER = 8
+"""Messages after a statement in which it may be taken back."""
+
+
+def is_durable(text: str, message: str = "", after: Sequence[str] = (), sessions: int = 1) -> bool:
+    """Check whether a captured statement may be shown in later sessions without its context.
+
+    `message` is the one that it stands in, `after` what the person typed next in that session,
+    `sessions` in how many sessions it was said.
+    """
+    doubtful = text.rstrip().endswith("?") or _found("wondering", text)
+    if doubtful or _found("pointing", text) or is_taken_back(text, after):
+        return False
+    if _found("for good", text):
+        return True
+    if _found("moment", text):
+        return False
+    if _found("order", text):
+        return sessions > 2
+    # A wish in a message that gives a task may be about the task only.
+    return sessions > 1 or not (_found("task", message.strip()) and _found("wish", text))
+
+
+def is_taken_back(text: str, after: Sequence[str]) -> bool:
+    """Check whether one of the next messages takes a statement back: it objects and is about the
+    same; the very next one needs to share only one word with it."""
+    own, said = set(terms.query_stems(text)), " ".join(text.split()).rstrip(".! ")
+    for place, message in enumerate(after[:MOST_AFTER]):
+        if said in message and _found("going on", message.partition(said)[2]):
+            return True  # sent again with an end that changes it
+        shared = own & set(terms.query_stems(message[:400]))
+        if len(shared) >= (1 if place == 0 else 2) and _found("objection", message):
+            return True
+    return False
+
+
+def _found(name: str, text: str) -> bool:
+    return _pattern(name).search(text.replace("’", "'")) is not None
+
+
+# ---------------------------------------------------------------- requests that come again
+
+
+LONGEST_UNIT = 240
+"""Characters of an instruction. A longer text is about its task."""
+
+MOST_UNITS = 12
+"""Instructions that are looked at in one message."""
+
+LEAST_SHARED = 0.6
+"""Share of the words of the shorter instruction that both have."""
+
+FEWEST_ROUTINE = 5
+"""Words of everyday requests that make a habit together: branch, commit, review, push, draft."""
+
+MOST_BESIDE = 4
+"""Words beyond the repeated ones that the wording of a habit may have."""
+
+_FILLERS = """
+    ok let get go need want there yeah yes now new make sure thing like know think see look good
+    great try do one can again still first then next thank hmm hmmm sorry wait time
+"""
+_ROUTINE = """
+    commit push pr prs open draft fix test lint merge continue run review comment address check
+    branch create change update add build issue file code pull request implement plan follow error
+    fail work remove move show find start use valid
+"""
+
+
+class SaidUnit(NamedTuple):
+    """A sentence, or a short message as a whole, with its content words."""
+
+    text: str
+    words: frozenset[str]
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the stems of the content words of a text."""
+    stems = terms.query_stems(text)
+    return frozenset(stem for stem in stems if stem not in _set_of(_FILLERS) and not stem.isdigit())
+
+
+def units(text: str) -> list[SaidUnit]:
+    """Return the instructions in a typed message: its sentences, and a short message whole."""
+    from .authorship import doubts, is_addressed
+
+    masked = sentences.mask(text)
+    doubt = doubts(text, masked)
+    spans = [span for span in sentences.sentence_spans(masked) if span[0] < span[1]][:MOST_UNITS]
+    if any(doubt(span) for span in spans):
+        return []
+    parts = [SaidUnit(text[start:end], words_of(masked[start:end])) for start, end in spans]
+    if any(re.match(_QUESTION, part.text) for part in parts):
+        return []
+    found = [part for part in parts if is_addressed(part.text)]
+    whole = " ".join(text.split())
+    if found and 1 < len(spans) <= 3 and "\n\n" not in text.strip():
+        found.insert(0, SaidUnit(whole, words_of(whole)))
+    return [unit for unit in found if len(unit.text) <= LONGEST_UNIT]
+
+
+def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
+    """Check whether two instructions ask for the same."""
+    shared = new & old
+    own = shared - _set_of(_ROUTINE)
+    if len(shared) < 3:
+        return new == old and len(own) == len(shared) == 2
+    if not own and len(shared) < FEWEST_ROUTINE:
+        return False
+    return len(shared) >= LEAST_SHARED * min(len(new), len(old))
+
+
+def pick_fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
+    """Return the most complete wording of a repeated request.
+
+    Numbers belong to one occasion: "the comment on pr 175". So does a wording with much else in it.
+    """
+    core = len(repeated.words)
+    like = (
+        one
+        for one in others
+        if len(one.words & repeated.words) >= LEAST_SHARED * core
+        and len(one.words) <= core + MOST_BESIDE
+    )
+    return max(
+        (repeated, *like), key=lambda one: len(one.words) - 2 * len(re.findall(r"\d+", one.text))
+    )
+
+
+def strip_connectives(unit: SaidUnit) -> str:
+    """Return an instruction without its leading connectives."""
+    return unit.text[lead_length(unit.text) :]
+
+
+@cache
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(map(terms.stem, words.split()))
+
+
+_QUESTION = r"(?i)(?:\w+,? )?(?:what|why|how|where|which|who|were|was|did|does|is|are)\b.*\?$"

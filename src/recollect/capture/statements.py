@@ -1,6 +1,6 @@
 """Decide whether a sentence states a rule, a preference, a decision, a correction or a fact.
 
-Only the form of the sentence decides (`forms_rules`, `forms_decisions` and their siblings). A hook
+Only the form of the sentence decides (`forms`, `forms_decisions`). A hook
 runs once per prompt, so compiling patterns is the main cost: a prompt without cues costs a few
 substring searches, only the forms whose cues occur are compiled, and the patterns that rule a
 sentence out only after a form has matched.
@@ -14,14 +14,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from . import forms_decisions, forms_rules
-from .forms import CORRECTIONS, FORMS_ABROAD, Form
+from .forms import FOREIGN_FORMS, RULE_FORMS, Form, read_forms
+from .forms_decisions import CORRECTION_FORMS, DECISION_FORMS
 
-FORMS = (
-    *forms_rules.FORMS,
-    *CORRECTIONS,
-    *forms_decisions.FORMS,
-    *FORMS_ABROAD,
+FORMS = tuple(
+    form
+    for table in (RULE_FORMS, CORRECTION_FORMS, DECISION_FORMS, FOREIGN_FORMS)
+    for form in read_forms(table)
 )
 
 # What a statement becomes, in the order in which they are asked for: what binds most comes first.
@@ -96,10 +95,9 @@ _FEELINGS = (
 _TAG = r"[,.]? *(?:right|correct|no|ok|okay|yes|yeah)\?+$"
 
 _QUESTION = (
-    r"(?:(?:and|but|so|ok|okay|also|hmm+)[, ]+)*"
-    r"(?:(?:can|could|would|will|should|do|does|did|is|are|was|were|must|may|shall)\s+"
-    r"(?:i|you|we|it|they|he|she|there|this|that|the|these|those|my|our)\b"
-    r"|(?:what|why|how|where|which|who|whose)\b)|¿|.*(?:[吗嗎]|か)[。]?$"
+    r"(?:(?:and|but|so|ok|okay|also|hmm+)[, ]+)*(?:(?:can|could|would|will|should|do|does|did|is|"
+    r"are|was|were|must|may|shall)\s+(?:i|you|we|it|they|he|she|there|this|that|the|these|those|"
+    r"my|our)\b|(?:what|why|how|where|which|who|whose)\b)|¿|.*(?:[吗嗎]|か)[。]?$"
 )
 
 # What is only wondered about; the second kind softens a choice that is made all the same.
@@ -138,11 +136,10 @@ _PASSING = (
 # Work on what lies before them: this change, this branch, what was just done or is broken.
 _TURN = (
     r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|"
-    r"phase|"
-    r"plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
-    r"updated|"
-    r"done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|crash\w*|missing|"
-    r"wrong)\b|^(?:if|when|why|how|what|where)\b|\bwhat if\b|\b(?:can|could|would|will) you\b"
+    r"phase|plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
+    r"updated|done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|crash\w*|"
+    r"missing|wrong)\b|^(?:if|when|why|how|what|where)\b|\bwhat if\b|\b(?:can|could|would|"
+    r"will) you\b"
 )
 _TROUBLE = r"\b(?:issue|problem|bug)\b|\berror\b(?! (?:messages?|handling|codes?|types?)\b)"
 
@@ -192,16 +189,15 @@ _UNLESS = {
     r"\b(?:not|n't)\b.{0,30}\bthe same every time\b",
     # A statement whose subject stands in another sentence says nothing by itself.
     "correction": r"^(?:(?:the|one|my|our|another) (?:\w+ )?(?:problem|issue|bug|error)\b)|"
-    r"^(?:(?:but|and|so) )?(?:not|it|they|these|those|the key|for|"
-    r"(?:this|that) (?!is |project|repo|code|app|package|module|service|library|team|file|filter)"
-    r"\w+)\b|"
+    r"^(?:(?:but|and|so) )?(?:not|it|they|these|those|the key|for|(?:this|that) (?!is |project|"
+    r"repo|code|app|package|module|service|library|team|file|filter)\w+)\b|"
     r"\b(?:it is|it's|it was|i was)\b|"
     r"\bnot (?:only|just (?!an?|the)|sure|bad|great|perfect|ideal|working|too|very|yet|related|"
-    r"really|that|so|many|much|long|seeing|getting|able|a priority|there|"
-    r"here)\b|\b(?:why|if|or) not\b|"
+    r"really|that|so|many|much|long|seeing|getting|able|a priority|there|here)\b|\b(?:why|if|"
+    r"or) not\b|"
     r"\bactually,? i(?:'\w+)?\b(?! (?:meant|mean|said|prefer))|"
-    r"\bactually,? (?:can|could|what|how|why)\b|\bstill\b|\bfail\w*|\bno good\b|\bbroken\b|\bthe "
-    r"(?:issue|problem|bug|error) is\b|"
+    r"\bactually,? (?:can|could|what|how|why)\b|\bstill\b|\bfail\w*|\bno good\b|\bbroken\b|"
+    r"\bthe (?:issue|problem|bug|error) is\b|"
     r"\byou(?:'re| are|'ve| have)? (?:still )?not\b",
     # Advice is not a fact for later.
     "remember": r"\bremember(?: that)? +\w+ing\b|\byour\b|\bdon't hesitate\b|"
