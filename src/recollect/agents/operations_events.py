@@ -24,7 +24,7 @@ from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..project import worktree_root
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..window import steps_contexts as window_steps_contexts
+from ..window import sql as window_sql
 from . import events, hook_files_io, steps_hooks
 from .registry import make_session_id
 
@@ -267,7 +267,7 @@ def _forget_context(context: Context, event: Event) -> StoreError | None:
     try:
         # A session that starts afresh after the compaction does without this note.
         for space in [one for one in context.present_spaces() if one.current()]:
-            space.try_write(lambda tx: window_steps_contexts.forget_context(tx, session, now))
+            space.try_write(lambda tx: window_sql.forget_context(tx, session, now))
     except StoreError as trouble:
         return trouble
     return None

@@ -16,7 +16,6 @@ from ..documents import sql as documents_sql
 from ..errors import ConfigError, Refused
 from ..jobs import operations as jobs_operations
 from ..jobs import sql as jobs_sql
-from ..jobs import worker_io
 from ..lessons import operations as lessons_operations
 from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..storage.database import Tx
@@ -188,9 +187,9 @@ def run(context: Context, parent: int = 0) -> Rebuilt:
     context.project_space.write(lambda tx: steps.queue_sessions(tx, context.settings, now))
     if not context.project_space.read(lambda tx: steps.is_work_due(tx, now)):
         return Rebuilt(notes=("nothing is due",))
-    from . import operations_run
+    from . import operations_jobs, operations_run
 
-    return operations_run.work(context, worker_io.Watch(parent))
+    return operations_run.work(context, operations_jobs.Watch(parent))
 
 
 def _plan(context: Context) -> Rebuilt:

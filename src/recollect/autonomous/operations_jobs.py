@@ -1,8 +1,10 @@
-"""Run one leased job: its heartbeat, what becomes of a failure, and calls of a model."""
+"""Run one leased job: when to stop, its heartbeat, what becomes of a failure, calls of a model."""
 
 from __future__ import annotations
 
+import os
 import random
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
@@ -11,22 +13,80 @@ from ..config import Settings
 from ..context import Context, new_id
 from ..errors import Conflict, RecollectError, Refused
 from ..jobs import sql as jobs_sql
-from ..jobs import worker_io
 from ..secrets import redaction
 from ..storage.database import Database
 from ..text import tokens
 from . import models_io, sql, steps
 from .operations import Rebuilt
 
+HEARTBEAT = 30.0
+"""Seconds between two renewals of a lease."""
+
 RETRY = 60 * steps.SECOND
 """The first delay after a failure; it doubles with each, and is spread by half of it."""
+
+
+class Watch:
+    """Tells a worker when to stop: its parent is gone, or its lease was lost.
+
+    A parent that was gone before the work began is not waited for: the work ends when the queue is
+    empty.
+    """
+
+    def __init__(self, parent: int = 0) -> None:
+        self._parent = parent if parent > 1 and _is_alive(parent) else 0
+        self.lost = threading.Event()
+
+    def should_stop(self) -> bool:
+        """Check whether to stop before the next job."""
+        return self.lost.is_set() or bool(self._parent and not _is_alive(self._parent))
+
+
+class Heartbeat:
+    """Renews leases in a thread of its own while work is going on.
+
+    `renew` raises when a lease was lost; then the watch says so, and the thread ends.
+    """
+
+    def __init__(self, renew: Callable[[], None], watch: Watch, every: float = HEARTBEAT) -> None:
+        self._renew = renew
+        self._watch = watch
+        self._every = every
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        try:
+            while not self._done.wait(self._every):
+                self._renew()
+        except Exception:
+            self._watch.lost.set()
+            raise
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # it runs, as another user
+    return True
 
 
 class WorkerRun(NamedTuple):
     """One run of the worker."""
 
     context: Context
-    watch: worker_io.Watch
+    watch: Watch
     owner: str
     default: models_io.ModelSpec | None
     smol: models_io.ModelSpec | None
@@ -61,7 +121,7 @@ def add(one: Rebuilt, other: Rebuilt) -> Rebuilt:
 
 def beat(length: int) -> float:
     """Return the seconds between heartbeats: a quarter of the lease, at most 30."""
-    return min(worker_io.HEARTBEAT, length / steps.SECOND / 4)
+    return min(HEARTBEAT, length / steps.SECOND / 4)
 
 
 def next_job(run: WorkerRun, kind: str, lease: steps.Lease) -> jobs_sql.Job | None:
@@ -70,14 +130,14 @@ def next_job(run: WorkerRun, kind: str, lease: steps.Lease) -> jobs_sql.Job | No
     return run.space.write(lambda tx: steps.lease_job(tx, kind, lease, now))
 
 
-def start_heartbeat(run: WorkerRun, job: jobs_sql.Job, length: int) -> worker_io.Heartbeat:
+def start_heartbeat(run: WorkerRun, job: jobs_sql.Job, length: int) -> Heartbeat:
     """Renew the lease of a job while it runs. A lost lease is noticed at the next write."""
 
     def renew() -> None:
         with suppress(Conflict):
             run.space.write(lambda tx: jobs_sql.renew_lease(tx, job, run.context.clock() + length))
 
-    return worker_io.Heartbeat(renew, run.watch, beat(length))
+    return Heartbeat(renew, run.watch, beat(length))
 
 
 def attempt(

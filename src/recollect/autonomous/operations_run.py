@@ -14,7 +14,6 @@ from itertools import chain
 from ..context import Context, new_id
 from ..errors import InvalidInput, Refused
 from ..jobs import sql as jobs_sql
-from ..jobs import worker_io
 from ..lessons import manifests_io
 from ..procedures import skills
 from ..procedures import sql as procedures_sql
@@ -26,14 +25,24 @@ from ..types.records import Json, Stored
 from . import commands as autonomous_commands
 from . import evidence, files_io, merging, models_io, pages, prompts, sql, statements, steps
 from .operations import Rebuilt
-from .operations_jobs import WorkerRun, add, ask, attempt, beat, next_job, start_heartbeat
+from .operations_jobs import (
+    Heartbeat,
+    Watch,
+    WorkerRun,
+    add,
+    ask,
+    attempt,
+    beat,
+    next_job,
+    start_heartbeat,
+)
 
 WORKER = "worker"
 SUMMARISE_LEASE = 1.5
 """The lease of phase 2 in leases of phase 1 (180 s to 120 s)."""
 
 
-def work(context: Context, watch: worker_io.Watch) -> Rebuilt:
+def work(context: Context, watch: Watch) -> Rebuilt:
     """Process the queue; return at once if another worker of this store is running."""
     settings, owner = context.settings, new_id("w")
     default = models_io.parse_model(
@@ -53,7 +62,7 @@ def work(context: Context, watch: worker_io.Watch) -> Rebuilt:
     before = space.read(lambda tx: sql.sum_since(tx, 0))
     done = Rebuilt(model=default.title if default else "rules")
     try:
-        with worker_io.Heartbeat(renew, watch, beat(length)):
+        with Heartbeat(renew, watch, beat(length)):
             done = add(done, _phase_one_side_by_side(run))
             done = add(done, _phase_two(run))
     finally:

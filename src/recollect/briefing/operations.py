@@ -17,7 +17,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import tokens as text_tokens
 from ..types.records import STALE_STATES, Json, SafeText
-from ..window import steps_contexts as window_steps_contexts
+from ..window import sql as window_sql
 from . import budget as briefing_budget
 from . import (
     instruction_files_io,
@@ -230,14 +230,14 @@ def _values_of(
     stored texts: `steps.with_freshness` redacts paths from the working tree."""
     said = sorted(loaded.summary.refs) if loaded.summary else ()
     refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *said)
-    block = window_steps_contexts.StableBlock(
+    block = window_sql.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
     since = context.clock() if ask.context == "fresh" else loaded.since
     parts = steps_action.part_commands(loaded.commands)
     prepared = json.dumps(parts, ensure_ascii=False) if parts else ""
     return {
-        **dict([window_steps_contexts.write_block(ask.session, block, since)]),
+        **dict([window_sql.write_block(ask.session, block, since)]),
         sql.WATCHED: redaction.trust_stored(loaded.watched),
         sql.PART_COMMANDS: redaction.trust_stored(prepared),
     }

@@ -25,7 +25,7 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
-from ..window import steps_contexts as window_steps_contexts
+from ..window import sql as window_sql
 from . import budget, matching, selection, sql, steps_action, steps_follow_up, wording
 from .rendering import COMMANDS, Item, LeftOut
 
@@ -74,7 +74,7 @@ class LoadedStart(NamedTuple):
     """What the start block is made of; `frozen` is the block that the context has already."""
 
     material: selection.StartMaterial = selection.StartMaterial()
-    frozen: window_steps_contexts.StableBlock | None = None
+    frozen: window_sql.StableBlock | None = None
     shown: frozenset[str] = frozenset()
     summary: budget.InjectedSummary | None = None
     commands: tuple[KnownCommand, ...] = ()
@@ -133,7 +133,7 @@ def load_start(
     """Return what a start block may hold. The first space is the project's, which has sessions.
     With a limit, the summary of autonomous memory comes with it, and says some of it."""
     known = bool(ask.session) and ask.context != "fresh"
-    frozen = window_steps_contexts.load_block(txs, ask.session) if known else None
+    frozen = window_sql.load_block(txs, ask.session) if known else None
     if known and ask.query and txs:
         txs[0].settle()  # mostly the context has its block
     if frozen and ask.context != "kept":
@@ -161,7 +161,7 @@ def load_start(
     material = selection.StartMaterial(
         _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
     )
-    shown = frozenset(window_steps_contexts.shown_ids(txs, ask.session)) if frozen else frozenset()
+    shown = frozenset(window_sql.shown_ids(txs, ask.session)) if frozen else frozenset()
     ids = [one.memory.id for one in material.memories if one.memory.layer != "user"]
     is_kept = bool(ask.session) and not frozen
     # A failing form is watched although an instruction file names the one that replaced it.
@@ -174,7 +174,7 @@ def load_start(
         commands=tuple(commands),
         checks=freshness_steps.load_checks(txs[0], ids, changed) if ids else None,
         watched=steps_action.watched_programs(rules, replaced) if is_kept else "",
-        since=window_steps_contexts.began(txs, ask.session) if known else 0,
+        since=window_sql.began(txs, ask.session) if known else 0,
     )
 
 

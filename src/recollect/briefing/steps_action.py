@@ -19,7 +19,7 @@ from ..memory import steps_visible as memory_steps_visible
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Json, Memory
-from ..window import steps_contexts as window_steps_contexts
+from ..window import sql as window_sql
 from . import budget, command_rules, matching, selection, sql, steps_follow_up, wording
 from .rendering import Item, LeftOut
 
@@ -105,7 +105,7 @@ def before_command(txs: Sequence[Tx], session: str, line: str, watched: str) -> 
     found += [item for tx in txs for item in _rules_on(tx, ids, line)] if ids else []
     if not found:
         return []
-    since = window_steps_contexts.began(txs, session)
+    since = window_sql.began(txs, session)
     given = sql.shown_at(txs[0], session, "command", since)
     return [item for item in found if item.id not in given]
 
@@ -152,11 +152,11 @@ def load_edit(
     commands = _commands_of_parts(txs[0], files)
     if not found and not places and not commands:
         return LoadedEdit()
-    shown = window_steps_contexts.shown_ids(txs, session) if session else set()
+    shown = window_sql.shown_ids(txs, session) if session else set()
     new = [one for one in commands if wording.command_ref(one.form) not in shown]
     if new and session:
         # Of each part it is told once.
-        told = sql.shown_at(txs[0], session, "edit", window_steps_contexts.began(txs, session))
+        told = sql.shown_at(txs[0], session, "edit", window_sql.began(txs, session))
         if any(wording.command_ref(one.form) in told for one in commands):
             new = []
     kept = [memory for memory in found.values() if memory.id not in shown]
@@ -218,7 +218,7 @@ def after_failure(
     known = lessons_steps_observed.resolutions_for_failure(txs[0], arguments, output)
     if not known:
         return []
-    shown = window_steps_contexts.shown_ids(txs, session)
+    shown = window_sql.shown_ids(txs, session)
     items = wording.resolution_lines(known)
     return [
         item

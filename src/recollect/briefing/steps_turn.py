@@ -23,7 +23,7 @@ from ..storage.database import IndexMatch, Tx
 from ..text import messages, terms
 from ..text.display import format_time as iso
 from ..types.records import ORIGINS, STALE_STATES, UNTRUSTED_ORIGINS, Memory
-from ..window import steps_contexts as window_steps_contexts
+from ..window import sql as window_sql
 from . import matching, selection, sql, wording
 from .rendering import Item, LeftOut
 from .steps import Ask
@@ -67,7 +67,7 @@ def load_turn(
     """
     if words.is_empty or not txs:
         return LoadedTurn()
-    shown = window_steps_contexts.shown_ids(txs, ask.session) if ask.session else set()
+    shown = window_sql.shown_ids(txs, ask.session) if ask.session else set()
     own = memory_steps_visible.find_memory_owners(txs, ask.session)
     memories: list[tuple[Memory, matching.Passage]] = []
     lines: list[tuple[float, Item]] = []

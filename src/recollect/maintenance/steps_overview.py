@@ -12,7 +12,7 @@ from ..storage.database import Row, Tx
 from ..text import charts, display
 from ..types.records import Memory
 from ..types.reports import SeenItem, SizePart
-from ..window import steps_contexts as window_steps_contexts
+from ..window import sql as window_sql
 from . import sql
 
 _MOMENTS = {
@@ -47,7 +47,7 @@ def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
 def count_shown(txs: Sequence[Tx], session: str, items: Sequence[SeenItem]) -> int:
     """Return the tokens of all that a session was shown; its last start block counts as a whole,
     with headings and reading rules."""
-    block = window_steps_contexts.load_block(txs, session)
+    block = window_sql.load_block(txs, session)
     starts = [item for item in items if item.moment == "start"]
     if block is None or not starts:
         return sum(item.tokens for item in items)

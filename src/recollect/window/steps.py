@@ -24,7 +24,7 @@ from ..storage.database import Tx
 from ..text import messages as text_messages
 from ..text import tokens as text_tokens
 from ..types.records import Json, Message, Session, Stored
-from . import sql, steps_contexts, summary, thread_facts, trim
+from . import sql, summary, thread_facts, trim
 from . import state as window_state
 
 _SMALLEST_PORTION = 10_000
@@ -326,7 +326,7 @@ def save_plan(
     state = window_state.state_from_json(json.loads(kept))
     sql.put(tx, session, state.window_from, kept, redaction.redact(state.summary), now)
     if plan.dropped:
-        steps_contexts.forget_context(tx, session, now)
+        sql.forget_context(tx, session, now)
     return loaded._replace(state=state, kept=kept)
 
 
