@@ -210,11 +210,11 @@ def _run_with_questions(command: commands.Command, given: commands.Arguments) ->
     """Run a command, asking first where it changes much and a person is there to answer."""
     if command.words not in ("init", "import", "undo"):
         return run_command(command, given)
-    from .screens import agents, results, store
+    from .screens import agents, results
 
     ask: dict[str, Callable[..., object]] = {
         "init": agents.run_init,
-        "import": store.run_import,
+        "import": agents.run_import,
         "undo": results.run_undo,
     }
     return ask[command.words](

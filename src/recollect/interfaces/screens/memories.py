@@ -1,70 +1,62 @@
-"""Screens of memories: learn, recall, show, review, briefings, scratch notes and checks."""
+"""Screens of memories: learn, show, list, prune, briefings, scratch notes and checks."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
+import recollect
+
 from ...fast_typing import TYPE_CHECKING
-from ...text import display
+from ...text.display import escape_invisible, format_count, format_line
 from . import recall, style
 from .results import render_redacted
-from .style import render_table
+from .style import day, lines, minute, render_list, render_table
 
 if TYPE_CHECKING:
-    from ...archive.steps_sessions import VerifiedArchive
-    from ...briefing.steps import Briefing
-    from ...maintenance.steps import RebuildResult
-    from ...memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
-    from ...memory.steps_verify import Checked, ClaimReport
-    from ...recall.steps_records import ShownRecord
-    from ...types.records import Document, Learned, Memory
+    from ...memory.steps_verify import Checked
 
 
-def render_learned(learned: Learned) -> str:
+def render_learned(learned: recollect.Learned) -> str:
     """Return the saved memory with its status and notes."""
     memory = learned.memory
     about = f"({memory.kind}, {memory.layer}, {style.status(memory.status)})"
-    lines = [f"{learned.action} {style.paint('id', learned.id)} {about}"]
-    lines += [f"  {note}" for note in learned.notes]
-    lines += render_redacted(learned.redacted)
-    if memory.reinforcement > 1:
-        lines.append(f"  saved {display.format_count(memory.reinforcement, 'time')}")
-    return "\n".join(lines)
+    times = format_count(memory.reinforcement, "time")
+    return lines(
+        f"{learned.action} {style.paint('id', learned.id)} {about}",
+        (f"  {note}" for note in learned.notes),
+        render_redacted(learned.redacted),
+        f"  saved {times}" if memory.reinforcement > 1 else "",
+    )
 
 
-def _render_memory(memory: Memory) -> str:
-    first_seen = display.format_time(memory.first_seen)[:10]
-    confirmed = display.format_time(memory.last_confirmed)[:10]
+def _render_memory(memory: recollect.Memory) -> str:
     revision = f", revision {memory.revision}" if memory.revision > 1 else ""
     state = f"({memory.layer}, {style.status(memory.status)}{revision})"
-    lines = [f"{style.paint('title', memory.kind)}  {style.paint('id', memory.address)}  {state}"]
-    for part in memory.text.splitlines():
-        lines += style.fill(part, "  ") if part.strip() else []
-    lines += style.fill(
+    saved, recalled = (format_count(one, "time") for one in (memory.reinforcement, memory.recalls))
+    trust = (
         f"priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
-        f"trusted as {memory.label}",
-        "  ",
+        f"trusted as {memory.label}"
     )
-    lines += style.fill(
-        f"first seen {first_seen}, last confirmed {confirmed}, "
-        f"saved {display.format_count(memory.reinforcement, 'time')}, "
-        f"recalled {display.format_count(memory.recalls, 'time')}",
-        "  ",
+    use = (
+        f"first seen {day(memory.first_seen)}, last confirmed {day(memory.last_confirmed)}, "
+        f"saved {saved}, recalled {recalled}"
     )
-    for name in ("subject", "owner", "reason"):
-        if getattr(memory, name):
-            lines.append(f"  {name}: {display.format_line(getattr(memory, name))}")
+    fields = {name: getattr(memory, name) for name in ("subject", "owner", "reason")}
     for name in ("scope", "tags", "examples", "evidence"):
-        if getattr(memory, name):
-            lines.append(f"  {name}: {display.format_line(', '.join(getattr(memory, name)))}")
-    if memory.citations:
-        places = ", ".join(str(item.get("path", item)) for item in memory.citations)
-        lines.append(f"  citations: {display.format_line(places)}")
-    lines += [
-        f"  {display.format_line(name)}: {display.format_line(str(value))}"
-        for name, value in memory.detail.items()
-    ]
-    return "\n".join(lines)
+        fields[name] = ", ".join(getattr(memory, name))
+    fields["citations"] = ", ".join(str(one.get("path", one)) for one in memory.citations)
+    shown = [(name, text) for name, text in fields.items() if text]
+    return lines(
+        f"{style.paint('title', memory.kind)}  {style.paint('id', memory.address)}  {state}",
+        *(style.fill(part, "  ") for part in memory.text.splitlines() if part.strip()),
+        style.fill(trust, "  "),
+        style.fill(use, "  "),
+        (
+            f"  {format_line(name)}: {format_line(str(value))}"
+            for name, value in (*shown, *memory.detail.items())
+        ),
+    )
 
 
 def _render_claim(item: Checked) -> str:
@@ -73,20 +65,19 @@ def _render_claim(item: Checked) -> str:
     return f"{place}: {item.state}" + (f" to {item.moved_to}" if item.moved_to else "")
 
 
-def render_record(shown: ShownRecord) -> str:
+def render_record(shown: recollect.ShownRecord) -> str:
     """Return the record at an address, whatever its kind."""
     from . import sessions, work
 
     if shown.memory:
-        lines = [_render_memory(shown.memory)]
-        lines += [f"  code: {_render_claim(item)}" for item in shown.claims]
-        if len(shown.versions) > 1:
-            lines.append("  history:")
-            lines += [
-                f"    {item.id}@{item.revision}  {display.format_line(item.text)}"
-                for item in shown.versions
-            ]
-        return "\n".join(lines)
+        history = [
+            f"    {item.id}@{item.revision}  {format_line(item.text)}" for item in shown.versions
+        ]
+        return lines(
+            _render_memory(shown.memory),
+            (f"  code: {_render_claim(item)}" for item in shown.claims),
+            ["  history:", *history] if len(history) > 1 else "",
+        )
     if shown.session:
         return sessions.render_conversation(shown)
     if shown.document:
@@ -97,94 +88,82 @@ def render_record(shown: ShownRecord) -> str:
     return work.render_procedure(shown.procedure)
 
 
-def _render_list(memories: Sequence[Memory]) -> str:
+def _render_list(memories: Sequence[recollect.Memory]) -> str:
     if not memories:
         return style.render_none('no memories yet. Save one: recollect learn "…"', "memory")
     styles = {"id": "id", "kind": "", "layer": "faint", "status": "status", "text": ""}
     if style.page().is_terminal:
         # What is the same in all rows leaves its room to the text.
-        usual = {"layer": "project", "status": "active"}
-        for name, value in usual.items():
+        for name, value in {"layer": "project", "status": "active"}.items():
             if all(getattr(item, name) == value for item in memories):
                 del styles[name]
     rows = ([str(getattr(item, name)) for name in styles] for item in memories)
     return render_table([name.upper() for name in styles], rows, styles=list(styles.values()))
 
 
-def _render_for_file(memories: Sequence[Memory]) -> str:
+def _render_for_file(memories: Sequence[recollect.Memory]) -> str:
     if memories:
         return _render_list(memories)
     own = "no memory is limited to this file. Those for all files: recollect list"
     return style.render_none(own, "memory", place="path")
 
 
-def _render_history(versions: Sequence[Memory]) -> str:
+def _render_history(versions: Sequence[recollect.Memory]) -> str:
     rows = (
-        (
-            item.id,
-            str(item.revision),
-            item.change,
-            display.format_time(item.valid_from)[:16],
-            display.format_time(item.valid_to)[:16] or "now",
-            item.text,
-        )
-        for item in versions
+        (one.id, str(one.revision), one.change, *_render_validity(one), one.text)
+        for one in versions
     )
     return render_table(("ID", "REVISION", "BY", "FROM", "TO", "TEXT"), rows, whole=True)
 
 
-def _render_captures(memories: Sequence[Memory]) -> str:
-    if not memories:
-        return style.render_none("nothing was captured from your messages yet", "captured memory")
+def _render_validity(memory: recollect.Memory) -> tuple[str, str]:
+    return minute(memory.valid_from), minute(memory.valid_to) or "now"
+
+
+def _render_captures(memories: Sequence[recollect.Memory]) -> str:
     rows = (
-        (item.id, item.status, item.kind, str(item.detail["captured"]), item.text)
-        for item in memories
+        (one.id, one.status, one.kind, str(one.detail["captured"]), one.text) for one in memories
     )
-    return render_table(("ID", "STATUS", "KIND", "RULE", "TEXT"), rows)
+    none = "nothing was captured from your messages yet"
+    return render_list(("ID", "STATUS", "KIND", "RULE", "TEXT"), rows, none, "captured memory")
 
 
-def _render_document(document: Document) -> str:
-    return display.escape_invisible(document.text)
+def _render_document(document: recollect.Document) -> str:
+    return escape_invisible(document.text)
 
 
-def _render_documents(documents: Sequence[Document]) -> str:
-    if not documents:
-        return style.render_none("no scratch notes yet. Store one: recollect store", "note")
-    rows = (
-        (item.title, display.format_time(item.valid_from)[:16], item.text) for item in documents
-    )
-    return render_table(("NAME", "STORED", "TEXT"), rows)
+def _render_documents(documents: Sequence[recollect.Document]) -> str:
+    rows = ((one.title, minute(one.valid_from), one.text) for one in documents)
+    none = "no scratch notes yet. Store one: recollect store"
+    return render_list(("NAME", "STORED", "TEXT"), rows, none, "note")
 
 
-def _render_found_notes(documents: Sequence[Document]) -> str:
+def _render_found_notes(documents: Sequence[recollect.Document]) -> str:
     if not documents:
         return "no note found. Search everything: recollect recall"
     return _render_documents(documents)
 
 
-# ---------------------------------------------------------------- review
+# ---------------------------------------------------------------- out of use
 
 
-def _render_pruned(pruned: Pruned) -> str:
-    kept = f"\n{pruned.kept} more were stated by the user: prune them at a terminal"
-    rest = kept if pruned.kept else ""
-    if not pruned.memories:
-        return "nothing to prune" + rest
+def _render_pruned(pruned: recollect.Pruned) -> str:
+    kept = f"{pruned.kept} more were stated by the user: prune them at a terminal"
     done = "hidden" if pruned.applied else "would be hidden. Hide them: recollect prune --apply"
     rows = ((item.id, item.reason, item.text) for item in pruned.memories)
-    return f"{len(pruned.memories)} {done}:\n" + render_table(("ID", "WHY", "TEXT"), rows) + rest
+    found = [f"{len(pruned.memories)} {done}:", render_table(("ID", "WHY", "TEXT"), rows)]
+    return lines(found if pruned.memories else "nothing to prune", kept if pruned.kept else "")
 
 
-def _render_cleared(cleared: Cleared) -> str:
-    counts = ", ".join(
-        (
-            display.format_count(cleared.memories, "memory", "memories"),
-            display.format_count(cleared.episodes, "episode"),
-            display.format_count(cleared.procedures, "procedure"),
-            display.format_count(cleared.lessons, "lesson from work", "lessons from work"),
-        )
+def _render_cleared(cleared: recollect.Cleared) -> str:
+    numbers = (
+        (cleared.memories, "memory", "memories"),
+        (cleared.episodes, "episode", "episodes"),
+        (cleared.procedures, "procedure", "procedures"),
+        (cleared.lessons, "lesson from work", "lessons from work"),
     )
-    if not (cleared.memories or cleared.episodes or cleared.procedures or cleared.lessons):
+    counts = ", ".join(format_count(*one) for one in numbers)
+    if not any(number for number, *_ in numbers):
         return "nothing to hide"
     if cleared.applied:
         return f"hidden: {counts}. Undo: recollect clear undo"
@@ -194,12 +173,12 @@ def _render_cleared(cleared: Cleared) -> str:
     )
 
 
-def _render_returned(returned: Returned) -> str:
+def _render_returned(returned: recollect.Returned) -> str:
     left = f"; {returned.changed_since} were changed since and stay as they are"
     return f"restored: {returned.returned}" + (left if returned.changed_since else "")
 
 
-def _render_judged(judged: Judged) -> str:
+def _render_judged(judged: recollect.Judged) -> str:
     memory = judged.memory
     counts = f"{memory.successes} times helped, {memory.failures} times not"
     return f"noted {memory.id}: {judged.verdict} (so far {counts})"
@@ -208,106 +187,89 @@ def _render_judged(judged: Judged) -> str:
 # ---------------------------------------------------------------- briefings and checks
 
 
-def _render_briefing(briefing: Briefing) -> str:
-    text = display.escape_invisible(briefing.text) or _why_silent(briefing)
-    return "\n".join([text, *_render_reasons(briefing)])
+def render_briefing(briefing: recollect.Briefing) -> str:
+    """Return the text of a briefing or why it is empty; the reasons if they were asked for."""
+    text = escape_invisible(briefing.text) or _why_silent(briefing)
+    if not briefing.explained:
+        return text
+    return lines(
+        text,
+        ["", f"{briefing.tokens} tokens"],
+        (f"  in   {one.address}  {one.tokens} tokens: {one.why}" for one in briefing.items),
+        (f"  out  {one.address}: {one.reason}" for one in briefing.left_out),
+    )
 
 
-def _why_silent(briefing: Briefing) -> str:
+def _why_silent(briefing: recollect.Briefing) -> str:
     """Return why a briefing is empty: a mode, the budget, files, or because nothing is known."""
     if briefing.notes:
         return f"(empty: {'; '.join(briefing.notes)})"
-    no_room = [one for one in briefing.left_out if "full" in one.reason or "room" in one.reason]
-    others = len(briefing.left_out) - len(no_room)
-    parts = []
-    if no_room:
-        parts.append(f"{display.format_count(len(no_room), 'item')} did not fit into the budget")
-    if others:
-        parts.append(f"{display.format_count(others, 'item')} left out for another reason")
+    no_room = sum("full" in one.reason or "room" in one.reason for one in briefing.left_out)
+    others = len(briefing.left_out) - no_room
+    parts = [f"{format_count(no_room, 'item')} did not fit into the budget"] if no_room else []
+    parts += [f"{format_count(others, 'item')} left out for another reason"] if others else []
     if not parts:
         return "(empty: nothing is known yet that a session should begin with)"
     return f"(empty: {', '.join(parts)}. Why: recollect briefing --explain)"
 
 
-def _render_reasons(briefing: Briefing) -> list[str]:
-    """Return why each item was chosen or left out, if that was asked for."""
-    if not briefing.explained:
-        return []
-    lines = ["", f"{briefing.tokens} tokens"]
-    lines += [f"  in   {item.address}  {item.tokens} tokens: {item.why}" for item in briefing.items]
-    lines += [f"  out  {item.address}: {item.reason}" for item in briefing.left_out]
-    return lines
-
-
-def _render_verified(report: ClaimReport | VerifiedArchive) -> str:
-    from ...archive.steps_sessions import VerifiedArchive
-
-    if isinstance(report, VerifiedArchive):
-        messages = display.format_count(report.messages, "message")
-        return f"intact: {messages} in {display.format_count(report.sessions, 'session')}"
+def _render_verified(report: recollect.ClaimReport | recollect.VerifiedArchive) -> str:
+    if isinstance(report, recollect.VerifiedArchive):
+        messages = format_count(report.messages, "message")
+        return f"intact: {messages} in {format_count(report.sessions, 'session')}"
     if not report.claims:
         return "no memory makes a claim about files or functions"
-    lines = [f"{report.fresh} of {report.claims} claims about the code are fresh"]
-    if unknown := report.claims - report.fresh - len(report.stale):
-        lines.append(f"{unknown} cannot be checked: the cited code was not there")
-    if report.repaired:
-        lines.append(f"{display.format_count(report.repaired, 'claim')} moved to the new place")
-    rows = ((item.memory, _render_claim(item)) for item in report.stale)
-    if report.stale:
-        lines.append(render_table(("MEMORY", "CLAIM"), rows, whole=True))
-    if any(item.moved_to for item in report.stale):
-        lines.append("update moved files: recollect verify --fix   others: recollect correct")
-    return "\n".join(lines)
+    unknown = report.claims - report.fresh - len(report.stale)
+    moved = format_count(report.repaired, "claim")
+    rows = [(item.memory, _render_claim(item)) for item in report.stale]
+    hint = "update moved files: recollect verify --fix   others: recollect correct"
+    return lines(
+        f"{report.fresh} of {report.claims} claims about the code are fresh",
+        f"{unknown} cannot be checked: the cited code was not there" if unknown else "",
+        f"{moved} moved to the new place" if report.repaired else "",
+        render_table(("MEMORY", "CLAIM"), rows, whole=True) if rows else "",
+        hint if any(item.moved_to for item in report.stale) else "",
+    )
 
 
-def _render_rebuilt(done: RebuildResult) -> str:
+def _render_rebuilt(done: recollect.RebuildResult) -> str:
     embedder = f" by {done.embedder}" if done.embedder else ""
-    vectors = display.format_count(done.embedded, "vector")
-    return f"indexed {display.format_count(done.indexed, 'record')}, made {vectors}{embedder}"
+    vectors = format_count(done.embedded, "vector")
+    return f"indexed {format_count(done.indexed, 'record')}, made {vectors}{embedder}"
 
 
-def _render_learned_many(found: Sequence[Learned]) -> str:
-    counts: dict[str, int] = {}
-    for one in found:
-        counts[one.action] = counts.get(one.action, 0) + 1
+def _render_learned_many(found: Sequence[recollect.Learned]) -> str:
     if not found:
         return "nothing to learn: the input has no statements"
-    lines = [", ".join(f"{number} {action}" for action, number in sorted(counts.items()))]
+    counts = Counter(one.action for one in found)
     waiting = sum(one.memory.status != "active" for one in found)
-    if waiting:
-        lines.append(f"{waiting} wait for a person to confirm them: recollect review")
-    return "\n".join(lines)
+    hint = f"{waiting} wait for a person to confirm them: recollect review"
+    said = ", ".join(f"{number} {action}" for action, number in sorted(counts.items()))
+    return lines(said, hint if waiting else "")
 
 
 SCREENS: dict[str, Callable[..., str]] = {
-    "learn": render_learned,
+    **dict.fromkeys(("learn", "add-discovery", "add-solution", "add-pattern"), render_learned),
     "learn-many": _render_learned_many,
-    "add-discovery": render_learned,
-    "add-solution": render_learned,
-    "add-pattern": render_learned,
     "recall": recall.render_recalled,
     "show": render_record,
     "list": _render_list,
     "for-file": _render_for_file,
     "history": _render_history,
-    "confirm": _render_memory,
-    "correct": _render_memory,
-    "scope": _render_memory,
-    "history undo": _render_memory,
-    "reinforce": _render_memory,
-    "restore": _render_memory,
+    **dict.fromkeys(("confirm", "correct", "scope", "history undo"), _render_memory),
+    **dict.fromkeys(("reinforce", "restore"), _render_memory),
     "hide": lambda memory: f"hidden {memory.id}. Undo: recollect undo",
     "feedback": _render_judged,
     "prune": _render_pruned,
     "clear": _render_cleared,
     "clear undo": _render_returned,
-    "briefing": _render_briefing,
+    "briefing": render_briefing,
     "before-task": recall.render_task,
     "verify": _render_verified,
     "eval": recall.render_evaluation,
     "rebuild": _render_rebuilt,
     "capture list": _render_captures,
-    "capture undo": lambda memory: f"hidden {memory.id}: {display.format_line(memory.text)}",
+    "capture undo": lambda memory: f"hidden {memory.id}: {format_line(memory.text)}",
     "scratch store": lambda document: f"stored {document.address}",
     "scratch retrieve": _render_document,
     "todo": _render_document,

@@ -6,127 +6,109 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+import recollect
+
 from ...fast_typing import TYPE_CHECKING
-from ...text import display
+from ...text.display import escape_invisible, format_count, format_line
 from . import style
+from .results import format_size
+from .style import lines, paint
 
 if TYPE_CHECKING:
-    from ...client import Recollect
-    from ...types.records import Check
-    from ...types.reports import (
-        LearnedCommand,
-        Lessons,
-        Paused,
-        Seen,
-        SeenItem,
-        SizePart,
-        Sizes,
-        Status,
-    )
+    from ...types.reports import LearnedCommand
 
 _LABEL = 11
 _PLURALS = {"policy": "policies", "architecture": "architecture"}
 
 
-def format_size(number: int) -> str:
-    """Return a number of bytes with its unit."""
-    for unit in ("bytes", "KB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}"
-        number //= 1000
-    return f"{number} GB"
-
-
 # ---------------------------------------------------------------- status
 
 
-def _render_status(status: Status) -> str:
-    lines = [style.paint("title", display.format_line(f"Memory of {status.root}"))]
-    if status.paused:
-        where = "in all projects" if status.paused == "all" else "in this project"
-        lines.append(style.paint("warn", f"PAUSED {where}: agents are shown nothing"))
-    if status.mode != "normal":
-        lines.append(style.paint("warn", f"mode {status.mode}"))
-    if not status.exists:
-        lines.append("There is no memory of this project yet.")
-    lines += ["", *_render_agents(status)]
-    total = sum(status.by_kind.values())
+def _render_status(status: recollect.Status) -> str:
+    where = "in all projects" if status.paused == "all" else "in this project"
     kinds = ", ".join(
-        display.format_count(number, kind, _PLURALS.get(kind, ""))
+        format_count(number, kind, _PLURALS.get(kind, ""))
         for kind, number in status.by_kind.items()
     )
-    known = display.format_count(total, "memory", "memories")
-    lines += _field("memories", f"{known}: {kinds}" if total else "none yet")
-    if status.commands or status.fixes:
-        learned = display.format_count(status.commands, "command")
-        fixes = display.format_count(status.fixes, "fix", "fixes")
-        lines += _field("learned", f"{learned} that worked, {fixes} of errors (recollect lessons)")
-    if status.waiting:
-        number = display.format_count(status.waiting, "item")
-        waits = f"{number} {'waits' if status.waiting == 1 else 'wait'} for your answer"
-        lines += _field("review", waits, "warn")
-    for place, memory in enumerate(status.captures):
-        when = f" ({style.ago(memory.first_seen, status.at)})"
-        room = style.text_width() - _LABEL - 2 - len(when)
-        told = display.format_line(memory.text, max(room, 20)) + when
-        lines += _field("captured" if not place else "", told)
-    messages = display.format_count(status.messages, "message")
-    sessions = display.format_count(status.sessions, "conversation")
-    lines += _field("archive", f"{messages} in {sessions}" if status.messages else "empty")
-    for place, told in enumerate(status.background):
-        lines += _field("background" if not place else "", told)
-    if status.start_tokens:
-        items = display.format_count(status.start_items, "item")
-        price = f"{status.start_tokens} tokens, {items}, once a session"
-        lines += _field("start block", price)
-    else:
-        lines += _field("start block", "empty: nothing is known that a session should begin with")
-    lines += _field("store", status.database, "faint")
-    if status.next:
-        lines += ["", style.paint("title", "next"), *style.hints(*status.next)]
-    lines += ["", style.paint("faint", "all commands: recollect help")]
-    return "\n".join(lines)
+    known = format_count(sum(status.by_kind.values()), "memory", "memories")
+    learned = f"{format_count(status.commands, 'command')} that worked, "
+    learned += f"{format_count(status.fixes, 'fix', 'fixes')} of errors (recollect lessons)"
+    waits = format_count(status.waiting, "item waits", "items wait") + " for your answer"
+    said = [_describe_capture(memory, status.at) for memory in status.captures]
+    archive = f"{format_count(status.messages, 'message')} in "
+    archive += format_count(status.sessions, "conversation")
+    items = format_count(status.start_items, "item")
+    start = f"{status.start_tokens} tokens, {items}, once a session"
+    nothing = "empty: nothing is known that a session should begin with"
+    return lines(
+        paint("title", format_line(f"Memory of {status.root}")),
+        paint("warn", f"PAUSED {where}: agents are shown nothing") if status.paused else "",
+        paint("warn", f"mode {status.mode}") if status.mode != "normal" else "",
+        "" if status.exists else "There is no memory of this project yet.",
+        [""],
+        _render_agents(status),
+        _field("memories", [f"{known}: {kinds}" if kinds else "none yet"]),
+        _field("learned", [learned] if status.commands or status.fixes else []),
+        _field("review", [waits] if status.waiting else [], "warn"),
+        _field("captured", said),
+        _field("archive", [archive if status.messages else "empty"]),
+        _field("background", status.background),
+        _field("start block", [start if status.start_tokens else nothing]),
+        _field("store", [status.database], "faint"),
+        ["", paint("title", "next"), *style.hints(*status.next)] if status.next else "",
+        ["", paint("faint", "all commands: recollect help")],
+    )
 
 
-def _render_agents(status: Status) -> list[str]:
+def _describe_capture(memory: recollect.Memory, now: int) -> str:
+    when = f" ({_ago(memory.first_seen, now)})"
+    room = style.text_width() - _LABEL - 2 - len(when)
+    return format_line(memory.text, max(room, 20)) + when
+
+
+def _ago(at: int, now: int) -> str:
+    """Return how long ago a time was, in words; the day when that was more than a month ago."""
+    seconds = max(now - at, 0) // 1_000_000
+    if seconds >= 31 * 86_400:
+        return style.day(at)
+    for size, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{format_count(seconds // size, noun)} ago"
+    return "just now"
+
+
+def _render_agents(status: recollect.Status) -> list[str]:
     agents = [check for check in status.agents if check.name.startswith("agent ")]
     if not agents:
-        return _field("agents", "no agent found in your home", "warn")
-    lines: list[str] = []
-    for names, check in _group_by_state(agents):
-        name = ", ".join(names)
-        state, *more = display.escape_invisible(check.detail).splitlines() or [""]
+        return _field("agents", ["no agent found in your home"], "warn")
+    groups: dict[tuple[bool, str], list[str]] = {}
+    for check in agents:
+        groups.setdefault((check.ok, check.detail), []).append(check.name.removeprefix("agent "))
+    found: list[str] = []
+    for (is_ok, detail), names in groups.items():
+        state, *more = escape_invisible(detail).splitlines() or [""]
         # Seconds and durations are for `doctor`.
         state = re.sub(r"(\d)T(\d\d:\d\d):\d\d.*", r"\1 \2", state)
         if state.endswith("not used yet"):
             state += ": start a new session"
-        colour = "bad" if not check.ok else "good" if state.startswith("connected") else "warn"
-        lines += _field("" if lines else "agents", f"{name}: {state}", colour)
-        lines += [line for text in more[:2] if not check.ok for line in _field("", f"  {text}")]
-    return lines
+        colour = "bad" if not is_ok else "good" if state.startswith("connected") else "warn"
+        found += _field("" if found else "agents", [f"{', '.join(names)}: {state}"], colour)
+        found += [] if is_ok else _field("", [f"  {text}" for text in more[:2]])
+    return found
 
 
-def _group_by_state(agents: Sequence[Check]) -> list[tuple[list[str], Check]]:
-    """Return the agents with the same state together, each group with one of their checks."""
-    found: dict[tuple[bool, str], tuple[list[str], Check]] = {}
-    for check in agents:
-        names, _ = found.setdefault((check.ok, check.detail), ([], check))
-        names.append(check.name.removeprefix("agent "))
-    return list(found.values())
-
-
-def _field(label: str, text: str, colour: str = "") -> list[str]:
-    width = style.text_width() - _LABEL - 2
-    lines = style.wrap(text, max(width, 20)) or [""]
-    heads = [label, *[""] * (len(lines) - 1)]
+def _field(label: str, texts: Sequence[str], colour: str = "") -> list[str]:
+    """Return texts behind a label, wrapped; nothing without a text."""
+    width = max(style.text_width() - _LABEL - 2, 20)
+    wrapped = [line for text in texts for line in style.wrap(text, width) or [""]]
+    heads = [label, *[""] * len(wrapped)]
     return [
-        f"{style.paint('faint', head) if head else ''}{' ' * (_LABEL - len(head))}  "
-        f"{style.paint(colour, line)}"
-        for head, line in zip(heads, lines, strict=True)
+        f"{paint('faint', head)}{' ' * (_LABEL - len(head))}  {paint(colour, line)}"
+        for head, line in zip(heads, wrapped, strict=False)
     ]
 
 
-def _render_lessons(lessons: Lessons) -> str:
+def _render_lessons(lessons: recollect.Lessons) -> str:
     if not (lessons.commands or lessons.fixes):
         if lessons.more:
             return "a limit of 0 shows nothing: leave -n out"
@@ -134,36 +116,35 @@ def _render_lessons(lessons: Lessons) -> str:
             "nothing yet: in no conversation that was read an agent ran a command of the project "
             "that worked, or resolved an error. Read past ones: recollect import"
         )
-    lines = []
-    if lessons.commands:
-        rows = (
-            (one.purpose or "-", str(one.sessions), _day(one.last), _command_in(one))
-            for one in lessons.commands
+    rows = [
+        (one.purpose or "-", str(one.sessions), style.day(one.last), _command_in(one))
+        for one in lessons.commands
+    ]
+    heads = ("FOR", "SESSIONS", "LAST", "COMMAND THAT WORKED")
+    table = style.render_table(heads, rows, styles=("", "", "", "id")) if rows else ""
+    untold = [
+        paint("faint", line)
+        for one in lessons.commands
+        if one.left_out
+        for line in style.fill(
+            f"not told at the start: {one.command} ({one.left_out})", "    ", "  "
         )
-        head = ("FOR", "SESSIONS", "LAST", "COMMAND THAT WORKED")
-        lines.append(style.render_table(head, rows, styles=("", "", "", "id")))
-        for one in lessons.commands:
-            if one.left_out:
-                told = f"not told at the start: {one.command} ({one.left_out})"
-                lines += [style.paint("faint", line) for line in style.fill(told, "    ", "  ")]
-        lines.append("")
-    if lessons.fixes:
-        lines.append(style.paint("title", "fixes, told when the error comes up again"))
+    ]
+    fixes: list[str] = []
     for fix in lessons.fixes:
         often = "once" if fix.sessions < 2 else f"in {fix.sessions} sessions"
-        lines.append("  " + display.format_line(fix.error, style.text_width() - 2))
-        lines += style.fill(f"went away {often}, {_day(fix.last)}, {fix.fix}", "      ")
-    if lessons.more:
-        lines.append(f"({lessons.more} more: recollect lessons -n 1000)")
-    return "\n".join(lines).rstrip()
+        fixes.append("  " + format_line(fix.error, style.text_width() - 2))
+        fixes += style.fill(f"went away {often}, {style.day(fix.last)}, {fix.fix}", "      ")
+    told = paint("title", "fixes, told when the error comes up again")
+    return lines(
+        [table, *untold, ""] if rows else "",
+        [told, *fixes] if fixes else "",
+        f"({lessons.more} more: recollect lessons -n 1000)" if lessons.more else "",
+    ).rstrip()
 
 
 def _command_in(command: LearnedCommand) -> str:
     return f"{command.command}  ({command.folder}/)" if command.folder else command.command
-
-
-def _day(at: int) -> str:
-    return display.format_time(at)[:10]
 
 
 # ---------------------------------------------------------------- what agents were shown
@@ -179,46 +160,44 @@ _KEYS = "abcdefghijklmnoprstuvwxyz"
 """The keys that stop an item; q quits."""
 
 
-def render_seen(seen: Seen, keys: Mapping[int, str] | None = None) -> str:
+def render_seen(seen: recollect.Seen, keys: Mapping[int, str] | None = None) -> str:
     """Return what a session was shown, by moment; `keys` are those that stop an item."""
     if not seen.items:
-        return "\n".join(
+        return lines(
             style.fill(
                 "no agent was shown anything here yet. Start a new session in a connected one; "
                 "`recollect init` connects more."
             )
         )
-    count = display.format_count(len(seen.items), "item")
-    lines = [
-        style.paint("title", f"session {seen.session}"),
-        f"{count} shown, {display.format_count(seen.tokens, 'token')}",
-    ]
+    shown: list[str] = []
     last = ("", 0)
     for place, item in enumerate(seen.items):
         if (item.moment, item.at) != last:
             last = (item.moment, item.at)
-            clock = display.format_time(item.at)[:16].replace("T", " ")
-            moment = _MOMENTS.get(item.moment, item.moment)
-            lines += ["", style.paint("title", moment) + style.paint("faint", f"  {clock}")]
-        lines += _render_seen_item(item, (keys or {}).get(place, ""))
-    if seen.others:
-        more = ", ".join(seen.others[:5])
-        lines += ["", *style.fill(f"other sessions with this beginning: {more}")]
-    return "\n".join(lines)
+            moment = paint("title", _MOMENTS.get(item.moment, item.moment))
+            shown += ["", moment + paint("faint", f"  {style.clock(item.at)}")]
+        shown += _render_seen_item(item, (keys or {}).get(place, ""))
+    others = style.fill(f"other sessions with this beginning: {', '.join(seen.others[:5])}")
+    return lines(
+        paint("title", f"session {seen.session}"),
+        f"{format_count(len(seen.items), 'item')} shown, {format_count(seen.tokens, 'token')}",
+        shown,
+        ["", *others] if seen.others else "",
+    )
 
 
-def _render_seen_item(item: SeenItem, key: str) -> list[str]:
-    lead = f"  {style.paint('id', key)} " if key else "    "
+def _render_seen_item(item: recollect.SeenItem, key: str) -> list[str]:
+    lead = f"  {paint('id', key)} " if key else "    "
     mark = f" ({item.status} now)" if item.status in ("hidden", "proposed") else ""
-    text = display.format_line(f"{item.kind}: {item.text}", style.text_width() - 4 - len(mark))
+    text = format_line(f"{item.kind}: {item.text}", style.text_width() - 4 - len(mark))
     about = [item.why, *([item.outcome] if item.outcome else [])]
     about += [style.short_id(item.id)] if item.id else []
-    return [lead + text + style.paint("faint", mark)] + [
-        style.paint("faint", line) for line in style.fill(" · ".join(about), "      ")
+    return [lead + text + paint("faint", mark)] + [
+        paint("faint", line) for line in style.fill(" · ".join(about), "      ")
     ]
 
 
-def converse_seen(memory: Recollect, session: str) -> bool:
+def converse_seen(memory: recollect.Recollect, session: str) -> bool:
     """Show what a session was shown; a key stops an item, q quits."""
     from ...maintenance.operations_overview import shorten_ids
     from . import terminal
@@ -247,7 +226,7 @@ def converse_seen(memory: Recollect, session: str) -> bool:
     return True
 
 
-def _offer_keys(seen: Seen) -> dict[int, str]:
+def _offer_keys(seen: recollect.Seen) -> dict[int, str]:
     """Return a key for each memory that is still shown, once each."""
     first: dict[str, int] = {}
     for place, item in enumerate(seen.items):
@@ -259,32 +238,28 @@ def _offer_keys(seen: Seen) -> dict[int, str]:
 # ---------------------------------------------------------------- sizes, pauses
 
 
-def _render_sizes(sizes: Sizes) -> str:
-    lines = [style.paint("title", display.format_line(sizes.place))]
-    if sizes.is_shared:
-        lines.append("The figures are those of the whole database, of all who share it.")
-    if sizes.project:
-        total = sum(part.bytes for part in sizes.project)
-        lines += ["", style.paint("title", f"project: {format_size(total)}")]
-        lines += _render_parts(sizes.project, total)
-    if sizes.user:
-        lines += ["", f"your own memory, across projects: {format_size(_total(sizes.user))}"]
-    if not sizes.project and not sizes.user:
-        return "\n".join([*lines, "nothing is stored yet"])
-    lines += ["", style.paint("title", "how to reduce it")]
-    for part in [part for part in sizes.project if "`" in part.less][:4]:
-        lines += style.fill(f"{part.name}: {part.less}", "    ", "  ")
-    return "\n".join(lines)
-
-
-def _total(parts: Sequence[SizePart]) -> int:
-    return sum(part.bytes for part in parts)
+def _render_sizes(sizes: recollect.Sizes) -> str:
+    shared = "The figures are those of the whole database, of all who share it."
+    head = [paint("title", format_line(sizes.place)), *([shared] if sizes.is_shared else [])]
+    if not (sizes.project or sizes.user):
+        return lines(head, "nothing is stored yet")
+    project, user = (sum(part.bytes for part in parts) for parts in (sizes.project, sizes.user))
+    own = f"your own memory, across projects: {format_size(user)}"
+    title = paint("title", f"project: {format_size(project)}")
+    reducible = [part for part in sizes.project if "`" in part.less][:4]
+    return lines(
+        head,
+        ["", title, *_render_parts(sizes.project, project)] if sizes.project else "",
+        ["", own] if sizes.user else "",
+        ["", paint("title", "how to reduce it")],
+        *(style.fill(f"{part.name}: {part.less}", "    ", "  ") for part in reducible),
+    )
 
 
 _LONGEST_BAR = 16
 
 
-def _render_parts(parts: Sequence[SizePart], total: int) -> list[str]:
+def _render_parts(parts: Sequence[recollect.SizePart], total: int) -> list[str]:
     widest = max(part.bytes for part in parts)
     is_wide = style.text_width() >= 96
     lines = []
@@ -292,15 +267,14 @@ def _render_parts(parts: Sequence[SizePart], total: int) -> list[str]:
         bar = "█" * max(round(_LONGEST_BAR * part.bytes / max(widest, 1)), 1)
         share = f"{100 * part.bytes / max(total, 1):3.0f} %"
         gap = " " * (_LONGEST_BAR - len(bar) + 2)
-        holds = gap + style.paint("faint", part.holds) if is_wide else ""
+        holds = gap + paint("faint", part.holds) if is_wide else ""
         size = format_size(part.bytes)
-        lines.append(f"  {part.name:<18} {size:>9} {share}  {style.paint('id', bar)}{holds}")
+        lines.append(f"  {part.name:<18} {size:>9} {share}  {paint('id', bar)}{holds}")
     return lines
 
 
-def _render_paused(done: Paused) -> str:
-    where = "all projects" if done.scope == "all" else "this project"
-    end = "recollect resume --all" if done.scope == "all" else "recollect resume"
+def _render_paused(done: recollect.Paused) -> str:
+    where, end = _PAUSES[done.scope]
     if done.paused:
         state = "paused" if done.changed else "already paused"
         return f"{state} for {where}: agents are shown nothing, and nothing is saved. End: {end}"
@@ -308,11 +282,15 @@ def _render_paused(done: Paused) -> str:
         state = f"{where} was not paused"
     else:
         state = f"resumed for {where}: the hooks work again"
-    if done.still == "all":
-        return f"{state}\nstill paused for all projects. End: recollect resume --all"
-    if done.still:
-        return f"{state}\nstill paused for this project. End: recollect resume"
-    return state
+    where, end = _PAUSES.get(done.still, ("", ""))
+    return lines(state, f"still paused for {where}. End: {end}" if where else "")
+
+
+_PAUSES = {
+    "all": ("all projects", "recollect resume --all"),
+    "project": ("this project", "recollect resume"),
+}
+"""What a pause of this scope is for, and the command that ends it."""
 
 
 SCREENS: dict[str, Callable[..., str]] = {

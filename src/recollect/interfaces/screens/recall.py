@@ -4,44 +4,41 @@ the evaluation of recall."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
-from ...fast_typing import TYPE_CHECKING
+import recollect
+
 from ...recall import judgement
-from ...text import display
+from ...text import terms
+from ...text.display import escape_invisible, format_count, format_line
+from ...types.records import Hit
 from . import style
-from .style import render_table
-
-if TYPE_CHECKING:
-    from ...briefing.operations_views import TaskBriefing
-    from ...recall.steps_evaluation import Evaluation
-    from ...types.records import Hit, Recalled
+from .style import day, lines, paint, render_table
 
 
-def render_recalled(recalled: Recalled) -> str:
+def render_recalled(recalled: recollect.Recalled) -> str:
     """Return the hits of a search, best first: at most a screenful at a terminal."""
     known = [f"known to work: {line}" for line in recalled.commands]
     if not recalled:
-        return "\n".join([*known, *([] if known else [_why_empty(recalled)]), *recalled.notes])
+        return lines(known or _why_empty(recalled), recalled.notes)
     page = style.page()
     hits = list(recalled) if page.whole else drop_noise(recalled)
     weak, equal = len(recalled) - len(hits), len(hits)
     hits = _merge_equal(hits) if page.is_terminal else hits
     equal -= len(hits)
-    render = _render_short_hit if page.is_terminal else render_hit
-    blocks = [render(hit) for hit in hits]
+    blocks = [_render_short_hit(hit) if page.is_terminal else render_hit(hit) for hit in hits]
     if page.is_terminal and page.height and not page.whole:
         blocks = _fit(blocks, page.height - 3)
     more = len(recalled) - len(blocks) - equal + recalled.left_out
-    lines = ["\n".join(blocks)] if not page.is_terminal else ["\n\n".join(blocks)]
-    if more:
-        lines += [""] if page.is_terminal else []
-        lines.append(_render_more(more, weak))
-    if equal and page.is_terminal:
-        lines.append(style.paint("faint", f"({equal} with the same text not repeated)"))
-    lines += [f"({note})" for note in recalled.notes if "more did" not in note]
-    if not known and max(hit.score for hit in recalled) < judgement.WEAK:
-        lines.insert(0, "no good match; the nearest:")
-    return "\n".join([*known, *([""] if known and page.is_terminal else []), *lines])
+    gap = [""] if page.is_terminal else []
+    is_weak = max(hit.score for hit in recalled) < judgement.WEAK
+    return lines(
+        [*known, *gap] if known else "no good match; the nearest:" if is_weak else "",
+        ("\n\n" if page.is_terminal else "\n").join(blocks),
+        [*gap, _render_more(more, weak)] if more else "",
+        paint("faint", f"({equal} with the same text not repeated)") if equal else "",
+        (f"({note})" for note in recalled.notes if "more did" not in note),
+    )
 
 
 def _merge_equal(hits: Sequence[Hit]) -> list[Hit]:
@@ -57,7 +54,7 @@ def _merge_equal(hits: Sequence[Hit]) -> list[Hit]:
     return list(found.values())
 
 
-def _why_empty(recalled: Recalled) -> str:
+def _why_empty(recalled: recollect.Recalled) -> str:
     """Return why nothing is shown: no match at all, filters, or a budget that is too small."""
     given = style.page().given.keys()
     if recalled.left_out or any("did not fit" in note for note in recalled.notes):
@@ -77,22 +74,35 @@ out."""
 def drop_noise(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits without the tail of noise."""
     best = max(hit.score for hit in hits)
-    wanted = _wanted_stems()
+    wanted = set(terms.query_stems(style.page().query))
     if not wanted:
         return list(hits)
     return [hit for hit in hits if hit.score >= NOISE * best or wanted & _stems_of(hit.text)]
 
 
-def _wanted_stems() -> set[str]:
-    from ...text import terms
-
-    return set(terms.query_stems(style.page().query))
-
-
 def _stems_of(text: str) -> set[str]:
-    from ...text import terms
-
     return set(terms.stem_text(text).split())
+
+
+def _highlight(text: str) -> str:
+    """Return a text with the words of the question highlighted."""
+    page = style.page()
+    wanted = set(terms.query_stems(page.query)) if page.colour else set()
+    if not wanted:
+        return text
+    return " ".join(
+        paint("match" if wanted & _stems_of(word) else "", word) for word in text.split(" ")
+    )
+
+
+def _clip(text: str, indent: str, most: int) -> list[str]:
+    """Return at most `most` wrapped lines, the last one with an ellipsis if more follow."""
+    width = style.text_width() - len(indent)
+    wrapped = style.wrap(text, width)
+    if len(wrapped) > most:
+        rest = " ".join(wrapped[most - 1 :])
+        wrapped = [*wrapped[: most - 1], format_line(rest, width)]
+    return [f"{indent}{_highlight(line)}" for line in wrapped]
 
 
 def _fit(blocks: Sequence[str], height: int) -> list[str]:
@@ -109,7 +119,7 @@ def _fit(blocks: Sequence[str], height: int) -> list[str]:
 def _render_more(more: int, weak: int) -> str:
     kind = "weaker ones" if weak == more else "more"
     hint = "show them: -n 20" if "limit" not in style.page().given else "show them: a larger -n"
-    return style.paint("faint", f"({more} {kind}; {hint})")
+    return paint("faint", f"({more} {kind}; {hint})")
 
 
 def _render_short_hit(hit: Hit) -> str:
@@ -117,16 +127,14 @@ def _render_short_hit(hit: Hit) -> str:
     role = "message" if hit.role else hit.kind
     name = hit.id if hit.id.startswith("m-") else hit.address.removeprefix("memory://")
     state = f"  {style.status(hit.status)}" if hit.status != "active" else ""
-    title = f"{style.paint('title', role)}  {style.paint('id', style.shorten_place(name))}{state}"
-    lines = [title, *style.clip(" ".join(hit.text.split()), "  ", 2)]
-    lines += [
-        f"    {one.role}: {display.format_line(one.text, style.text_width() - 20)}"
-        for one in hit.around
-    ]
     about = " · ".join([_describe_source(hit), *_describe_marks(hit), _describe_match(hit)])
-    lines += [style.paint("faint", line) for line in style.fill(about, "  ")]
-    lines += [f"  score: {hit.why}"] if " +" in hit.why else []
-    return "\n".join(lines)
+    return lines(
+        f"{paint('title', role)}  {paint('id', style.shorten_place(name))}{state}",
+        _clip(" ".join(hit.text.split()), "  ", 2),
+        (f"    {one.role}: {format_line(one.text, style.text_width() - 20)}" for one in hit.around),
+        (paint("faint", line) for line in style.fill(about, "  ")),
+        f"  score: {hit.why}" if " +" in hit.why else "",
+    )
 
 
 _TRUST = {
@@ -143,11 +151,11 @@ _TRUST = {
 def _describe_source(hit: Hit) -> str:
     who = {"user": "you", "assistant": "the agent", "tool": "a tool"}
     said = who.get(hit.role, "") or _TRUST.get(hit.trust, hit.trust)
-    return f"from {said}, {display.format_time(hit.at)[:10]}"
+    return f"from {said}, {day(hit.at)}"
 
 
 def _describe_marks(hit: Hit) -> list[str]:
-    marks = [display.format_line(hit.freshness)] if hit.freshness else []
+    marks = [format_line(hit.freshness)] if hit.freshness else []
     marks += [f"newer: {hit.outdated_by}"] if hit.outdated_by else []
     against = hit.why.partition("contradicts ")[2]
     return marks + ([f"contradicted by {against}"] if against else [])
@@ -155,8 +163,6 @@ def _describe_marks(hit: Hit) -> list[str]:
 
 def _describe_match(hit: Hit) -> str:
     """Return in words why a hit was found: the words it shares, or its meaning."""
-    from ...text import terms
-
     found = _stems_of(hit.text)
     words = [word for word in terms.query_terms(style.page().query) if terms.stem(word) in found]
     shared = list(dict.fromkeys(words))[:5]
@@ -169,52 +175,39 @@ def render_hit(hit: Hit) -> str:
     marks = "" if hit.status == "active" else f", {hit.status}"
     marks += "" if hit.role or hit.trust in ("user", "system") else f", by {hit.trust}"
     marks += "".join(f", {mark}" for mark in _describe_marks(hit))
-    day = display.format_time(hit.at)[:10]
-    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({role}{day}{marks})"
-    lines = [line for line in display.escape_invisible(hit.text).splitlines() if line.strip()]
-    lines += [f"next to it, {one.role}: {display.format_line(one.text, 200)}" for one in hit.around]
+    head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({role}{day(hit.at)}{marks})"
+    shown = [line for line in escape_invisible(hit.text).splitlines() if line.strip()]
+    shown += [f"next to it, {one.role}: {format_line(one.text, 200)}" for one in hit.around]
     # The parts of the score are present only when they were asked for.
-    lines += [f"why: {hit.why}"] if " +" in hit.why else []
+    shown += [f"why: {hit.why}"] if " +" in hit.why else []
     # Messages and statements of agents, tools and files are shown as quotations.
     lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
-    return "\n".join([head, *(lead + line for line in lines)])
+    return lines(head, (lead + line for line in shown))
 
 
-def render_task(task: TaskBriefing) -> str:
+def render_task(task: recollect.TaskBriefing) -> str:
     """Return what is known about a task before it starts."""
-    lines = [f"phase: {task.phase}"]
-    for title, hits in (
-        ("Relevant", task.patterns),
-        ("Avoid", task.avoid),
-        ("Skills", task.skills),
-    ):
-        if hits:
-            lines += [title, *(render_hit(hit) for hit in hits)]
-    return "\n".join(lines) if len(lines) > 1 else f"phase: {task.phase}\nno relevant memories"
+    parts = (("Relevant", task.patterns), ("Avoid", task.avoid), ("Skills", task.skills))
+    found = [[title, *map(render_hit, hits)] for title, hits in parts if hits]
+    return lines(f"phase: {task.phase}", *(found or [["no relevant memories"]]))
 
 
-def render_evaluation(done: Evaluation) -> str:
+def render_evaluation(done: recollect.Evaluation) -> str:
     """Return how often recall found the answers, and the questions it missed."""
-    questions = display.format_count(done.questions, "question")
-    lines = [f"{questions} from {display.format_count(done.sessions, 'session')}", *done.notes]
-    rows = (
-        (
-            line.source,
-            line.by,
-            str(line.questions),
-            f"{line.recall_5:.3f}",
-            f"{line.recall_10:.3f}",
-            f"{line.mrr:.3f}",
-        )
-        for line in done.lines
+    questions = format_count(done.questions, "question")
+    heads = ("SOURCE", "SEARCHED BY", "QUESTIONS", "RECALL@5", "RECALL@10", "MRR@10")
+    three_digits, figures = "{:.3f}".format, attrgetter("recall_5", "recall_10", "mrr")
+    rows = [
+        (one.source, one.by, str(one.questions), *map(three_digits, figures(one)))
+        for one in done.lines
+    ]
+    missed = [
+        f"  {one.source}: {format_line(one.question, 100)} ({', '.join(one.answers)})"
+        for one in done.missed
+    ]
+    return lines(
+        f"{questions} from {format_count(done.sessions, 'session')}",
+        done.notes,
+        render_table(heads, rows) if rows else "",
+        ["not found among the first ten:", *missed] if missed else "",
     )
-    if done.lines:
-        heads = ("SOURCE", "SEARCHED BY", "QUESTIONS", "RECALL@5", "RECALL@10", "MRR@10")
-        lines.append(render_table(heads, rows))
-    if done.missed:
-        lines.append("not found among the first ten:")
-        lines += [
-            f"  {one.source}: {display.format_line(one.question, 100)} ({', '.join(one.answers)})"
-            for one in done.missed
-        ]
-    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Print results as text: the dispatch by command, tables, and the screens of the store itself.
+"""Print results as text: the dispatch by command, and the screens of the store and its settings.
 
 Each screen is a function of an operation's result that returns plain lines, fit for a pipe.
 """
@@ -10,48 +10,35 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from types import ModuleType
 
+import recollect
+
 from ...fast_typing import TYPE_CHECKING
-from ...text import display
-from ...types import reports
-from . import overview, style
+from ...text.display import escape_invisible, format_count, format_line
+from . import style
+from .style import lines
 
 if TYPE_CHECKING:
-    from ...maintenance.operations import ServerSetup
-    from ...maintenance.steps import Adopted, Diagnosis, Stats
-    from ...storage.database import ServerMember, ServerStatement
-    from ...types.reports import ConfigPaths, Reverted, SettingChanged, SettingValue
+    from ...storage.database import ServerStatement
 
 _MODULES = {
-    **dict.fromkeys(("session", "record"), "sessions"),
-    **dict.fromkeys(("init", "plugin", "notices"), "agents"),
-    **dict.fromkeys(("memory", "jobs"), "autonomous"),
+    **dict.fromkeys(("session", "record", "memory", "jobs"), "sessions"),
+    **dict.fromkeys(("init", "plugin", "notices", "import"), "agents"),
     "review": "review",
-    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo", "config"), "results"),
     **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause", "resume"), "overview"),
-    **dict.fromkeys(("forget", "blame", "retract", "scrub", "recover"), "store"),
-    **dict.fromkeys(("import", "export", "load", "migrate"), "store"),
-    **dict.fromkeys(
-        (
-            *("episode", "learnings", "consolidate", "procedure", "pattern", "link", "links"),
-            *("notes", "continuity", "task", "ledger", "handoff", "promote", "audit", "event"),
-        ),
-        "work",
-    ),
+    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo", "config"), "results"),
+    **dict.fromkeys(("forget", "blame", "retract", "scrub", "recover"), "results"),
+    **dict.fromkeys(("export", "load", "migrate"), "results"),
+    **dict.fromkeys(("episode", "learnings", "consolidate", "procedure", "pattern"), "work"),
+    **dict.fromkeys(("link", "links", "notes", "continuity", "task", "ledger"), "work"),
+    **dict.fromkeys(("handoff", "promote", "audit", "event"), "work"),
 }
 """The module with the screen of a command, by its first word; all others are in `memories`."""
 
-
 _EXACT = frozenset(
     {
-        *(
-            "scratch retrieve",
-            "todo",
-            "procedure export",
-            "procedure show",
-            "pattern show",
-            "ledger",
-        ),
-        *("episode show", "notes show", "continuity", "task log", "session prepare", "plugin"),
+        *("scratch retrieve", "todo", "procedure export", "procedure show", "pattern show"),
+        *("ledger", "episode show", "notes show", "continuity", "task log", "session prepare"),
+        "plugin",
     }
 )
 """Commands that print a document, which is not wrapped."""
@@ -79,42 +66,48 @@ def render_redacted(types: Sequence[str]) -> list[str]:
     return [f"  redacted: {', '.join(dict.fromkeys(types))}"] if types else []
 
 
-def _render_stats(stats: Stats) -> str:
-    memories = display.format_count(stats.memories, "memory", "memories")
-    lines = [f"{memories}, about {display.format_count(stats.tokens, 'token')}"]
-    for name in ("by_kind", "by_layer", "by_status"):
-        found = getattr(stats, name)
-        if found:
-            counts = ", ".join(f"{key} {found[key]}" for key in sorted(found))
-            lines.append(f"  {name[3:]:<7} {counts}")
-    if stats.by_age:
-        ages = ", ".join(f"{name} {number}" for name, number in stats.by_age.items())
-        lines.append(f"  age     {ages}")
-        lines.append(f"  never recalled {stats.never_recalled}, stale claims {stats.stale}")
-    messages = display.format_count(stats.messages, "message")
-    lines.append(f"{messages} in {display.format_count(stats.sessions, 'session')}")
-    if stats.documents:
-        counts = ", ".join(f"{key} {number}" for key, number in sorted(stats.documents.items()))
-        lines.append(f"documents: {counts}")
-    if stats.embedded or stats.unembedded:
-        missing = f", {stats.unembedded} missing" if stats.unembedded else ""
-        vectors = display.format_count(stats.embedded, "vector")
-        lines.append(f"search by meaning: {vectors}{missing}")
+def format_size(number: int) -> str:
+    """Return a number of bytes with its unit."""
+    for unit in ("bytes", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number //= 1000
+    return f"{number} GB"
+
+
+def _render_stats(stats: recollect.Stats) -> str:
+    memories = format_count(stats.memories, "memory", "memories")
+    groups = (("kind", stats.by_kind), ("layer", stats.by_layer), ("status", stats.by_status))
+    ages = ", ".join(f"{name} {number}" for name, number in stats.by_age.items())
+    unused = f"never recalled {stats.never_recalled}, stale claims {stats.stale}"
+    messages = format_count(stats.messages, "message")
+    missing = f", {stats.unembedded} missing" if stats.unembedded else ""
+    vectors = f"search by meaning: {format_count(stats.embedded, 'vector')}{missing}"
+    in_time = []
     for one in stats.in_time:
         judged = one.followed + one.ignored
         result = f", followed {one.followed} of {judged}" if judged else ""
-        lines.append(f"in time, {one.moment}: {one.shown} shown at {one.chances} chances{result}")
-    if stats.consolidation:
-        lines.append(f"consolidation: {stats.consolidation}")
-    if stats.autonomous:
-        lines.append(f"autonomous memory: {stats.autonomous}")
-    project = overview.format_size(stats.project_bytes)
-    user = overview.format_size(stats.user_bytes)
-    lines.append(f"on disk: project {project}, user {user}")
-    return "\n".join(lines)
+        in_time.append(f"in time, {one.moment}: {one.shown} shown at {one.chances} chances{result}")
+    project, user = format_size(stats.project_bytes), format_size(stats.user_bytes)
+    return lines(
+        f"{memories}, about {format_count(stats.tokens, 'token')}",
+        (f"  {name:<7} {_list_counts(found)}" for name, found in groups if found),
+        [f"  age     {ages}", f"  {unused}"] if ages else "",
+        f"{messages} in {format_count(stats.sessions, 'session')}",
+        f"documents: {_list_counts(stats.documents)}" if stats.documents else "",
+        vectors if stats.embedded or stats.unembedded else "",
+        in_time,
+        f"consolidation: {stats.consolidation}" if stats.consolidation else "",
+        f"autonomous memory: {stats.autonomous}" if stats.autonomous else "",
+        f"on disk: project {project}, user {user}",
+    )
 
 
-def _render_adopted(done: Adopted) -> str:
+def _list_counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in sorted(numbers.items()))
+
+
+def _render_adopted(done: recollect.Adopted) -> str:
     content = f"{done.memories} memories, {done.sessions} sessions"
     if done.trusted:
         return f"adopted {done.path} ({content})"
@@ -124,57 +117,55 @@ def _render_adopted(done: Adopted) -> str:
     )
 
 
-def _render_diagnosis(diagnosis: Diagnosis) -> str:
-    lines = []
+def _render_diagnosis(diagnosis: recollect.Diagnosis) -> str:
+    found = []
     for check in diagnosis.checks:
-        first, *more = display.escape_invisible(check.detail).splitlines() or [""]
-        mark = (
-            ("good", "ok  ") if check.ok else ("warn", "TODO") if check.waits else ("bad", "BAD ")
-        )
-        lines.append(f"{style.paint(*mark)} {check.name}: {first}")
-        lines += [f"       {line}" for line in more]
+        first, *more = escape_invisible(check.detail).splitlines() or [""]
+        not_ok = ("warn", "TODO") if check.waits else ("bad", "BAD ")
+        mark = style.paint(*(("good", "ok  ") if check.ok else not_ok))
+        found.append(f"{mark} {check.name}: {first}")
+        found += [f"       {line}" for line in more]
     failed = sum(not (check.ok or check.waits) for check in diagnosis.checks)
     waiting = sum(check.waits for check in diagnosis.checks)
-    if waiting:
-        lines.append(f"{display.format_count(waiting, 'agent')} wait for your approval (TODO)")
-    lines.append(f"{failed} of the checks failed" if failed else "no problems found")
-    return "\n".join(lines)
+    return lines(
+        found,
+        f"{format_count(waiting, 'agent')} wait for your approval (TODO)" if waiting else "",
+        f"{failed} of the checks failed" if failed else "no problems found",
+    )
 
 
-def _render_server_setup(done: ServerSetup) -> str:
+def _render_server_setup(done: recollect.ServerSetup) -> str:
     first = [one for one in done.statements if "recollect_member" not in one.sql]
     rest = [one for one in done.statements if one not in first]
     if done.applied:
-        lines = ["The tables and the members' rights are in place. These statements were run:"]
+        head = ["The tables and the members' rights are in place. These statements were run:"]
     else:
-        lines = [
+        head = [
             "-- Nothing was run. An administrator runs this part, connected to the database:",
             *_list_statements(first),
             "-- `recollect server setup --apply` runs the rest, as the owner of the tables:",
         ]
-    return "\n".join(
-        [*lines, *_list_statements(rest), "-- next: recollect server grant ROLE SPACE"]
-    )
+    return lines(head, _list_statements(rest), "-- next: recollect server grant ROLE SPACE")
 
 
 def _list_statements(statements: Sequence[ServerStatement]) -> list[str]:
     """Return statements as lines to paste, each below its purpose: a long line is wrapped."""
-    lines: list[str] = []
+    found: list[str] = []
     for purpose, some in groupby(statements, key=lambda one: one.purpose):
-        lines += [f"-- {purpose}", *(one.sql for one in some)]
-    return lines
+        found += [f"-- {purpose}", *(one.sql for one in some)]
+    return found
 
 
-def _render_members(found: Sequence[ServerMember]) -> str:
+def _render_members(found: Sequence[recollect.ServerMember]) -> str:
     if not found:
         return "no memberships\nadd one: recollect server grant ROLE SPACE"
     width = max(len(one.space) for one in found)
-    return "\n".join(
+    return lines(
         f"{one.space:<{width}}  {one.role}{'' if one.writes else ' (read-only)'}" for one in found
     )
 
 
-def _render_grant(done: ServerMember) -> str:
+def _render_grant(done: recollect.ServerMember) -> str:
     may = "reads and writes" if done.writes else "reads"
     return f"{done.role} {may} {done.space}\nthey set: RECOLLECT_SPACE={done.space}"
 
@@ -182,52 +173,50 @@ def _render_grant(done: ServerMember) -> str:
 # ---------------------------------------------------------------- settings
 
 
-def _render_setting(setting: SettingValue) -> str:
+def _render_setting(setting: recollect.SettingValue) -> str:
     value = setting.value if setting.value else "(empty)"
     return value if not style.page().is_terminal else f"{value}  ({setting.source})"
 
 
-def _render_settings(settings: Sequence[SettingValue]) -> str:
+def _render_settings(settings: Sequence[recollect.SettingValue]) -> str:
     rows = ((one.name, one.value or "-", one.source, one.help) for one in settings)
     table = style.render_table(("SETTING", "VALUE", "FROM", "MEANING"), rows, styles=("id",))
     hints = style.hints(
         ("recollect config set NAME VALUE", "change one"),
         ("recollect config edit", "change them in your editor"),
     )
-    return "\n".join([table, "", *hints])
+    return lines(table, ["", *hints])
 
 
-def _render_changed_setting(done: SettingChanged) -> str:
+def _render_changed_setting(done: recollect.SettingChanged) -> str:
     what = f"set {done.name} = {done.value}" if done.value else f"removed {done.name}"
-    lines = [f"{what} in {done.path}"]
-    if done.value and done.value != done.effective:
-        lines.append(f"in effect: {done.effective} ({done.source} wins)")
+    effect = ""
+    if done.value != done.effective and done.value:
+        effect = f"in effect: {done.effective} ({done.source} wins)"
     elif not done.value:
-        lines.append(f"in effect: {done.effective or '(empty)'} ({done.source})")
-    return "\n".join(lines)
+        effect = f"in effect: {done.effective or '(empty)'} ({done.source})"
+    return lines(f"{what} in {done.path}", effect)
 
 
-def _render_paths(paths: ConfigPaths) -> str:
+def _render_paths(paths: recollect.ConfigPaths) -> str:
     return f"user     {paths.user}\nproject  {paths.project}"
 
 
 # ---------------------------------------------------------------- undo
 
 
-def _render_reverted(done: Reverted) -> str:
+def _render_reverted(done: recollect.Reverted) -> str:
     if not done.what:
         return "nothing was changed"
-    text = f": {display.format_line(done.text, 160)}" if done.text else ""
-    if not done.applied:
-        when = display.format_time(done.at)[:16].replace("T", " ")
-        return "\n".join(style.fill(f"the last change ({when}): {done.what}{text}"))
-    redo = f"\nredo it: {done.redo}" if done.redo else ""
-    return "\n".join(style.fill(f"undone: {done.what}{text}")) + redo
+    state = "undone" if done.applied else f"the last change ({style.clock(done.at)})"
+    text = f": {format_line(done.text, 160)}" if done.text else ""
+    redo = f"redo it: {done.redo}" if done.redo and done.applied else ""
+    return lines(style.fill(f"{state}: {done.what}{text}"), redo)
 
 
 def run_undo(
-    values: Mapping[str, object], run: Callable[[Mapping[str, object]], Reverted]
-) -> Reverted:
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], recollect.Reverted]
+) -> recollect.Reverted:
     """Show the last change, and undo it when the person agrees.
 
     `run` runs the command with some of its arguments replaced.
@@ -239,8 +228,98 @@ def run_undo(
     planned = run({"print": True})
     print(style.finish(_render_reverted(planned)))
     if not terminal.agrees("Undo it? [Y/n] ", default=True):
-        return reports.Reverted("", "", 0, False)
+        return recollect.Reverted("", "", 0, False)
     return run({})
+
+
+# ---------------------------------------------------------------- erase, repair, export, load
+
+
+def _count_rows(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(numbers.items())) or "nothing"
+
+
+def _render_receipt(done: recollect.Receipt) -> str:
+    files = [f"  and in {path}" for path in done.files]
+    if not done.applied:
+        last = "nothing was changed; this cannot be undone: add --yes"
+        return lines(f"would erase: {_count_rows(done.rows)}", files, last)
+    backups = f"{format_count(done.backups, 'backup')} removed, one made anew"
+    return lines(
+        f"erased {done.target}: {_count_rows(done.rows)}  (receipt {done.id})",
+        files,
+        backups if done.backups else "",
+        "Copies that you made elsewhere are not known here. It is not learned again.",
+        done.notes,
+    )
+
+
+def _render_lineage(found: recollect.Lineage) -> str:
+    sources = [f"  from: {ref}" for ref in found.evidence]
+    sources += [f"  source: {ref}" for ref in found.sources]
+    return lines(
+        f"{found.id}  {found.text}",
+        f"came in as {found.origin}, trusted as {found.label}; revision {found.revisions}",
+        sources,
+        (f"  used for: {ref}" for ref in found.derived),
+        "" if sources else "  no source is recorded: it was said directly",
+    )
+
+
+def _render_retracted(done: recollect.Retracted) -> str:
+    if not done.memories:
+        return f"nothing in use came from {done.source}"
+    hidden = [f"hidden, as it came from {done.source}:", *(f"  {id}" for id in done.memories)]
+    return lines(hidden, "take one back: recollect restore ID")
+
+
+def _render_scrubbed(done: recollect.Scrubbed) -> str:
+    if not done.records:
+        return "no secrets found in what is stored"
+    return f"secrets in {_count_rows(done.records)}: {_count_rows(done.found)}"
+
+
+def _render_recovered(done: recollect.Recovered) -> str:
+    if not done.kept:
+        return f"{done.path}: no damage found, nothing was changed"
+    return lines(
+        (f"damage: {one.splitlines()[0]}" for one in done.problems),
+        f"saved: {_count_rows(done.saved)}",
+        f"gaps: {_count_rows(done.gaps)}" if done.gaps else "",
+        f"taken from backups: {_count_rows(done.restored)}" if done.restored else "",
+        f"read from: {done.backup}" if done.backup else "",
+        f"the damaged files are kept in {done.kept}",
+    )
+
+
+def _render_exported(done: recollect.Exported) -> str:
+    more = len(done.files) - 5
+    return lines(
+        (f"wrote {path}" for path in done.files[:5]),
+        f"… and {more} more files" if more > 0 else "",
+        f"{format_count(done.records, 'record')} exported",
+        f"loss: {done.loss}" if done.loss else "",
+    )
+
+
+def _render_loaded(done: recollect.Loaded) -> str:
+    waits = done.status == "quarantined" and done.new
+    return lines(
+        f"{done.form or 'nothing'}: {done.read} read, {done.new} new ({done.status})",
+        "accept them: recollect review" if waits else "",
+        f"loss: {done.loss}" if done.loss else "",
+        (f"left out: {one}" for one in done.problems),
+    )
+
+
+def _render_migrated(done: recollect.Migrated) -> str:
+    to_server = "set `database` in your own configuration, or RECOLLECT_DATABASE"
+    to_files = "remove `database` from your configuration, and RECOLLECT_DATABASE"
+    return lines(
+        f"copied {done.rows} rows to {done.target}, equal by hash {done.digest[:16]}",
+        done.loss,
+        f"use it: {to_server if '://' in done.target else to_files}",
+    )
 
 
 SCREENS: dict[str, Callable[..., str]] = {
@@ -249,7 +328,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "server grant": _render_grant,
     "server revoke": lambda done: "revoked" if done else "there was no such membership",
     "stats": _render_stats,
-    "backup": lambda done: f"wrote {done.path} ({overview.format_size(done.bytes)})",
+    "backup": lambda done: f"wrote {done.path} ({format_size(done.bytes)})",
     "adopt": _render_adopted,
     "doctor": _render_diagnosis,
     "undo": _render_reverted,
@@ -258,4 +337,12 @@ SCREENS: dict[str, Callable[..., str]] = {
     "config unset": _render_changed_setting,
     "config list": _render_settings,
     "config path": _render_paths,
+    "forget": _render_receipt,
+    "blame": _render_lineage,
+    "retract": _render_retracted,
+    "scrub": _render_scrubbed,
+    "recover": _render_recovered,
+    "export": _render_exported,
+    "load": _render_loaded,
+    "migrate": _render_migrated,
 }

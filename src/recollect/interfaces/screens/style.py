@@ -132,20 +132,6 @@ def finish(text: str) -> str:
     return _shorten(display.escape_invisible(text)).translate(_ESCAPES)
 
 
-def highlight(text: str) -> str:
-    """Return a text with the words of the question highlighted."""
-    if not (_page.colour and _page.query):
-        return text
-    from ...text import terms
-
-    wanted = set(terms.query_stems(_page.query))
-    parts = []
-    for word in text.split(" "):
-        is_match = not wanted.isdisjoint(terms.stem_text(word).split())
-        parts.append(paint("match" if is_match else "", word))
-    return " ".join(parts)
-
-
 _STATUS_STYLES = {
     "proposed": "warn",
     "quarantined": "warn",
@@ -174,6 +160,29 @@ def _shorten(text: str) -> str:
 
 
 # ---------------------------------------------------------------- lines
+
+
+def lines(*parts: str | Iterable[str]) -> str:
+    """Join lines; an empty text is left out, a list of lines is added as it is."""
+    found: list[str] = []
+    for part in parts:
+        found += [part] if isinstance(part, str) and part else part
+    return "\n".join(found)
+
+
+def day(at: int) -> str:
+    """Return the date of a time."""
+    return display.format_time(at)[:10]
+
+
+def minute(at: int) -> str:
+    """Return the date and time of day of a time, without seconds."""
+    return display.format_time(at)[:16]
+
+
+def clock(at: int) -> str:
+    """Return a time for a person: the date and time of day."""
+    return minute(at).replace("T", " ")
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -251,16 +260,6 @@ def fill(text: str, indent: str = "", first: str | None = None) -> list[str]:
     return [f"{head if not place else indent}{line}" for place, line in enumerate(lines)]
 
 
-def clip(text: str, indent: str, most: int) -> list[str]:
-    """Return at most `most` wrapped lines, the last one with an ellipsis if more follow."""
-    width = text_width() - len(indent)
-    lines = wrap(text, width)
-    if len(lines) > most:
-        rest = " ".join(lines[most - 1 :])
-        lines = [*lines[: most - 1], display.format_line(rest, width)]
-    return [f"{indent}{highlight(line)}" for line in lines]
-
-
 def shorten_place(place: str) -> str:
     """Return the address of a message with the beginning of its session's id."""
     if not place.startswith("session/"):
@@ -291,18 +290,6 @@ def hints(*rows: tuple[str, str]) -> list[str]:
     return lines
 
 
-def ago(at: int, now: int) -> str:
-    """Return how long ago a time was, in words; the day when that was more than a month ago."""
-    seconds = max(now - at, 0) // 1_000_000
-    for size, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            number = seconds // size
-            if noun == "day" and number > 30:
-                return display.format_time(at)[:10]
-            return f"{display.format_count(number, noun)} ago"
-    return "just now"
-
-
 def render_none(sentence: str, noun: str, place: str = "") -> str:
     """Return why a list is empty: the limit, the filters, or because there is none at all.
 
@@ -329,6 +316,14 @@ def _render_given(value: object) -> str:
 
 
 # ---------------------------------------------------------------- tables
+
+
+def render_list(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], none: str, noun: str, place: str = ""
+) -> str:
+    """Return a table; without rows, why it is empty (see `render_none`)."""
+    held = list(rows)
+    return render_table(heads, held) if held else render_none(none, noun, place)
 
 
 def render_table(

@@ -5,286 +5,238 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 
-from ...fast_typing import TYPE_CHECKING
-from ...text import display
-from . import memories, results, style
+import recollect
 
-if TYPE_CHECKING:
-    from ...episodes.aging import LearningDay
-    from ...episodes.steps import BuiltEpisodes, EpisodeReplay, RecordedEpisode, ShownEpisode
-    from ...lessons.steps import Consolidated, Undone
-    from ...procedures.steps import ExportedSkill, ShownProcedure
-    from ...recall.steps_records import Linked
-    from ...types.records import Json, Link
-    from ...work.audit import Audit
-    from ...work.operations import Continuity, EventResult
-    from ...work.steps import ShownHandoff, ShownNotes
-    from ...work.steps_tasks import Promoted, ShownTask
+from ...text.display import escape_invisible, format_line
+from . import memories, results, style
+from .style import lines, render_list
 
 _MOST_LESSONS = 10
 
 
-def _render_recorded(kept: RecordedEpisode) -> str:
-    return "\n".join([f"{kept.action} {kept.id}", *results.render_redacted(kept.redacted)])
+def _render_recorded(kept: recollect.RecordedEpisode) -> str:
+    return lines(f"{kept.action} {kept.id}", results.render_redacted(kept.redacted))
 
 
-def _render_built(built: BuiltEpisodes) -> str:
+def _render_built(built: recollect.BuiltEpisodes) -> str:
     return (
         f"read {built.sessions} sessions: {built.episodes} episodes, "
         f"{built.created} new, {built.updated} changed"
     )
 
 
-def _render_episodes(found: Sequence[ShownEpisode]) -> str:
-    if not found:
-        return style.render_none(
-            "no episodes yet. Build them from conversations: recollect episode build", "episode"
-        )
-    rows = (
-        (item.id, display.format_time(item.at)[:16], item.outcome, item.status, item.goal)
-        for item in found
-    )
-    return style.render_table(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows)
+def _render_episodes(found: Sequence[recollect.ShownEpisode]) -> str:
+    rows = ((one.id, style.minute(one.at), one.outcome, one.status, one.goal) for one in found)
+    none = "no episodes yet. Build them from conversations: recollect episode build"
+    return render_list(("ID", "WHEN", "OUTCOME", "STATUS", "GOAL"), rows, none, "episode")
 
 
-def render_episode(shown: ShownEpisode) -> str:
+def render_episode(shown: recollect.ShownEpisode) -> str:
     """Return an episode as JSON with a head line."""
     head = f"episode  {shown.address}  ({shown.outcome}, {shown.status}, trusted as {shown.label})"
-    body = json.dumps(shown.episode, ensure_ascii=False, indent=2)
-    return f"{head}\n{display.escape_invisible(body)}"
+    return lines(head, _render_json(shown.episode))
 
 
-def _render_replay(replay: EpisodeReplay) -> str:
-    lines = [f"{replay.id}: {display.format_line(replay.goal)} ({replay.outcome})"]
+def _render_replay(replay: recollect.EpisodeReplay) -> str:
+    found = [f"{replay.id}: {format_line(replay.goal)} ({replay.outcome})"]
     for step in replay.steps:
         text = " ".join(filter(None, (step.action, step.target, step.result)))
-        lines.append(f"  {step.t:>7.0f} s  {display.format_line(text, 140)}")
-        if step.error:
-            lines.append(f"             {display.format_line(step.error, 140)}")
+        found.append(f"  {step.t:>7.0f} s  {format_line(text, 140)}")
+        found += [f"             {format_line(step.error, 140)}"] if step.error else []
     for error in replay.errors:
         end = f"resolved: {error.resolution}" if error.resolution else "never resolved"
-        lines.append(f"  error    {display.format_line(f'{error.type}: {error.message}', 140)}")
-        lines.append(f"           {display.format_line(end, 140)}")
-    lines += [f"  {file.state:<14} {display.format_line(file.path)}" for file in replay.files]
-    return "\n".join(lines)
+        found.append(f"  error    {format_line(f'{error.type}: {error.message}', 140)}")
+        found.append(f"           {format_line(end, 140)}")
+    return lines(found, (f"  {file.state:<14} {format_line(file.path)}" for file in replay.files))
 
 
-def _render_learnings(days: Sequence[LearningDay]) -> str:
-    if not days:
-        return "no errors yet. Build episodes from conversations: recollect episode build"
-    lines = []
+def _render_learnings(days: Sequence[recollect.LearningDay]) -> str:
+    found: list[str] = []
     for day in days:
-        lines.append(day.day)
+        found.append(day.day)
         for one in day.learnings:
-            end = one.resolution or "never resolved"
-            lines.append(
-                f"  {one.episode}  {display.format_line(f'{one.type}: {one.message}', 120)}"
-            )
-            lines.append(f"      {display.format_line(end, 140)}")
-    return "\n".join(lines)
+            found.append(f"  {one.episode}  {format_line(f'{one.type}: {one.message}', 120)}")
+            found.append(f"      {format_line(one.resolution or 'never resolved', 140)}")
+    none = "no errors yet. Build episodes from conversations: recollect episode build"
+    return lines(found or none)
 
 
-def _render_consolidated(done: Consolidated) -> str:
+def _render_consolidated(done: recollect.Consolidated) -> str:
     if done.note and not (done.lines or done.applied):
         return str(done.note)
-    lines = []
+    found: list[str] = []
     for line in done.lines:
-        lines.append(f"{line.sign} {line.what}  {display.format_line(line.text, 160)}")
-        lines.append(f"    because: {display.format_line(line.reason, 140)}")
+        found.append(f"{line.sign} {line.what}  {format_line(line.text, 160)}")
+        found.append(f"    because: {format_line(line.reason, 140)}")
     for one in done.left_out:
         named = ", ".join(one.sources[:3]) + (", …" if len(one.sources) > 3 else "")
-        reason = display.format_line(one.reason, 140)
-        lines.append(f"  left out  {named}: {reason}" if named else f"  note      {reason}")
+        reason = format_line(one.reason, 140)
+        found.append(f"  left out  {named}: {reason}" if named else f"  note      {reason}")
     if not done.lines:
-        first = (
-            "" if done.episodes else ". Build episodes from conversations: recollect episode build"
-        )
-        lines.append(f"nothing to consolidate{first}")
+        first = ". Build episodes from conversations: recollect episode build"
+        end = f"nothing to consolidate{'' if done.episodes else first}"
     elif done.applied:
-        lines.append(f"{len(done.lines)} changes. Undo: recollect consolidate undo")
+        end = f"{len(done.lines)} changes. Undo: recollect consolidate undo"
     else:
-        lines.append(f"{len(done.lines)} changes planned; nothing was changed")
-    if done.note:
-        lines.append(done.note)
-    return "\n".join(lines)
+        end = f"{len(done.lines)} changes planned; nothing was changed"
+    return lines(found, end, done.note)
 
 
-def _render_undone(done: Undone) -> str:
+def _render_undone(done: recollect.Undone) -> str:
     return f"undid {done.undo}: {done.restored} restored, {done.removed} removed"
 
 
-def render_procedure(shown: ShownProcedure) -> str:
+def render_procedure(shown: recollect.ShownProcedure) -> str:
     """Return a procedure as a skill with a head line."""
     from ...procedures.skills import to_skill_md
 
-    head = (
-        f"procedure  {shown.address}  ({shown.status}, version {shown.revision}, "
-        f"worked {shown.successes} times, failed {shown.failures} times)"
-    )
-    return f"{head}\n{display.escape_invisible(to_skill_md(shown.procedure))}".rstrip()
+    about = f"{shown.status}, version {shown.revision}, {_count_uses(shown)}"
+    text = escape_invisible(to_skill_md(shown.procedure))
+    return f"procedure  {shown.address}  ({about})\n{text}".rstrip()
 
 
-def _render_procedures(found: Sequence[ShownProcedure]) -> str:
-    if not found:
-        return style.render_none(
-            "no procedures yet. Save one: recollect procedure learn", "procedure"
-        )
+def _count_uses(shown: recollect.ShownProcedure) -> str:
+    return f"worked {shown.successes} times, failed {shown.failures} times"
+
+
+def _render_procedures(found: Sequence[recollect.ShownProcedure]) -> str:
+    heads = ("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION")
     rows = (
-        (item.name, item.status, f"{item.successes}/{item.failures}", item.description)
-        for item in found
+        (one.name, one.status, f"{one.successes}/{one.failures}", one.description) for one in found
     )
-    return style.render_table(("NAME", "STATUS", "WORKED/FAILED", "DESCRIPTION"), rows)
+    none = "no procedures yet. Save one: recollect procedure learn"
+    return render_list(heads, rows, none, "procedure")
 
 
-def _render_use(shown: ShownProcedure) -> str:
-    return (
-        f"{shown.name} ({shown.status}, version {shown.revision}): "
-        f"worked {shown.successes} times, failed {shown.failures} times"
-    )
+def _render_use(shown: recollect.ShownProcedure) -> str:
+    return f"{shown.name} ({shown.status}, version {shown.revision}): {_count_uses(shown)}"
 
 
-def _render_exported(done: ExportedSkill) -> str:
+def _render_exported(done: recollect.ExportedSkill) -> str:
     if not done.path:
-        return display.escape_invisible(done.text).rstrip()
-    return "\n".join([f"wrote {done.path}", *(f"  {note}" for note in done.notes)])
+        return escape_invisible(done.text).rstrip()
+    return lines(f"wrote {done.path}", (f"  {note}" for note in done.notes))
 
 
-def _render_link(link: Link) -> str:
+def _render_link(link: recollect.Link) -> str:
     return f"{link.source} {link.relation} {link.target}"
 
 
-def _render_links(linked: Linked) -> str:
+def _render_links(linked: recollect.Linked) -> str:
     if linked.graph:
-        return str(display.escape_invisible(linked.graph)).rstrip()
-    if not linked.reached:
-        return "no links"
-    return "\n".join(
-        f"{'  ' * one.depth}{one.relation} {one.id}  "
-        f"{display.format_line(linked.labels[one.id], 100)}"
+        return str(escape_invisible(linked.graph)).rstrip()
+    reached = [
+        f"{'  ' * one.depth}{one.relation} {one.id}  {format_line(linked.labels[one.id], 100)}"
         for one in linked.reached
+    ]
+    return lines(reached or "no links")
+
+
+def _render_notes(shown: recollect.ShownNotes) -> str:
+    return lines(
+        escape_invisible(shown.text).rstrip() or "no notes yet. Start: recollect notes set",
+        "(the file was edited; the edits were read)" if shown.edited else "",
+        _render_findings(shown),
     )
 
 
-def _render_notes(shown: ShownNotes) -> str:
-    lines = [
-        display.escape_invisible(shown.text).rstrip() or "no notes yet. Start: recollect notes set"
-    ]
-    if shown.edited:
-        lines.append("(the file was edited; the edits were read)")
-    return "\n".join([*lines, *_render_findings(shown)])
+def _render_continuity(done: recollect.Continuity) -> str:
+    edited = "(the file was edited; the edits are kept)" if done.edited else ""
+    return lines([escape_invisible(done.text).rstrip()], edited)
 
 
-def _render_continuity(done: Continuity) -> str:
-    lines = [display.escape_invisible(done.text).rstrip()]
-    if done.edited:
-        lines.append("(the file was edited; the edits are kept)")
-    return "\n".join(lines)
-
-
-def _render_findings(shown: ShownNotes) -> list[str]:
+def _render_findings(shown: recollect.ShownNotes) -> list[str]:
     return [f"line {one.first}: {one.rule}. {one.advice}" for one in shown.findings]
 
 
-def _render_lint(shown: ShownNotes) -> str:
-    return "\n".join(_render_findings(shown)) or "no problems found"
-
-
-def _render_task(shown: ShownTask) -> str:
-    lines = [f"{shown.slug}: {display.format_line(shown.title)} ({_render_stage(shown)})"]
-    for phase in shown.task.get("phases", ()):
+def _render_task(shown: recollect.ShownTask) -> str:
+    """Return a task: its head, then lines with the name of their kind before them."""
+    task, rows = shown.task, list[tuple[str, str]]()
+    for phase in task.get("phases", ()):
         report = f": {phase['report']}" if phase.get("report") else ""
-        lines.append(
-            f"  {phase.get('state', 'planned'):<8} {display.format_line(phase['name'] + report)}"
-        )
-    for one in shown.task.get("decisions", ()):
-        lines.append(f"  decided  {display.format_line(one['text'])}")
-    for revision in shown.task.get("revisions", ())[-1:]:
-        lines += [
-            f"  verified {display.format_line(item)}" for item in revision.get("verified", ())
-        ]
+        rows.append((phase.get("state", "planned"), phase["name"] + report))
+    rows += [("decided", one["text"]) for one in task.get("decisions", ())]
+    for revision in task.get("revisions", ())[-1:]:
+        rows += [("verified", item) for item in revision.get("verified", ())]
     for lost in shown.regressions:
-        lines.append(
-            f"  LOST     {display.format_line(lost.item)} (verified in revision {lost.verified_in})"
-        )
-    lines += [f"  {page}" for page in shown.pages]
-    lines += [f"  known    {display.format_line(one)}" for one in shown.advice]
-    lines += [
-        f"  lesson   {display.format_line(one, 140)}" for one in shown.lessons[:_MOST_LESSONS]
-    ]
-    if shown.lessons:
-        more = len(shown.lessons) - _MOST_LESSONS
-        also = f"and {more} more. " if more > 0 else ""
-        lines.append(f"  ({also}Undo the lessons: recollect consolidate undo)")
-    return "\n".join(lines)
+        rows.append(("LOST", f"{lost.item} (verified in revision {lost.verified_in})"))
+    more = len(shown.lessons) - _MOST_LESSONS
+    also = f"and {more} more. " if more > 0 else ""
+    undo = f"  ({also}Undo the lessons: recollect consolidate undo)"
+    return lines(
+        f"{shown.slug}: {format_line(shown.title)} ({_render_stage(shown)})",
+        (f"  {kind:<8} {format_line(text)}" for kind, text in rows),
+        (f"  {page}" for page in shown.pages),
+        (f"  known    {format_line(one)}" for one in shown.advice),
+        (f"  lesson   {format_line(one, 140)}" for one in shown.lessons[:_MOST_LESSONS]),
+        undo if shown.lessons else "",
+    )
 
 
-def _render_stage(shown: ShownTask) -> str:
+def _render_stage(shown: recollect.ShownTask) -> str:
     if shown.completed:
         return f"completed {shown.completed[:10]}"
     begun = any(phase.get("state") == "done" for phase in shown.task.get("phases", ()))
     return str(shown.phase) or ("between phases" if begun else "not started")
 
 
-def _render_tasks(found: Sequence[ShownTask]) -> str:
-    if not found:
-        return style.render_none("no tasks yet. Start one: recollect task start", "task")
-    rows = ((item.slug, _render_stage(item), item.title) for item in found)
-    return style.render_table(("TASK", "PHASE", "TITLE"), rows)
+def _render_tasks(found: Sequence[recollect.ShownTask]) -> str:
+    rows = ((one.slug, _render_stage(one), one.title) for one in found)
+    none = "no tasks yet. Start one: recollect task start"
+    return render_list(("TASK", "PHASE", "TITLE"), rows, none, "task")
 
 
-def _render_json(value: Mapping[str, Json]) -> str:
-    return display.escape_invisible(json.dumps(value, ensure_ascii=False, indent=2))
+def _render_json(value: Mapping[str, recollect.Json]) -> str:
+    return escape_invisible(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def _render_handoff(given: ShownHandoff) -> str:
-    lines = [f"{given.address} ({'accepted' if given.accepted else 'waiting'})"]
-    lines.append(_render_json(given.handoff))
-    if given.moved:
-        lines.append(f"the working tree changed: {display.format_line(given.moved)}")
-    return "\n".join(lines)
-
-
-def _render_handoffs(found: Sequence[ShownHandoff]) -> str:
-    if not found:
-        return style.render_none("no handoffs yet", "handoff")
-    rows = (
-        (
-            item.id,
-            "accepted" if item.accepted else "waiting",
-            str(item.handoff.get("to_agent", "")),
-            str(item.handoff.get("context", {}).get("what_was_done", "")),
-        )
-        for item in found
+def _render_handoff(given: recollect.ShownHandoff) -> str:
+    return lines(
+        f"{given.address} ({_handoff_state(given)})",
+        _render_json(given.handoff),
+        f"the working tree changed: {format_line(given.moved)}" if given.moved else "",
     )
-    return style.render_table(("ID", "STATE", "TO", "DONE"), rows)
 
 
-def _render_promoted(done: Promoted) -> str:
+def _handoff_state(given: recollect.ShownHandoff) -> str:
+    return "accepted" if given.accepted else "waiting"
+
+
+def _render_handoffs(found: Sequence[recollect.ShownHandoff]) -> str:
+    rows = []
+    for one in found:
+        done = one.handoff.get("context", {}).get("what_was_done", "")
+        to = one.handoff.get("to_agent", "")
+        rows.append((one.id, _handoff_state(one), str(to), str(done)))
+    return render_list(("ID", "STATE", "TO", "DONE"), rows, "no handoffs yet", "handoff")
+
+
+def _render_promoted(done: recollect.Promoted) -> str:
     if not done.notes:
         return "no notes for that task or session"
     rows = ((one.decision, one.id, one.step, f"{one.reason} | {one.text}") for one in done.notes)
     return style.render_table(("DECISION", "NOTE", "STEP", "WHY"), rows)
 
 
-def _render_audit(found: Audit) -> str:
+def _render_audit(found: recollect.Audit) -> str:
     from ...work.audit import render_audit
 
-    return display.escape_invisible(render_audit(found)).rstrip()
+    return escape_invisible(render_audit(found)).rstrip()
 
 
-def _render_event(done: EventResult) -> str:
-    lines = [f"event: {done.event}"]
-    lines += [f"  to read   {one.layer}: {one.what}" for one in done.rule.read]
-    lines += [f"  to write  {one.layer}: {one.what}" for one in done.rule.write]
-    lines += [f"  written   {address}" for address in done.written]
-    for address, body in done.read:
-        lines += [f"--- {address}", display.escape_invisible(body).rstrip()]
-    return "\n".join(lines)
+def _render_event(done: recollect.EventResult) -> str:
+    return lines(
+        f"event: {done.event}",
+        (f"  to read   {one.layer}: {one.what}" for one in done.rule.read),
+        (f"  to write  {one.layer}: {one.what}" for one in done.rule.write),
+        (f"  written   {address}" for address in done.written),
+        (f"--- {address}\n{escape_invisible(body).rstrip()}" for address, body in done.read),
+    )
 
 
 SCREENS: dict[str, Callable[..., str]] = {
     "episode record": _render_recorded,
-    "episode load": lambda found: "\n".join(map(_render_recorded, found)) or "nothing to load",
+    "episode load": lambda found: lines(map(_render_recorded, found)) or "nothing to load",
     "episode build": _render_built,
     "episode list": _render_episodes,
     "episode show": render_episode,
@@ -292,33 +244,23 @@ SCREENS: dict[str, Callable[..., str]] = {
     "learnings": _render_learnings,
     "consolidate": _render_consolidated,
     "consolidate undo": _render_undone,
-    "procedure learn": _render_use,
+    **dict.fromkeys(("procedure learn", "procedure use", "procedure load"), _render_use),
+    **dict.fromkeys(("procedure revise", "procedure accept"), _render_use),
     "procedure list": _render_procedures,
     "procedure show": render_procedure,
-    "procedure use": _render_use,
-    "procedure revise": _render_use,
-    "procedure accept": _render_use,
     "procedure export": _render_exported,
-    "procedure load": _render_use,
-    "pattern load": lambda found: (
-        "\n".join(map(memories.render_learned, found)) or "nothing to load"
-    ),
+    "pattern load": lambda found: lines(map(memories.render_learned, found)) or "nothing to load",
     "pattern show": _render_json,
     "link": _render_link,
     "links": _render_links,
     "notes show": _render_notes,
     "notes set": _render_notes,
-    "notes lint": _render_lint,
+    "notes lint": lambda shown: lines(_render_findings(shown)) or "no problems found",
     "continuity": _render_continuity,
-    "task start": _render_task,
-    "task show": _render_task,
-    "task phase": _render_task,
-    "task decide": _render_task,
-    "task verify": _render_task,
-    "task complete": _render_task,
-    "task deliver": _render_task,
+    **dict.fromkeys(("task start", "task show", "task phase", "task decide"), _render_task),
+    **dict.fromkeys(("task verify", "task complete", "task deliver"), _render_task),
     "task list": _render_tasks,
-    "task log": lambda lines: display.escape_invisible(lines).rstrip(),
+    "task log": lambda text: escape_invisible(text).rstrip(),
     "ledger": _render_json,
     "handoff give": _render_handoff,
     "handoff accept": _render_handoff,
