@@ -8,7 +8,8 @@
             print(hit.address, hit.text)
 
 This module is the whole public API: `open()`, the errors, and every type that an operation takes or
-returns. Types are loaded when they are first used, so that importing the package stays cheap.
+returns. They are loaded when they are first used, so that importing the package stays cheap;
+`__init__.pyi`, which `tools/build_client_stub.py` writes, tells type checkers about them.
 """
 
 from __future__ import annotations
@@ -18,213 +19,11 @@ import sys as _sys
 from collections.abc import Callable as _Callable
 
 from . import lazy  # noqa: F401 - it makes all others load when they are used
-from .errors import (
-    ConfigError,
-    Conflict,
-    InvalidInput,
-    NotFound,
-    Overflow,
-    RecollectError,
-    Refused,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreForeign,
-    StoreFull,
-    StoreNewer,
-    StoreReadOnly,
-    Unavailable,
-)
 from .fast_typing import TYPE_CHECKING
-from .types.records import (
-    Document,
-    Hit,
-    Json,
-    Learned,
-    Link,
-    Memory,
-    Message,
-    NearbyMessage,
-    Recalled,
-    Recorded,
-    Session,
-    Stored,
-    ToolCall,
-)
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .archive.operations import SessionAbout
-    from .archive.steps_files import ExportedSession, ImportedFile
-    from .archive.steps_sessions import VerifiedArchive
-    from .autonomous.operations import ClearedMemory, MemoryStatus, Rebuilt
-    from .briefing.operations_views import TaskBriefing
-    from .briefing.steps import Briefing
     from .client import Recollect
-    from .episodes.aging import LearningDay
-    from .episodes.steps import BuiltEpisodes, EpisodeReplay, RecordedEpisode, ShownEpisode
-    from .interchange.operations import Exported, Loaded, Migrated
-    from .jobs.operations import JobState
-    from .lessons.operations import EpisodeFields
-    from .lessons.steps import Consolidated, Undone
-    from .maintenance.operations import Recovered, ServerSetup
-    from .maintenance.operations_erase import Receipt
-    from .maintenance.operations_scrub import Scrubbed
-    from .maintenance.operations_undo import Lineage, Retracted
-    from .maintenance.steps import Adopted, BackedUp, Diagnosis, RebuildResult, Stats
-    from .memory.operations import MemoryFields
-    from .memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
-    from .memory.steps_verify import ClaimReport
-    from .procedures.operations import ProcedureParts
-    from .procedures.steps import ExportedSkill, ShownProcedure
-    from .recall.operations import RecallFilters
-    from .recall.steps_evaluation import Evaluation
-    from .recall.steps_records import Linked, ShownRecord
-    from .recall.steps_session_search import SessionMatch
-    from .storage.database import ServerMember
-    from .types.records import Check
-    from .types.reports import (
-        ConfigPaths,
-        Imported,
-        ImportedTranscript,
-        Initialised,
-        Lessons,
-        NextStep,
-        Paused,
-        Plotted,
-        Reverted,
-        ReviewAnswer,
-        ReviewItem,
-        Seen,
-        SeenItem,
-        SettingChanged,
-        SettingsChange,
-        SettingValue,
-        SizePart,
-        Sizes,
-        Status,
-        WrittenPlugin,
-    )
-    from .window.operations import RequestAbout
-    from .window.steps import Prompt, Trimmed
-    from .work.audit import Audit
-    from .work.operations import Continuity, EventResult
-    from .work.operations_tasks import HandoffParts
-    from .work.steps import ShownHandoff, ShownNotes
-    from .work.steps_tasks import Promoted, ShownTask
-
-__all__ = [
-    "Adopted",
-    "Audit",
-    "BackedUp",
-    "Briefing",
-    "BuiltEpisodes",
-    "Check",
-    "ClaimReport",
-    "Cleared",
-    "ClearedMemory",
-    "ConfigError",
-    "ConfigPaths",
-    "Conflict",
-    "Consolidated",
-    "Continuity",
-    "Diagnosis",
-    "Document",
-    "EpisodeFields",
-    "EpisodeReplay",
-    "Evaluation",
-    "EventResult",
-    "Exported",
-    "ExportedSession",
-    "ExportedSkill",
-    "HandoffParts",
-    "Hit",
-    "Imported",
-    "ImportedFile",
-    "ImportedTranscript",
-    "Initialised",
-    "InvalidInput",
-    "JobState",
-    "Json",
-    "Judged",
-    "Learned",
-    "LearningDay",
-    "Lessons",
-    "Lineage",
-    "Link",
-    "Linked",
-    "Loaded",
-    "Memory",
-    "MemoryFields",
-    "MemoryStatus",
-    "Message",
-    "Migrated",
-    "NearbyMessage",
-    "NextStep",
-    "NotFound",
-    "Overflow",
-    "Paused",
-    "Plotted",
-    "ProcedureParts",
-    "Promoted",
-    "Prompt",
-    "Pruned",
-    "RebuildResult",
-    "Rebuilt",
-    "RecallFilters",
-    "Recalled",
-    "Receipt",
-    "Recollect",
-    "RecollectError",
-    "Recorded",
-    "RecordedEpisode",
-    "Recovered",
-    "Refused",
-    "RequestAbout",
-    "Retracted",
-    "Returned",
-    "Reverted",
-    "ReviewAnswer",
-    "ReviewItem",
-    "Scrubbed",
-    "Seen",
-    "SeenItem",
-    "ServerMember",
-    "ServerSetup",
-    "Session",
-    "SessionAbout",
-    "SessionMatch",
-    "SettingChanged",
-    "SettingValue",
-    "SettingsChange",
-    "ShownEpisode",
-    "ShownHandoff",
-    "ShownNotes",
-    "ShownProcedure",
-    "ShownRecord",
-    "ShownTask",
-    "SizePart",
-    "Sizes",
-    "Stats",
-    "Status",
-    "StoreBusy",
-    "StoreCorrupt",
-    "StoreError",
-    "StoreForeign",
-    "StoreFull",
-    "StoreNewer",
-    "StoreReadOnly",
-    "Stored",
-    "TaskBriefing",
-    "ToolCall",
-    "Trimmed",
-    "Unavailable",
-    "Undone",
-    "VerifiedArchive",
-    "WrittenPlugin",
-    "__version__",
-    "open",
-]
 
 _TYPES = {
     "archive.operations": "SessionAbout",
@@ -234,6 +33,10 @@ _TYPES = {
     "briefing.operations_views": "TaskBriefing",
     "briefing.steps": "Briefing",
     "client": "Recollect",
+    "errors": (
+        "ConfigError Conflict InvalidInput NotFound Overflow RecollectError Refused StoreBusy "
+        "StoreCorrupt StoreError StoreForeign StoreFull StoreNewer StoreReadOnly Unavailable"
+    ),
     "episodes.aging": "LearningDay",
     "episodes.steps": "BuiltEpisodes EpisodeReplay RecordedEpisode ShownEpisode",
     "interchange.operations": "Exported Loaded Migrated",
@@ -260,7 +63,10 @@ _TYPES = {
         "Reverted ReviewAnswer ReviewItem Seen SeenItem SettingChanged SettingValue "
         "SettingsChange SizePart Sizes Status WrittenPlugin"
     ),
-    "types.records": "Check",
+    "types.records": (
+        "Check Document Hit Json Learned Link Memory Message NearbyMessage Recalled Recorded "
+        "Session Stored ToolCall"
+    ),
     "window.operations": "RequestAbout",
     "window.steps": "Prompt Trimmed",
     "work.audit": "Audit",
@@ -269,7 +75,9 @@ _TYPES = {
     "work.steps": "ShownHandoff ShownNotes",
     "work.steps_tasks": "Promoted ShownTask",
 }
-"""The public types of each module, loaded on first use."""
+"""The public types of each module."""
+
+__all__ = ["__version__", "open", *(name for held in _TYPES.values() for name in held.split())]
 
 
 def open(
@@ -295,18 +103,17 @@ def open(
     return open_memory(place, variables, incognito, origin, clock)
 
 
-if not TYPE_CHECKING:
+def __getattr__(name: str) -> object:
+    """Load a public type on first use."""
+    module = next((place for place, held in _TYPES.items() if name in held.split()), "")
+    if not module:
+        raise AttributeError(f"module 'recollect' has no attribute {name!r}")
+    full = f"{__name__}.{module}"
+    __import__(full)
+    value = getattr(_sys.modules[full], name)
+    globals()[name] = value
+    return value
 
-    def __getattr__(name: str) -> object:
-        """Load a public type on first use."""
-        module = next((place for place, held in _TYPES.items() if name in held.split()), "")
-        if not module:
-            raise AttributeError(f"module 'recollect' has no attribute {name!r}")
-        full = f"{__name__}.{module}"
-        __import__(full)
-        value = getattr(_sys.modules[full], name)
-        globals()[name] = value
-        return value
 
-    def __dir__() -> list[str]:
-        return sorted(__all__)
+def __dir__() -> list[str]:
+    return sorted(__all__)
