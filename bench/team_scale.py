@@ -1,13 +1,11 @@
 """A member's space with many memories on a server that holds other teams' beside it.
 
 python -m bench.team_scale                          100,000 memories, and 10 teams with 100,000
-python -m bench.team_scale --learned 10000 --others 30000 --vectors 1000
+python -m bench.team_scale --entries 10000 --others 10000
 
 It starts a server of its own and connects as a member, as the how-to for teams says. The member's
-space is filled with generated sentences and their vectors (with `--learned` only so many are
-sentences, the rest numbered copies, made on the server); the rows of the others are copies of
-them, of which only the first `--vectors` have a vector, so that the common vector index can be
-built in minutes. SQLite gets as many sentences, or `--sqlite`. Then: the processor time of
+space is filled with generated sentences and their vectors; the rows of the others are copies of
+them, made on the server. SQLite gets as many sentences, or `--sqlite`. Then: the processor time of
 this process for a recall beside SQLite's; the processor time of the server's process, and the time
 that passes, for a recall, a learn and hooks; and the plan of each of their statements: how many
 rows it read and threw away, and whether it scanned a table.
@@ -20,7 +18,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -33,7 +31,7 @@ import psycopg
 import recollect
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
-from recollect.storage.postgres_schema import find_tables
+from recollect.storage.postgres_statements import find_tables
 
 from .foundation import opened
 from .team import SHARED, Member, Server, set_up, started
@@ -51,7 +49,7 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def fill(memory: recollect.Recollect, count: int) -> None:
+def fill(memory: recollect.Recollect, count: int, analyze: Callable[[], object] = bool) -> None:
     """Learn sentences, and make their vectors."""
     texts = Sentences()
     for start in range(0, count, 2000):
@@ -59,120 +57,85 @@ def fill(memory: recollect.Recollect, count: int) -> None:
         memory.learn_many([{"text": texts.next()} for _ in range(some)])
         if start % 20_000 == 0:
             say(f"{start + some:,} learned")
+            analyze()
     memory.store.rebuild(missing=True)
 
 
-def grow(member: Member, learned: int, wanted: int) -> None:
-    """Add numbered copies of what the member has learned, made on the server in the member's name,
-    with triggers: many memories in minutes."""
-    url = member.memory.context.project_space.url  # type: ignore[attr-defined]
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.deferrable = True  # its writes are sealed, as those of Recollect are
-        columns = {table: _columns(connection, table) for table in COPIED}
-        for number in range(1, -(-wanted // learned)):
-            mark, text = f"-{number}", f"text || ' ({number})'"
-            changed = {
-                "id": f"held.id || '{mark}'",
-                "root": f"held.id || '{mark}'",
-                "text": text,
-                "digest": f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')",
-            }
-            names = [name for name in columns["memories"] if name != "seal"]
-            parts = [
-                f"INSERT INTO recollect.memories (space, {', '.join(names)}) SELECT %(space)s, "
-                f"{', '.join(changed.get(name, name) for name in names)} FROM recollect.memories "
-                "held JOIN given ON given.ref = held.id WHERE held.space = %(space)s"
-            ]
-            for table in ("entries", "postings", "facets", "vectors"):
-                names = columns[table]
-                key = "id" if table == "entries" else "entry"
-                new = {key: "given.new", "ref": f"held.ref || '{mark}'"}
-                parts.append(
-                    f"INSERT INTO recollect.{table} (space, {', '.join(names)}) SELECT %(space)s, "
-                    f"{', '.join(new.get(name, f'held.{name}') for name in names)} FROM "
-                    f"recollect.{table} held JOIN given ON given.id = held.{key} "
-                    "WHERE held.space = %(space)s"
-                )
-            with connection.transaction():
-                connection.execute(
-                    "WITH given AS MATERIALIZED (SELECT id, ref, nextval('recollect.entries_id_seq'"
-                    ") AS new FROM (SELECT id, ref FROM recollect.entries WHERE space = %(space)s "
-                    "AND source = 'memory' ORDER BY id LIMIT %(learned)s) first), "
-                    + ", ".join(f"part{at} AS ({sql})" for at, sql in enumerate(parts))
-                    + " INSERT INTO recollect.word_totals (space, shard, entries, length) "
-                    "SELECT %(space)s, %(shard)s, count(*), sum(held.length) FROM given JOIN "
-                    "recollect.entries held ON held.space = %(space)s AND held.id = given.id",
-                    {"space": SHARED, "learned": learned, "shard": 100 + number},
-                )
-            say(f"{learned * (number + 1):,} memories")
-
-
-def _columns(connection: psycopg.Connection[Any], table: str) -> list[str]:
-    """Return the columns of a table besides its space."""
-    rows = connection.execute(
-        "SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = %s::regclass "
-        "AND attnum > 0 AND NOT attisdropped AND attname <> 'space' ORDER BY attnum",
-        (f"recollect.{table}",),
-    ).fetchall()
-    return [row[0] for row in rows]
-
-
-def drop_vector_index(server: Server) -> list[str]:
-    """Drop the index of vectors, which is built faster over all rows than row by row; return the
-    statements that make it again."""
+@contextmanager
+def built_in_bulk(server: Server) -> Iterator[psycopg.Connection[Any]]:
+    """Let an administrator fill tables without waiting for the disk."""
     with psycopg.connect(server.admin, autocommit=True) as connection:
-        found = connection.execute(
-            "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index "
-            "WHERE indrelid = 'recollect.vectors'::regclass AND NOT indisprimary"
-        ).fetchall()
-        for name, _ in found:
-            connection.execute(f"DROP INDEX {name}")
+        for setting in ("fsync = off", "max_wal_size = '16GB'", "autovacuum = off"):
+            connection.execute(f"ALTER SYSTEM SET {setting}")
+        connection.execute("SELECT pg_reload_conf()")
+        connection.execute("SET maintenance_work_mem TO '2GB'")
+        connection.execute("SET session_replication_role TO replica")  # copies need no triggers
+        yield connection
+        connection.execute("ALTER SYSTEM RESET ALL")
+        connection.execute("SELECT pg_reload_conf()")
+        connection.execute("VACUUM ANALYZE")
+        connection.execute("CHECKPOINT")
+
+
+def drop_indexes(connection: psycopg.Connection[Any], tables: Sequence[str]) -> list[str]:
+    """Drop indexes that are built faster over all rows than row by row; return the statements that
+    make them again."""
+    found = connection.execute(
+        "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index "
+        "WHERE indrelid = ANY (%s::regclass[]) AND NOT indisprimary",
+        ([f"recollect.{table}" for table in tables],),
+    ).fetchall()
+    for name, _ in found:
+        connection.execute(f"DROP INDEX {name}")
     return [definition for _, definition in found]
 
 
-def copy_teams(server: Server, given: argparse.Namespace, indexes: list[str]) -> None:
-    """Give other teams copies of the first rows of the member's space, then make the indexes."""
-    with psycopg.connect(server.admin, autocommit=True) as connection:
-        # Copies need no triggers.
-        for setting in ("session_replication_role TO replica", "maintenance_work_mem TO '1GB'"):
-            connection.execute(f"SET {setting}")
-        bounds = connection.execute(
-            "SELECT (SELECT id FROM recollect.entries WHERE space = %(space)s ORDER BY id "
-            "OFFSET %(others)s LIMIT 1), (SELECT id FROM recollect.entries WHERE space = %(space)s "
-            "ORDER BY id OFFSET %(vectors)s LIMIT 1)",
-            {"space": SHARED, "others": given.others, "vectors": given.vectors},
-        ).fetchone()
-        last, last_vector = (one if one is not None else 2**62 for one in bounds or (None, None))
-        for number in range(given.teams):
-            for table in COPIED:
-                _copy_rows(connection, table, f"other{number}", last, last_vector)
-            connection.execute(
-                "INSERT INTO recollect.word_totals (space, shard, entries, length) SELECT %s, 0, "
-                "count(*), sum(length) FROM recollect.entries WHERE space = %s",
-                (f"other{number}", f"other{number}"),
+def copy_teams(connection: psycopg.Connection[Any], teams: int, others: int) -> None:
+    """Give other teams copies of the first rows of the member's space."""
+    row = connection.execute(
+        "SELECT id FROM recollect.entries WHERE space = %s ORDER BY id OFFSET %s LIMIT 1",
+        (SHARED, others),
+    ).fetchone()
+    for number in range(teams):
+        bound = {"to": f"other{number}", "space": SHARED, "last": row[0] if row else 2**62}
+        for table in COPIED:
+            columns = ", ".join(
+                name
+                for (name,) in connection.execute(
+                    "SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = %s::regclass "
+                    "AND attnum > 0 AND NOT attisdropped AND attname <> 'space' ORDER BY attnum",
+                    (f"recollect.{table}",),
+                )
             )
-            say(f"team {number + 1} of {given.teams}")
+            key = "id < %(last)s" if table == "entries" else "entry < %(last)s"
+            if table == "memories":
+                key = "id IN (SELECT ref FROM recollect.entries WHERE space = %(space)s AND source "
+                key += "= 'memory' AND id < %(last)s)"
+            order = "ORDER BY stem, entry" if table == "postings" else ""
+            connection.execute(
+                f"INSERT INTO recollect.{table} (space, {columns}) SELECT %(to)s, {columns} "
+                f"FROM recollect.{table} WHERE space = %(space)s AND {key} {order}",
+                bound,
+            )
+        connection.execute(
+            "INSERT INTO recollect.word_totals (space, shard, entries, length) SELECT %(to)s, 0, "
+            "count(*), sum(length) FROM recollect.entries WHERE space = %(to)s",
+            bound,
+        )
+        say(f"team {number + 1} of {teams}")
+
+
+def build(server: Server, member: Member, given: argparse.Namespace) -> None:
+    """Fill the member's space through Recollect, and copy its rows for the other teams."""
+    with built_in_bulk(server) as connection:
+        indexes = drop_indexes(connection, ["vectors"])
+        fill(member.memory, given.entries, lambda: connection.execute("ANALYZE"))
+        say("the member's space is filled")
+        indexes += drop_indexes(connection, COPIED)
+        copy_teams(connection, given.teams, given.others)
         for definition in indexes:
             connection.execute(definition)
-            say("the index of vectors is built")
-        connection.execute("VACUUM ANALYZE")
-
-
-def _copy_rows(
-    connection: psycopg.Connection[Any], table: str, space: str, last: int, last_vector: int
-) -> None:
-    columns = ", ".join(_columns(connection, table))
-    key = {"entries": "id < %(last)s", "vectors": "entry < %(vector)s"}.get(
-        table, "entry < %(last)s"
-    )
-    if table == "memories":
-        key = "id IN (SELECT ref FROM recollect.entries WHERE space = %(space)s AND source = "
-        key += "'memory' AND id < %(last)s)"
-    connection.execute(
-        f"INSERT INTO recollect.{table} (space, {columns}) SELECT %(to)s, {columns} "
-        f"FROM recollect.{table} WHERE space = %(space)s AND {key}",
-        {"to": space, "space": SHARED, "last": last, "vector": last_vector},
-    )
+            say(definition.split(" ON ")[0])
 
 
 class Watched:
@@ -308,19 +271,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     for name, number in (
-        ("entries", 100_000), ("learned", 0), ("teams", 10), ("others", 100_000),
-        ("vectors", 10_000), ("rounds", 20), ("sqlite", 0),
+        ("entries", 100_000), ("teams", 10), ("others", 100_000), ("rounds", 20), ("sqlite", 0),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=number)
     given = parser.parse_args()
     with started() as server, TemporaryDirectory() as folder:
         (member,) = set_up(server, Path(folder), 1, 0, 0)
-        indexes = drop_vector_index(server)
-        learned = min(given.learned or given.entries, given.entries)
-        fill(member.memory, learned)
-        grow(member, learned, given.entries)
-        say("the member's space is filled")
-        copy_teams(server, given, indexes)
+        build(server, member, given)
         with psycopg.connect(server.admin, autocommit=True) as connection:
             held = connection.execute(
                 "SELECT (SELECT count(*) FROM recollect.entries), (SELECT count(*) FROM "

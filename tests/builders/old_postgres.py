@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from recollect.storage import migrate
+from recollect.storage import migrations
 from recollect.storage.database import IndexedRecord
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def old_store(url: str, space: str, version: int) -> Iterator[OldTx]:
             connection.execute(
                 "CREATE TABLE migrations (version BIGINT PRIMARY KEY, name TEXT, at BIGINT)"
             )
-            for number, script in enumerate(migrate.pending_scripts(0, "postgres")[:version], 1):
+            for number, script in enumerate(migrations.pending_scripts(0, "postgres")[:version], 1):
                 connection.execute(script)
                 connection.execute("INSERT INTO migrations VALUES (%s, '', 0)", (number,))
             connection.execute(

@@ -24,7 +24,7 @@ from recollect.archive import sql as archive_sql
 from recollect.archive import steps as archive_steps
 from recollect.archive import steps_sessions as archive_steps_sessions
 from recollect.secrets.redaction import redact
-from recollect.storage import migrate, sqlite_files, sqlite_health
+from recollect.storage import migrations, sqlite_files, sqlite_health
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import SqliteDatabase
 from recollect.storage.sqlite_health import wal_is_safe
@@ -122,7 +122,7 @@ UPGRADE_STEP = choose(20, 1)
 """1: killed at each statement; 20: at each twentieth."""
 
 
-@pytest.mark.parametrize("version", range(1, migrate.LATEST))
+@pytest.mark.parametrize("version", range(1, migrations.LATEST))
 def test_an_upgrade_that_is_killed_leaves_the_old_store_or_the_new_one(
     tmp_path: Path, version: int
 ) -> None:
@@ -316,7 +316,7 @@ def test_a_store_of_a_newer_version_is_refused_and_not_touched(project: Path, ho
         memory.learn("something worth keeping")
     folder = project / ".recollect"
     connection = apsw.Connection(str(folder / "memory.db"))
-    connection.pragma("user_version", migrate.LATEST + 1)
+    connection.pragma("user_version", migrations.LATEST + 1)
     connection.pragma("wal_checkpoint(TRUNCATE)")
     connection.close()
     before = snapshot(folder)["memory.db"]
@@ -332,11 +332,11 @@ def test_a_process_that_still_runs_after_an_upgrade_writes_nothing(
     with recollect.open(project) as memory:
         memory.learn("something worth keeping")
         newer = apsw.Connection(str(project / ".recollect" / "memory.db"))
-        newer.pragma("user_version", migrate.LATEST + 1)
+        newer.pragma("user_version", migrations.LATEST + 1)
         with pytest.raises(recollect.StoreNewer, match="newer") as caught:
             memory.learn("something else")
         assert "restart" in caught.value.hint
-        newer.pragma("user_version", migrate.LATEST)
+        newer.pragma("user_version", migrations.LATEST)
         newer.close()
         assert [one.text for one in memory.list()] == ["something worth keeping"]
 

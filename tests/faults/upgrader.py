@@ -17,7 +17,7 @@ from typing import Any
 
 import apsw
 
-from recollect.storage import migrate
+from recollect.storage import migrations
 from recollect.storage.database import TABLES
 from recollect.storage.sqlite import APPLICATION_ID, SqliteDatabase
 
@@ -29,7 +29,7 @@ def make_old(path: Path, version: int) -> None:
     """Write a store as the release with this schema version made it, with rows in every table."""
     connection = apsw.Connection(str(path))
     connection.pragma("journal_mode", "wal")
-    for script in migrate.pending_scripts(0, "sqlite")[:version]:
+    for script in migrations.pending_scripts(0, "sqlite")[:version]:
         connection.execute(script)
     connection.pragma("application_id", APPLICATION_ID)
     connection.pragma("user_version", version)
@@ -126,7 +126,7 @@ def main() -> None:
     shutil.copytree(start, whole)
     total = upgrade(whole / "memory.db")
     after = content_of(whole / "memory.db")
-    assert after[0] == migrate.LATEST
+    assert after[0] == migrations.LATEST
     for table, rows in before[1].items():
         assert len(after[1][table]) == len(rows), table
     crashes = 0

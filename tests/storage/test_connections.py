@@ -7,6 +7,7 @@ import socket
 import subprocess
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from recollect.agents.operations_events import answer_event
 from recollect.agents.registry import load_hooks
 from recollect.errors import StoreError
 from recollect.index import sql as index_sql
+from recollect.index import sql_vectors, vectors
 from recollect.secrets.redaction import redact
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
@@ -355,6 +357,59 @@ def test_two_writers_that_index_the_same_record_again_both_succeed(postgres_read
     ]
     one.close()
     other.close()
+
+
+@pytest.mark.parametrize("forgotten_first", [False, True])
+@pytest.mark.parametrize("finds_nearest", [True, False])
+def test_a_vector_made_while_its_record_is_forgotten_does_not_stay(
+    postgres_ready: str, finds_nearest: bool, forgotten_first: bool
+) -> None:
+    maker, eraser = (
+        PostgresDatabase(postgres_ready, "sp", "project", wait=PATIENCE) for _ in range(2)
+    )
+    entry = index_sql.IndexEntry(
+        "document", "memory://x", "note", "project", "", "active", "user", 0, 1
+    )
+    maker.write(lambda tx: index_sql.replace_entry(tx, entry, ("alpha",)))
+    maker._finds_nearest = finds_nearest  # a server without pgvector has blocks
+    (waiting,) = maker.read(lambda tx: sql_vectors.list_unembedded(tx, 10))
+
+    def make(tx: Tx) -> None:
+        if not sql_vectors.lock_unembedded(tx, [waiting.entry]):
+            return
+        made = [(waiting.entry, bytes([129]) * 256)]
+        if finds_nearest:
+            sql_vectors.insert_vectors(tx, made, 0)
+        else:
+            sql_vectors.insert_vectors(tx, made, 1)
+            planes = vectors.pack_signs([made[0][1]])
+            sql_vectors.save_block(
+                tx, sql_vectors.VectorBlock(1, array("q", [waiting.entry]), planes)
+            )
+
+    def forget(tx: Tx) -> None:
+        index_sql.remove_entry(tx, "document", "memory://x", 0)
+
+    works = [(maker, make), (eraser, forget)]
+    (first, do_first), (second, do_second) = reversed(works) if forgotten_first else works
+    later: list[threading.Thread] = []
+
+    def while_the_other_waits(tx: Tx) -> None:
+        do_first(tx)
+        tx.run("SELECT 1 FROM entries e JOIN vectors v ON v.entry = e.id")  # sends it
+        later.append(threading.Thread(target=second.write, args=(do_second,)))
+        later[0].start()
+        while not tx.run("SELECT 1 FROM pg_locks WHERE NOT granted"):
+            time.sleep(0.01)
+
+    first.write(while_the_other_waits)
+    later[0].join()
+    for table in ("entries", "unembedded", "vectors"):
+        assert maker.read(lambda tx, name=table: tx.run(f"SELECT 1 FROM {name}")) == [], table  # type: ignore[misc]
+    blocks = maker.read(lambda tx: tx.run("SELECT size - dead FROM blocks"))
+    assert blocks == ([] if finds_nearest or forgotten_first else [(0,)])
+    maker.close()
+    eraser.close()
 
 
 @pytest.mark.parametrize("taken", [True, False])

@@ -17,7 +17,7 @@ from recollect.index import sql as index_sql
 from recollect.memory import sql as memory_sql
 from recollect.memory import sql_lists as memory_sql_lists
 from recollect.memory import sql_upkeep as memory_sql_upkeep
-from recollect.storage import migrate, sqlite_tx
+from recollect.storage import migrations, sqlite_tx
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
 from recollect.storage.sqlite import SqliteDatabase
@@ -219,13 +219,13 @@ def test_a_missing_store_is_read_as_an_empty_one_that_is_made_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    pending = migrate.pending_scripts
+    pending = migrations.pending_scripts
 
     def count(version: int, engine: str) -> list[str]:
         made.append(version)
         return pending(version, engine)
 
-    monkeypatch.setattr(migrate, "pending_scripts", count)
+    monkeypatch.setattr(migrations, "pending_scripts", count)
     database = SqliteDatabase(str(tmp_path / "memory.db"), "project")
     for _ in range(3):
         assert database.read(memory_sql.list_open_ids) == []

@@ -11,7 +11,7 @@ import pytest
 import recollect
 from recollect.index import sql as index_sql
 from recollect.secrets.redaction import redact_json
-from recollect.storage import migrate
+from recollect.storage import migrations
 from recollect.storage.database import Tx
 from recollect.text import messages, terms
 from recollect.types.records import FOREVER
@@ -20,7 +20,7 @@ from tests.builders.old_postgres import old_store
 from tests.builders.records import shown_memory
 from tests.conftest import Clock
 
-BEFORE = migrate.MIGRATIONS.index("0010_ids_stay")
+BEFORE = migrations.MIGRATIONS.index("0010_ids_stay")
 DAY = 86_400_000_000
 COLUMNS = [
     "id",
@@ -144,8 +144,8 @@ def write_old(
             fill(cast(Tx, old), at)
         return
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "MIGRATIONS", migrate.MIGRATIONS[:BEFORE])
-        patch.setattr(migrate, "LATEST", BEFORE)
+        patch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:BEFORE])
+        patch.setattr(migrations, "LATEST", BEFORE)
         with recollect.open(project, environment=environment, origin="user") as memory:
             memory.context.project_space.write(lambda tx: fill(tx, at))
 
@@ -244,8 +244,8 @@ def old_rows(
         with old_store(url, space, BEFORE) as old:
             return old.run(sql)
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "MIGRATIONS", migrate.MIGRATIONS[:BEFORE])
-        patch.setattr(migrate, "LATEST", BEFORE)
+        patch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:BEFORE])
+        patch.setattr(migrations, "LATEST", BEFORE)
         with recollect.open(project, environment=environment, origin="user") as memory:
             return rows(memory, sql)
 
@@ -254,10 +254,10 @@ def test_an_upgrade_that_fails_midway_leaves_the_store_as_it_was(
     project: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_old(project, environment, 1, monkeypatch)
-    whole = migrate.pending_scripts
+    whole = migrations.pending_scripts
     with monkeypatch.context() as broken:
         broken.setattr(
-            migrate,
+            migrations,
             "pending_scripts",
             lambda version, engine: [
                 f"{script}\nSELECT nonsense FROM nowhere;" for script in whole(version, engine)

@@ -14,10 +14,10 @@ from recollect.agents.operations_events import answer_event
 from recollect.agents.operations_import import Progress
 from recollect.agents.steps_hooks import Answer
 from recollect.index.sql import needs_reindex
-from recollect.storage import migrate
+from recollect.storage import migrations
 from recollect.storage.sqlite import APPLICATION_ID, SqliteDatabase
 
-FOLDER = Path(migrate.__file__).parent / "migrations"
+FOLDER = Path(migrations.__file__).parent
 
 
 def schema_of(path: Path) -> list[tuple[str, ...]]:
@@ -33,7 +33,7 @@ def make_old(path: Path, version: int) -> None:
     """A store as the release with this schema version made it."""
     connection = apsw.Connection(str(path))
     connection.pragma("journal_mode", "wal")
-    for script in migrate.pending_scripts(0, "sqlite")[:version]:
+    for script in migrations.pending_scripts(0, "sqlite")[:version]:
         connection.execute(script)
     connection.pragma("application_id", APPLICATION_ID)
     connection.pragma("user_version", version)
@@ -43,13 +43,13 @@ def make_old(path: Path, version: int) -> None:
 
 def test_every_file_belongs_to_a_migration_and_both_engines_have_all() -> None:
     names = {path.name.split(".")[0] for path in FOLDER.glob("*.sql")}
-    assert names == set(migrate.MIGRATIONS)
-    assert list(migrate.MIGRATIONS) == sorted(migrate.MIGRATIONS)
+    assert names == set(migrations.MIGRATIONS)
+    assert list(migrations.MIGRATIONS) == sorted(migrations.MIGRATIONS)
     for engine in ("sqlite", "postgres"):
-        assert len(migrate.pending_scripts(0, engine)) == migrate.LATEST
+        assert len(migrations.pending_scripts(0, engine)) == migrations.LATEST
 
 
-@pytest.mark.parametrize("version", range(1, migrate.LATEST))
+@pytest.mark.parametrize("version", range(1, migrations.LATEST))
 def test_upgrading_from_every_older_version_equals_fresh(tmp_path: Path, version: int) -> None:
     make_old(tmp_path / "old.db", version)
     upgraded = SqliteDatabase(str(tmp_path / "old.db"), "project")
@@ -76,7 +76,7 @@ def test_an_upgrade_that_fails_changes_nothing(
     def broken(version: int, engine: str) -> list[str]:
         return ["CREATE TABLE half (a); CREATE TABLE broken (a); SELECT nonsense FROM nowhere;"]
 
-    monkeypatch.setattr(migrate, "pending_scripts", broken)
+    monkeypatch.setattr(migrations, "pending_scripts", broken)
     database = SqliteDatabase(str(tmp_path / "old.db"), "project")
     with pytest.raises(recollect.StoreError, match="nowhere"):
         database.read(lambda tx: tx.one("SELECT 1"))

@@ -16,8 +16,7 @@ import pytest
 from recollect.archive import sql as archive_sql
 from recollect.index import sql as index_sql
 from recollect.storage.database import Database, IndexedRecord, Tx
-from recollect.storage.postgres_schema import to_driver
-from recollect.storage.sql import change_entries
+from recollect.storage.postgres_statements import change_entries, to_driver
 from recollect.storage.sqlite import SqliteDatabase
 from tests.storage.statements import Statement, collect, functions
 

@@ -237,6 +237,26 @@ ATTEMPTS = (
     "CREATE TABLE recollect.mine (a text)",
     "CREATE TRIGGER spy AFTER INSERT ON recollect.memories EXECUTE FUNCTION recollect.sign()",
     "LOCK TABLE recollect.memories IN ACCESS EXCLUSIVE MODE",
+    "CREATE TEMP TABLE memberships AS SELECT 'secret' AS space, true AS writes; "
+    "SET search_path TO pg_temp, recollect; SELECT text FROM recollect.memories",
+    "SET search_path TO pg_temp, recollect; CREATE TEMP VIEW memories AS "
+    "SELECT * FROM recollect_read.memories; SELECT text FROM memories",
+    "COPY (SELECT text FROM recollect_read.memories) TO STDOUT",
+    "COPY recollect.state FROM STDIN",
+    "COPY recollect.memories TO PROGRAM 'cat'",
+    "UPDATE recollect_read.memories SET space = 'secret'",
+    "UPDATE recollect_read.memories SET text = 'x' WHERE space = 'secret' RETURNING text",
+    "SELECT text FROM recollect.memories WHERE text::int = 1",
+    "SELECT 1 / (CASE WHEN text LIKE 'The%' THEN 0 ELSE 1 END), text FROM recollect.memories",
+    "SELECT setval('recollect.entries_id_seq', 1)",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} GRANT SELECT ON TABLES TO PUBLIC",
+    "SET ROLE recollect_member; SELECT text FROM recollect.memories",
+    "CREATE FUNCTION recollect.seal_of(recollect.memories) RETURNS text LANGUAGE sql AS 'SELECT $1.text'",
+    "CREATE RULE spy AS ON SELECT TO recollect.memories DO ALSO SELECT 1",
+    "CREATE STATISTICS recollect.spy (dependencies) ON space, text FROM recollect.memories",
+    "CREATE PUBLICATION spy FOR TABLE recollect.memories",
+    "ALTER TABLE recollect.memories ATTACH PARTITION pg_temp.x DEFAULT",
+    "SELECT pg_read_file('postgresql.conf')",
 )
 """What a member with SQL access tries: each is refused, or shows and changes nothing."""
 
@@ -275,6 +295,52 @@ def test_no_statement_of_a_member_reaches_another_space(team: Team) -> None:
         assert connection.execute(
             "SELECT DISTINCT space FROM recollect.memories WHERE space = 'secret'"
         ).fetchall() == [("secret",)]
+
+
+def test_a_member_cannot_list_the_names_of_other_spaces(team: Team) -> None:
+    """A condition with a cheap function is checked first, unless something prevents it."""
+    import psycopg
+
+    told: list[str] = []
+    with psycopg.connect(team.bob, autocommit=True) as connection:
+        connection.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+        connection.execute(
+            "CREATE FUNCTION pg_temp.tell(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS "
+            "$$ BEGIN RAISE NOTICE 'seen %', $1; RETURN true; END $$"
+        )
+        for table, column in (
+            ("recollect.memberships", "space"),
+            ("recollect.spaces", "id"),
+            ("recollect.word_totals", "space"),
+            ("recollect_read.memories", "space"),
+        ):
+            connection.execute(f"SELECT 1 FROM {table} WHERE pg_temp.tell({column})")
+    assert "seen shared" in told
+    assert not [line for line in told if "secret" in line]
+
+
+def test_the_planner_tells_a_member_nothing_about_the_texts_of_others(team: Team) -> None:
+    """EXPLAIN shows estimates from samples of all rows: no text may be among them."""
+    import psycopg
+
+    alice, _ = team.names
+    with team.open(alice, "secret") as hers:
+        hers.learn_many([{"text": f"The launch is on day {number}"} for number in range(300)])
+    with psycopg.connect(team.owner, autocommit=True) as connection:
+        connection.execute("ANALYZE recollect.memories, recollect.entries, recollect.messages")
+    with psycopg.connect(team.bob, autocommit=True) as connection:
+        for column, table in (("text", "memories"), ("stems", "entries"), ("body", "messages")):
+            estimates = [
+                str(
+                    connection.execute(
+                        f"EXPLAIN SELECT 1 FROM recollect.{table} WHERE {one}"
+                    ).fetchall()
+                )
+                .partition(" rows=")[2]
+                .split()[0]
+                for one in (f"{column} < 'A'", f"{column} < 'The launch is on day 2'")
+            ]
+            assert len(set(estimates)) == 1, (column, estimates)
 
 
 def test_the_space_is_a_parameter_and_no_text_of_a_statement(team: Team) -> None:

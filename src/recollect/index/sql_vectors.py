@@ -50,8 +50,9 @@ def lock_unembedded(tx: Tx, entries: Sequence[int]) -> set[int]:
     """Lock those of the entries that are still without a vector, until the commit."""
     numbers = ", ".join(map(str, entries))
     rows = tx.run(
-        "SELECT entry FROM unembedded WHERE space = :space "
-        f"AND entry IN ({numbers}) {tx.for_update}"
+        # The entry before its place in the queue, as a removal does.
+        "SELECT u.entry FROM entries e CROSS JOIN unembedded u WHERE e.space = :space "
+        f"AND e.id IN ({numbers}) AND u.space = :space AND u.entry = e.id {tx.for_update}"
     )
     return {row[0] for row in rows}
 
@@ -99,12 +100,17 @@ def switch_embedder(tx: Tx, embedder: str, now: int) -> None:
 
 
 def insert_vectors(tx: Tx, made: Sequence[tuple[int, bytes]], block: int) -> None:
-    """Store vectors and remove their entries from the queue."""
-    tx.insert("vectors", "entry, block, vector", ((entry, block, vector) for entry, vector in made))
-    tx.many(
-        "DELETE FROM unembedded WHERE entry = :entry AND space = :space",
-        ({"entry": entry} for entry, _ in made),
-    )
+    """Store vectors, in the engine's own index or for a block, and remove their entries from the
+    queue."""
+    if not made:
+        return
+    if tx.finds_nearest:
+        tx.add_vectors(made)
+    else:
+        rows = ((entry, block, vector) for entry, vector in made)
+        tx.insert("vectors", "entry, block, vector", rows)
+    numbers = ", ".join(str(entry) for entry, _ in made)
+    tx.run(f"DELETE FROM unembedded WHERE space = :space AND entry IN ({numbers})")
 
 
 def load_all_vectors(tx: Tx) -> dict[int, bytes]:

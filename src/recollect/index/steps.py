@@ -208,7 +208,6 @@ def _save_batch(
     ]
     if tx.finds_nearest:
         sql_vectors.insert_vectors(tx, made, 0)
-        tx.add_vectors(made)
     else:
         _append_to_blocks(tx, made)
     return True

@@ -32,6 +32,7 @@ from . import sql
 
 if TYPE_CHECKING:
     from ..index.sql_vectors import UnembeddedEntry
+    from ..types.records import Memory
 
 IndexedText = tuple[index_sql.IndexEntry, str]
 StoredRecord = archive_sql.MessageRow | IndexedText | None
@@ -41,16 +42,21 @@ _BATCH = 200
 
 
 def load_stored(tx: Tx, items: Sequence[UnembeddedEntry]) -> list[StoredRecord]:
-    """Return each entry's record as it is stored, the messages by a few statements; None if it is
-    gone."""
+    """Return each entry's record as it is stored, messages and memories by a few statements; None
+    if it is gone."""
     places = [(item.ref, item.seq, item.seq) for item in items if item.source == "message"]
     rows = {(row.session, row.seq): row for row in archive_sql.message_ranges(tx, places)}
-    return [
-        rows.get((item.ref, item.seq))
-        if item.source == "message"
-        else _load_record(tx, item.source, item.ref, item.seq)
-        for item in items
-    ]
+    ids = [item.ref for item in items if item.source == "memory"]
+    memories = memory_sql.get_many(tx, ids)
+
+    def load(item: UnembeddedEntry) -> StoredRecord:
+        if item.source == "message":
+            return rows.get((item.ref, item.seq))
+        if item.source == "memory" and item.seq == 0:
+            return _read_memory(memories.get(item.ref), 0)
+        return _load_record(tx, item.source, item.ref, item.seq)
+
+    return [load(item) for item in items]
 
 
 def make_text(stored: StoredRecord) -> str:
@@ -166,7 +172,12 @@ def _load_record(tx: Tx, source: str, ref: str, seq: int) -> IndexedText | None:
 
 def _load_memory(tx: Tx, ref: str, seq: int) -> IndexedText | None:
     """Return the current revision of a memory (number 0), or an earlier one."""
-    memory = memory_sql.get_revision(tx, ref, seq) if seq else memory_sql.get(tx, ref)
+    return _read_memory(
+        memory_sql.get_revision(tx, ref, seq) if seq else memory_sql.get(tx, ref), seq
+    )
+
+
+def _read_memory(memory: Memory | None, seq: int) -> IndexedText | None:
     if memory is None:
         return None
     entry = memory_steps_revisions.make_entry(memory, earlier=seq > 0)

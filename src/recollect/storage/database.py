@@ -204,7 +204,7 @@ class Tx(Protocol):
     queries them."""
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Add the stored vectors of these entries to the engine's vector index."""
+        """Store the vectors of these entries, at least one, in the engine's vector index."""
 
     def nearest(
         self, vector: bytes, count: int, where: str, params: Params, *, exact: bool

@@ -15,7 +15,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import Refused, StoreBusy, StoreError, StoreNewer
-from . import migrate, postgres_roles, postgres_schema, sql
+from . import migrations, postgres_roles, postgres_schema, postgres_statements
 from .database import EngineHealth, Result, Row, Server, Tx
 from .postgres_pool import hide_password, load_driver, pool_of, translate_error
 from .postgres_tx import PostgresTx, Snapshot
@@ -62,7 +62,7 @@ class PostgresDatabase:
         return True
 
     def current(self) -> bool:
-        return migrate.is_current(self._local, self.read)
+        return migrations.is_current(self._local, self.read)
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         outer = self._pool.snapshot()
@@ -212,7 +212,7 @@ class PostgresDatabase:
                 found = tx.one(status, {"transaction": commit.transaction})
             except unknown:
                 return ("aborted",)
-            marked = sql.has_mark(tx, commit.transaction, commit.token)
+            marked = postgres_statements.has_mark(tx, commit.transaction, commit.token)
             return found if found != ("committed",) or marked else ("aborted",)
 
         while True:
@@ -232,14 +232,14 @@ class PostgresDatabase:
     def _prepare(self, connection: psycopg.Connection[Row]) -> None:
         """Check the version of the tables on a new connection, and upgrade them."""
         version = postgres_schema.read_version(connection)
-        if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
-            raise migrate.OutdatedStore
-        if version < migrate.LATEST:
+        if 0 < version < migrations.LATEST and getattr(self._local, "hurried", False):
+            raise migrations.OutdatedStore
+        if version < migrations.LATEST:
             postgres_schema.upgrade(connection, version, self._place(), self.on_upgrade)
-        if version > migrate.LATEST:
+        if version > migrations.LATEST:
             raise StoreNewer(
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
-                f"{migrate.LATEST})",
+                f"{migrations.LATEST})",
                 where=self._place(),
                 hint="upgrade this one: pip install . in its newest source",
             )

@@ -1,4 +1,4 @@
-"""The schema on PostgreSQL: migrations, row-level security, pgvector, and the names of tables.
+"""The schema on PostgreSQL: migrations, row-level security, pgvector, and the server's health.
 
 Policies stand here and not in the migrations: they are made again after each upgrade, so that a
 table that a later migration adds is never without them.
@@ -6,32 +6,24 @@ table that a later migration adds is never without them.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..errors import StoreError
 from ..text import seals
-from . import migrate, sql_postgres
-from .database import EngineHealth, Params, Row, Tx
+from . import migrations, sql_postgres
+from .database import EngineHealth, Row, Tx
 from .postgres_pool import load_driver
+from .postgres_statements import READ_SCHEMA, SCHEMA, SIGNED
 
 if TYPE_CHECKING:
     import psycopg
-
-SCHEMA = "recollect"
-READ_SCHEMA = "recollect_read"
-"""Views of the signed tables, in which the label of another person's statement is `teammate`, and
-the seal is NULL if it fits."""
 
 MEMBER_GROUP = "recollect_member"
 """The role that is granted to each person's role."""
 
 _MIGRATION_LOCK = 0x5245434F
-
-SIGNED = ("memories", "memory_revisions", "messages")
 
 # With pgvector on the server, and the right to create it, HNSW searches the vectors.
 USE_PGVECTOR = """
@@ -88,6 +80,23 @@ BEGIN
   -- random: that a name is taken tells nothing of another team's.
   ALTER TABLE recollect.spaces NO FORCE ROW LEVEL SECURITY;
   ALTER TABLE recollect.members ENABLE ROW LEVEL SECURITY;
+  -- A function of a member in a condition must not see the rows of others first. PostgreSQL 18 does
+  -- not keep the barrier around UNION ALL.
+  CREATE OR REPLACE VIEW recollect.memberships WITH (security_barrier = true) AS
+    SELECT space, writes FROM recollect.members WHERE role = current_user::text
+    UNION SELECT id, true FROM recollect.spaces WHERE owner = current_user::text;
+  -- The planner's samples are of all teams, and EXPLAIN shows what it derives from them: no texts.
+  FOR held IN
+    SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
+      AND NOT a.attisdropped AND a.attstattarget IS DISTINCT FROM 0
+      AND format_type(a.atttypid, NULL) IN ('text', 'bytea', 'vector')
+      AND NOT EXISTS (
+        SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND a.attnum = ANY (i.indkey))
+  LOOP
+    EXECUTE format('ALTER TABLE recollect.%I ALTER COLUMN %I SET STATISTICS 0', held.relname,
+      held.attname);
+  END LOOP;
   CREATE POLICY reads ON recollect.spaces FOR SELECT USING (id {_READABLE});
   CREATE POLICY adds ON recollect.spaces FOR INSERT WITH CHECK (
     owner = current_user::text AND id ~ '^(project|user)-[0-9a-z]{{12}}$');
@@ -125,94 +134,6 @@ BEGIN
   END IF;
 END $do$
 """
-# A copy keeps the author and the label that are stored, not those that the reader is shown.
-_SIGNED_COPY = re.compile(rf"INSERT INTO (?:{'|'.join(SIGNED)})\b")
-_NAMED_QUERY = re.compile(r"\b([a-z_]+)(?: \([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
-_TABLE = re.compile(r"(?<!DISTINCT )\b((?:DELETE )?FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b(?![.(])")
-
-_CHANGED = re.compile(rf"\b(?:INTO|UPDATE|DELETE FROM) {SCHEMA}\.([a-z_]+)")
-_NAMED = re.compile(rf"\b(?:{SCHEMA}|{READ_SCHEMA})\.([a-z_]+)\b(?!\()")
-
-
-@lru_cache(maxsize=1024)
-def to_driver(sql: str) -> str:
-    """Convert `:name` to the driver's placeholders, and name tables with their schema.
-
-    A search path would be a setting of the connection, which a pooler in transaction mode does not
-    keep.
-    """
-    sql = re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%"))
-    queries = set(_NAMED_QUERY.findall(sql))
-    is_copy = _SIGNED_COPY.match(sql) is not None
-
-    def qualify(found: re.Match[str]) -> str:
-        verb, name = found[1], found[2]
-        if name in queries or name.startswith("pg_"):
-            return found[0]
-        reads = verb in ("FROM", "JOIN") and name in SIGNED and not is_copy
-        return f"{verb} {READ_SCHEMA if reads else SCHEMA}.{name}"
-
-    return _TABLE.sub(qualify, sql)
-
-
-class StatementTables(NamedTuple):
-    """The tables that a statement changes, and all that it names."""
-
-    changed: frozenset[str]
-    named: frozenset[str]
-    is_plain: bool = False
-    """Whether it is a write that is no part of a longer statement."""
-    returns: bool = False
-
-
-class QueuedWrite(NamedTuple):
-    """A statement that waits until its effect can be seen."""
-
-    sql: str
-    params: Params
-    tables: StatementTables
-
-    @property
-    def locks(self) -> bool:
-        """Return whether it waits for others that change the same row: what is read after it must
-        see what they wrote."""
-        return not self.sql.startswith("INSERT") or " ON CONFLICT " in self.sql
-
-
-NO_WRITE = QueuedWrite("SELECT ", {}, StatementTables(frozenset(), frozenset()))
-
-
-@lru_cache(maxsize=1024)
-def find_tables(text: str) -> StatementTables:
-    """Return the tables of a statement in the form that `to_driver` returns."""
-    changed = {*_CHANGED.findall(text)}
-    if "memories" in changed:
-        changed.add("memory_counts")  # by a trigger
-    named = changed.union(_NAMED.findall(text))
-    is_plain = text.lstrip().startswith(("INSERT", "UPDATE", "DELETE"))
-    return StatementTables(frozenset(changed), frozenset(named), is_plain, "RETURNING" in text)
-
-
-def insert_rows(table: str, columns: str, rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
-    """Return the insertion of rows into a table of one space, for the driver, and its values."""
-    params: dict[str, Any] = {}
-    forms = []
-    for place, row in enumerate(rows):
-        names = [f"v{place}_{column}" for column in range(len(row))]
-        params.update(zip(names, row, strict=True))
-        forms.append(f"(%(space)s, {', '.join([f'%({name})s' for name in names])})")
-    return f"INSERT INTO {SCHEMA}.{table} (space, {columns}) VALUES {', '.join(forms)}", params
-
-
-def join_queries(queries: Sequence[tuple[str, Params]]) -> tuple[str, dict[str, Any]]:
-    """Return one statement for queries of different shapes: an array of rows for each."""
-    parts: list[str] = []
-    bound: dict[str, Any] = {}
-    for place, (sql, params) in enumerate(queries):
-        text = to_driver(sql).replace("%(", f"%(q{place}_")
-        parts.append(f"ARRAY(SELECT row_{place} FROM ({text}) row_{place})")
-        bound |= {f"q{place}_{name}": value for name, value in params.items()}
-    return f"SELECT {', '.join(parts)}", bound
 
 
 def read_version(connection: psycopg.Connection[Row]) -> int:
@@ -240,18 +161,18 @@ def run_migrations(connection: psycopg.Connection[Row]) -> int:
         )
         version = _version(connection)
         for number, script in enumerate(
-            migrate.pending_scripts(version, "postgres"), start=version + 1
+            migrations.pending_scripts(version, "postgres"), start=version + 1
         ):
             connection.execute(script)
             connection.execute(
                 "INSERT INTO migrations (version, name, at) VALUES (%s, %s, %s)",
-                (number, migrate.MIGRATIONS[number - 1], time.time_ns() // 1000),
+                (number, migrations.MIGRATIONS[number - 1], time.time_ns() // 1000),
             )
         connection.execute(USE_PGVECTOR)
         if uses_pgvector(connection):
             connection.execute(sql_postgres.NEAREST_INDEX.format(dims=sql_postgres.DIMS))
         connection.execute(_SECURE)
-        return max(version, migrate.LATEST)
+        return max(version, migrations.LATEST)
 
 
 def upgrade(

@@ -14,10 +14,17 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from . import postgres_schema, sql_postgres
-from . import sql as storage_sql
+from . import postgres_statements as statements
+from . import sql_postgres
 from .database import IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
-from .postgres_schema import SCHEMA, SIGNED, QueuedWrite, StatementTables, find_tables, to_driver
+from .postgres_statements import (
+    SCHEMA,
+    SIGNED,
+    QueuedWrite,
+    StatementTables,
+    find_tables,
+    to_driver,
+)
 
 if TYPE_CHECKING:
     import psycopg
@@ -32,8 +39,8 @@ _MOST_REMOVED = 100
 _MOST_QUEUED = 20_000
 """Parameters of queued writes; the server takes 65,535 in a statement."""
 
-_INDEX = StatementTables(storage_sql.ENTRY_TABLES, storage_sql.ENTRY_TABLES)
-_REMOVAL = StatementTables(storage_sql.REMOVAL_TABLES, storage_sql.REMOVAL_TABLES)
+_INDEX = StatementTables(statements.ENTRY_TABLES, statements.ENTRY_TABLES)
+_REMOVAL = StatementTables(statements.REMOVAL_TABLES, statements.REMOVAL_TABLES)
 
 
 class _Unanswered(Exception):
@@ -112,7 +119,7 @@ class Snapshot:
         """Return the parts of a statement, with parameters, that mark the transaction."""
         self.token = os.urandom(8).hex()
         bound = {"space": self._space, "token": self.token}
-        return to_driver(storage_sql.MARK.format(id=id)), bound
+        return to_driver(statements.MARK.format(id=id)), bound
 
     def read_in_rounds(self, work: Callable[[], Result], renew: bool = True) -> Result:
         """Run work until all its queries are answered. A query without an answer returns no rows
@@ -150,7 +157,7 @@ class Snapshot:
     def _answer(self, asked: dict[str, tuple[str, Params]]) -> None:
         """Answer queries of different shapes in one statement: an array of rows for each."""
         self.is_open = False
-        sql, bound = postgres_schema.join_queries(list(asked.values()))
+        sql, bound = statements.join_queries(list(asked.values()))
         cursor = self.cursor
         # The binary format names the type of each column of a row.
         cursor.execute(sql, bound, binary=True)
@@ -212,7 +219,7 @@ class Snapshot:
             self.flush()
         return self.cursor
 
-    def flush(self, last: QueuedWrite = postgres_schema.NO_WRITE) -> list[Row]:
+    def flush(self, last: QueuedWrite = statements.NO_WRITE) -> list[Row]:
         """Run the queued writes in one statement, with the last one, and return its rows."""
         queue, entries, self._queue, self._entries = self._queue, self._entries, [], []
         removed, self._removed = self._removed, {}
@@ -221,7 +228,7 @@ class Snapshot:
         parts = [f"w{place} AS ({write.sql})" for place, write in enumerate(queue)]
         given = [write.params for write in queue]
         if entries or removed:
-            sql, values = storage_sql.change_entries(removed, entries)
+            sql, values = statements.change_entries(removed, entries)
             parts.append(to_driver(sql))
             given.append(values)
         if parts and not (self.token or self.may_be_lost):
@@ -314,7 +321,7 @@ class PostgresTx:
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         left, tables = iter(rows), find_tables(f"INSERT INTO {SCHEMA}.{table} (space)")
         while batch := list(islice(left, _ROWS_AT_ONCE)):
-            text, params = postgres_schema.insert_rows(table, columns, batch)
+            text, params = statements.insert_rows(table, columns, batch)
             text += " ON CONFLICT DO NOTHING" if skip else ""
             self.snapshot.enqueue(QueuedWrite(text, {"space": self.space, **params}, tables))
 
@@ -323,13 +330,13 @@ class PostgresTx:
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         entries, texts = [entry for entry, _ in stems], [text for _, text in stems]
-        self.run(storage_sql.ADD_WORDS, {"entries": entries, "stems": texts})
+        self.run(statements.ADD_WORDS, {"entries": entries, "stems": texts})
 
     def remove_entries(self, source: str, ref: str, seq: int) -> None:
         self.snapshot.enqueue_removal(self.space, source, ref, seq)
 
     def remove_words(self, entry: int) -> None:
-        self.run(storage_sql.REMOVE_WORDS, {"entry": entry})
+        self.run(statements.REMOVE_WORDS, {"entry": entry})
 
     def match(
         self,

@@ -15,7 +15,7 @@ import apsw
 
 from ..errors import NotFound
 from ..text import seals
-from . import migrate, sqlite, sqlite_health
+from . import migrations, sqlite, sqlite_health
 from .backup import list_backups, list_columns_of, remove_backups, rewrite_store, rotate_backups
 from .database import TABLES
 
@@ -49,7 +49,7 @@ def save_all_readable(
     restored: dict[str, int] = {}
     try:
         into.pragma("journal_mode", "delete")
-        into.execute("\n".join(migrate.pending_scripts(0, "sqlite")))
+        into.execute("\n".join(migrations.pending_scripts(0, "sqlite")))
         source = _DamagedStore(damaged, backups)
         into.execute("BEGIN")
         for table in ("spaces", *TABLES):
@@ -74,7 +74,7 @@ def save_all_readable(
         _mark_incomplete(into)
         into.execute("COMMIT")
         into.pragma("application_id", sqlite.APPLICATION_ID)
-        into.pragma("user_version", migrate.LATEST)
+        into.pragma("user_version", migrations.LATEST)
         source.close()
     finally:
         into.close()
@@ -88,11 +88,11 @@ class _DamagedStore:
     def __init__(self, path: str, backups: Sequence[str]) -> None:
         self._connection: apsw.Connection | None = None
         self.is_guessed = False
-        self._image, self._tables = b"", _make_tables(migrate.LATEST)
+        self._image, self._tables = b"", _make_tables(migrations.LATEST)
         try:
             connection = _open(path)
             version = connection.pragma("user_version")
-            if 0 < version <= migrate.LATEST:
+            if 0 < version <= migrations.LATEST:
                 self._tables = _make_tables(version)
             if _same_tables(_read_schema(connection), self._tables):
                 self._connection = connection
@@ -132,7 +132,7 @@ def _make_tables(version: int) -> Tables:
     store."""
     fresh = apsw.Connection(":memory:")
     fresh.pragma("page_size", sqlite.PAGE_SIZE)
-    fresh.execute("\n".join(migrate.pending_scripts(0, "sqlite")[:version]))
+    fresh.execute("\n".join(migrations.pending_scripts(0, "sqlite")[:version]))
     return _read_schema(fresh)
 
 

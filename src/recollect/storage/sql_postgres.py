@@ -96,9 +96,12 @@ USING hnsw ((direction::vector({dims})) vector_cosine_ops) WHERE vector_dims(dir
 """
 INDEX_STATE = """SELECT to_regclass(:name), pg_has_role(relowner, 'USAGE') FROM pg_class
 WHERE oid = 'recollect.vectors'::regclass"""
-SET_DIRECTIONS = """
-UPDATE vectors SET direction = g.direction::vector FROM unnest(:entries::bigint[],
-:directions::text[]) AS g (entry, direction) WHERE space = :space AND vectors.entry = g.entry"""
+ADD_VECTORS = """
+INSERT INTO vectors (space, entry, block, vector, direction)
+SELECT :space, g.entry, 0, g.vector, g.direction::vector
+FROM unnest(:entries::bigint[], :vectors::bytea[], :directions::text[])
+  AS g (entry, vector, direction)
+ON CONFLICT (space, entry) DO UPDATE SET block = 0, direction = excluded.direction"""
 
 
 class SearchTx(Tx, Protocol):
@@ -218,13 +221,15 @@ def count_stems(tx: SearchTx, stems: Sequence[str]) -> StemFrequencies:
 
 
 def add_vectors(tx: SearchTx, vectors: Sequence[tuple[int, bytes]]) -> None:
-    """Add the stored vectors of these entries to pgvector's index, which their owner creates."""
-    dims = len(vectors[0][1]) if vectors else 0
-    state = tx.one(INDEX_STATE, {"name": f"recollect.vectors_near_{dims}"}) if dims else None
+    """Store the vectors of these entries in pgvector's index, which their owner creates."""
+    entries, stored = [entry for entry, _ in vectors], [vector for _, vector in vectors]
+    dims = len(stored[0])
+    state = tx.one(INDEX_STATE, {"name": f"recollect.vectors_near_{dims}"})
     if state and state[0] is None and state[1]:
         tx.run(NEAREST_INDEX.format(dims=dims))
-    entries, directions = [one for one, _ in vectors], [_direction(one) for _, one in vectors]
-    tx.run(SET_DIRECTIONS, {"entries": entries, "directions": directions})
+    directions = [_direction(vector) for vector in stored]
+    bound = {"entries": entries, "vectors": stored, "directions": directions}
+    tx.run(ADD_VECTORS, bound)
 
 
 def nearest(

@@ -18,7 +18,7 @@ import apsw
 
 from ..errors import Refused, StoreCorrupt, StoreError, StoreForeign, StoreNewer
 from ..fast_typing import Any
-from . import migrate, sqlite_files, sqlite_health
+from . import migrations, sqlite_files, sqlite_health
 from .database import EngineHealth, Result, Server, Tx
 from .sqlite_files import translate_error
 from .sqlite_tx import SqliteTx, define_seal
@@ -63,7 +63,7 @@ class SqliteDatabase:
         return sqlite_files.file_identity(self.path, self._registry) if self.path else None
 
     def current(self) -> bool:
-        return migrate.is_current(self._local, self.read)
+        return migrations.is_current(self._local, self.read)
 
     def read(self, work: Callable[[Tx], Result]) -> Result:
         if not getattr(self._local, "connection", None) and not self.present():
@@ -221,9 +221,9 @@ class SqliteDatabase:
         connection.execute(_PRAGMAS).fetchall()  # a pragma with an answer would stop the rest
         if version > 0:
             self._check(connection)
-        if 0 < version < migrate.LATEST and getattr(self._local, "hurried", False):
-            raise migrate.OutdatedStore
-        if version < migrate.LATEST:
+        if 0 < version < migrations.LATEST and getattr(self._local, "hurried", False):
+            raise migrations.OutdatedStore
+        if version < migrations.LATEST:
             self._migrate(connection)
         elif self.path and not sqlite_files.is_wal_on_disk(connection, self.path):
             sqlite_health.choose_journal(connection, self.path)
@@ -254,11 +254,11 @@ class SqliteDatabase:
                 self._check(connection)
             elif not sqlite_files.is_empty(connection):
                 raise sqlite_files.foreign_store_error(self.path)
-            upgrades = 0 < version < migrate.LATEST and bool(self.path)
+            upgrades = 0 < version < migrations.LATEST and bool(self.path)
             if upgrades:
                 self.on_upgrade(0)
                 self._copy_to(sqlite_files.upgrade_backup_path(self.path, version))
-            for script in migrate.pending_scripts(version, "sqlite"):
+            for script in migrations.pending_scripts(version, "sqlite"):
                 connection.execute(script)
             if upgrades:
                 sqlite_health.seal_all(connection)
@@ -270,7 +270,7 @@ class SqliteDatabase:
             if version == 0:
                 self._make_own(connection)
             connection.pragma("application_id", APPLICATION_ID)
-            connection.pragma("user_version", migrate.LATEST)
+            connection.pragma("user_version", migrations.LATEST)
             connection.execute("COMMIT")
             if upgrades:
                 self.on_upgrade(1)

@@ -23,7 +23,7 @@ from ..errors import (
     StoreReadOnly,
 )
 from ..fast_typing import TYPE_CHECKING, Any, Protocol
-from . import migrate
+from . import migrations
 
 _ROOM = 32 * 1024
 """The most that SQLite needs at once: a part of the WAL index."""
@@ -209,7 +209,7 @@ def check_schema(connection: apsw.Connection, path: str) -> None:
         "SELECT type, CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema "
         "WHERE type IN ('trigger', 'view')"
     ).fetchall()
-    own = migrate.read_triggers() if found else b""
+    own = migrations.read_triggers() if found else b""
     strange = [one for one in found if one[0] != "trigger" or one[2] + b";" not in own]
     if strange:
         kind, name = strange[0][0], strange[0][1].decode(errors="replace")
@@ -327,10 +327,10 @@ def is_empty(connection: apsw.Connection) -> bool:
 def check_version(connection: apsw.Connection, path: str) -> None:
     """Raise if a newer version wrote the store, maybe while this process ran."""
     version = connection.pragma("user_version")
-    if version > migrate.LATEST:
+    if version > migrations.LATEST:
         raise StoreNewer(
             f"a newer Recollect wrote this store (schema {version}, this one knows "
-            f"{migrate.LATEST})",
+            f"{migrations.LATEST})",
             where=path,
             hint="upgrade this one (pip install . in its newest source), and restart what still "
             "runs",

@@ -1,4 +1,4 @@
-"""Migrations: numbered files, forward only, each recorded in the transaction that ran it.
+"""The numbered files of this folder, forward only, each recorded in the transaction that ran it.
 
 `NAME.sql` is for both engines; `NAME.sqlite.sql` and `NAME.postgres.sql` are for one. A released
 file never changes. This module lists what is pending; engines run it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from ..fast_typing import Any
+from ...fast_typing import Any
 
 MIGRATIONS = (
     "0001_tables",
@@ -31,9 +31,10 @@ MIGRATIONS = (
     "0018_sealed",
     "0019_judged",
     "0020_signed",
+    "0021_vectors",
 )
 LATEST = len(MIGRATIONS)
-_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+_FOLDER = os.path.dirname(__file__)
 
 
 class OutdatedStore(Exception):
