@@ -152,22 +152,19 @@ def copy_space(source: Database, target: str) -> int:
 
 
 def _copy(origin: Tx, into: Tx) -> None:
-    for table in TABLES:
-        columns = [row[1] for row in into.run(f"PRAGMA table_info({table})") if row[1] != "space"]
-        names = ", ".join(columns)
-        values = ", ".join(f":{column}" for column in columns)
-        # The trigger of SQLite seals what has no seal; a row that was changed stays so.
-        wanted = ", ".join(
-            f"CASE WHEN {origin.altered(table)} THEN 'altered' ELSE '' END"
-            if column == "seal"
-            else column
-            for column in columns
-        )
-        rows = origin.run(f"SELECT {wanted} FROM {table} WHERE space = :space")
-        into.many(
-            f"INSERT INTO {table} (space, {names}) VALUES (:space, {values})",
-            (dict(zip(columns, row, strict=True)) for row in rows),
-        )
+    for table, key in TABLES.items():
+        columns = [row[1] for row in into.run(f"PRAGMA table_info({table})")]
+        names = ", ".join(name for name in columns if name not in ("space", "seal"))
+        altered = origin.altered(table) if "seal" in columns else "1 = 0"
+        rows = origin.run(f"SELECT {names}, {altered} FROM {table} WHERE space = :space")
+        into.insert(table, names, [row[:-1] for row in rows])
+        # All rows are sealed now; one that was changed from outside must not be.
+        for row in [row for row in rows if row[-1]]:
+            into.run(
+                f"UPDATE {table} SET seal = 'altered' WHERE space = :space"
+                + "".join(f" AND {name} = :{name}" for name in key),
+                dict(zip(names.split(", "), row, strict=False)),
+            )
     fields = _ENTRY.split(", ")
     for row in origin.run(f"SELECT {_ENTRY}, stems FROM entries WHERE space = :space"):
         into.run(

@@ -28,9 +28,14 @@ def install(connection: apsw.Connection) -> None:
     for table, columns in _sealed_tables(connection):
         new, old = (", ".join(f"{row}.{name}" for name in columns) for row in ("NEW", "OLD"))
         sets = f"UPDATE {table} SET seal = make_seal({new}) WHERE rowid = NEW.rowid"
+        # Memories are inserted with their seals: with a trigger, SQLite copies every page that an
+        # insertion changes, which takes longer than the insertion.
+        if table != "memories":
+            connection.execute(
+                f"CREATE TEMP TRIGGER IF NOT EXISTS seal_new_{table} AFTER INSERT ON main.{table} "
+                f"WHEN NEW.seal = '' BEGIN {sets}; END"
+            )
         connection.execute(
-            f"CREATE TEMP TRIGGER IF NOT EXISTS seal_new_{table} AFTER INSERT ON main.{table} "
-            f"WHEN NEW.seal = '' BEGIN {sets}; END; "
             f"CREATE TEMP TRIGGER IF NOT EXISTS seal_changed_{table} "
             f"AFTER UPDATE OF {', '.join(columns)} ON main.{table} "
             f"WHEN OLD.seal = make_seal({old}) BEGIN {sets}; END"
