@@ -181,12 +181,20 @@ _CUES = (
 """What stands before the name of a symbol."""
 
 
+_DECLARING = (
+    *("takes ", "accepts ", "expects ", "defined", "declared", "located", "lives in"),
+    *("extends", "inherits from", "subclass", "signature"),
+)
+"""What the pattern `declares` needs."""
+
+
 def _any_of(listed: str) -> str:
     return "|".join(listed.split())
 
 
 _SOURCES = {
     "sentence": r"(?<=[.!?])\s+(?=[A-Z`])|\n+",
+    "end": r"[.!?]\s|\n",
     "code": r"`([^`\n]{1,200})`",
     "url": r"\b[a-zA-Z][\w+.-]{1,20}://\S+|\bwww\.\S+|(?<!\S)[^\s@]+@\w+\.\w+",
     "path": r"(?<![\w/.@:~$-])(?:\./)?((?:[\w@.+-]+/)*"
@@ -221,7 +229,7 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     found = [
         claim for citation in citations if (claim := _cited(citation)) and _is_printable(claim)
     ]
-    sentences = _pattern("sentence").split(text) if _may_claim(text) else []
+    sentences = _split_sentences(text) if _may_claim(text) else []
     paths = [_paths(sentence) for sentence in sentences]
     files = {claim.path for inside in paths for claim in inside}
     only = min(files) if len(files) == 1 else ""
@@ -235,8 +243,15 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     for claim in found:
         # The text says better than a citation how much of a symbol is claimed.
         place = claim.path, claim.symbol, claim.line
-        united[place] = claim._replace(given=united.get(place, claim).given)
+        if place in united:
+            claim = claim._replace(given=united[place].given)
+        united[place] = claim
     return list(united.values())[:MOST_CLAIMS]
+
+
+def _split_sentences(text: str) -> list[str]:
+    # The pattern is tried at every character: most memories are one sentence.
+    return _pattern("sentence").split(text) if _pattern("end").search(text) else [text]
 
 
 def _is_printable(claim: Claim) -> bool:
@@ -285,14 +300,21 @@ def _located(text: str) -> Claim:
 
 def _paths(sentence: str) -> list[Claim]:
     """Return the files, lines and folders in a sentence, in order."""
-    # Most sentences hold none of these characters, and a pattern costs more than to look for them.
     has_url = any(mark in sentence for mark in ("://", "www.", "@"))
     bare = _pattern("url").sub(" ", sentence) if has_url else sentence
+    found: list[Claim] = []
+    # Most words hold none of these texts, and a pattern costs more than to look for them.
+    for word in bare.split():
+        if "/" in word or "." in word or "file" in word:
+            found += _paths_in_word(word)
+    return found
+
+
+def _paths_in_word(word: str) -> list[Claim]:
     found: dict[int, Claim] = {}
-    for match in _pattern("folder").finditer(bare) if "/" in bare else ():
+    for match in _pattern("folder").finditer(word) if "/" in word else ():
         found[match.start()] = Claim(match[1].rstrip("/"))
-    has_path = "file" in bare or _pattern("dotted").search(bare)
-    for match in _pattern("path").finditer(bare) if has_path else ():
+    for match in _pattern("path").finditer(word) if "." in word or "file" in word else ():
         stem, _, ending = match[1].rpartition(".")
         if ending != "js" or stem.lower() not in _PRODUCTS.split():
             line = int(match[2] or match[3] or 0)
@@ -300,14 +322,15 @@ def _paths(sentence: str) -> list[Claim]:
     return [found[at] for at in sorted(found)]
 
 
-def _symbols(sentence: str, home: str) -> Iterator[Claim]:
-    """Yield the symbols, commands and keys in a sentence; `home` is the file it is about."""
+def _symbols(sentence: str, home: str) -> list[Claim]:
+    """Return the symbols, commands and keys in a sentence; `home` is the file it is about."""
     found: list[Claim] = []
     prose = sentence
     if "`" in sentence:
-        for code in _pattern("code").finditer(sentence):
-            found += _in_code(code[1].strip(), home)
-        prose = _pattern("code").sub(" ", sentence)
+        pieces = _pattern("code").split(sentence)  # in turns prose, and code without its marks
+        for code in pieces[1::2]:
+            found += _in_code(code.strip(), home)
+        prose = " ".join(pieces[::2])
     if "()" in prose:
         found += [Claim(home, match[1], 0, "symbol") for match in _pattern("call").finditer(prose)]
     if any(cue in prose for cue in _CUES):
@@ -316,9 +339,13 @@ def _symbols(sentence: str, home: str) -> Iterator[Claim]:
             for match in _pattern("cue").finditer(prose)
             if _is_spelled_like_code(match[1])
         ]
-    declares = bool(found) and _pattern("declares").search(sentence)
-    for claim in found:
-        yield claim._replace(kind="declaration") if declares and claim.kind == "symbol" else claim
+    declares = found and any(word in sentence for word in _DECLARING)
+    if declares and _pattern("declares").search(sentence):
+        return [
+            claim._replace(kind="declaration") if claim.kind == "symbol" else claim
+            for claim in found
+        ]
+    return found
 
 
 def _in_code(code: str, home: str) -> Iterator[Claim]:

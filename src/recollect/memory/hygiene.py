@@ -73,51 +73,35 @@ def find_refusal(text: str, kind: str, layer: str) -> Refusal | None:
 
 
 def _sentences(text: str) -> list[str]:
-    pieces = _pattern("sentence").split(text)
-    bare = (_pattern("bullet").sub("", piece).strip() for piece in pieces)
+    # The pattern is tried at every character: most notes are one sentence.
+    pieces = _pattern("sentence").split(text) if _pattern("end").search(text) else [text]
+    bare = (_pattern("bullet").sub("", piece, 1).strip() for piece in pieces)
     return [sentence for sentence in bare if sentence]
 
 
-def _of_sentence(sentence: str, rules: Sequence[str]) -> Refusal | None:
+def _of_sentence(sentence: str, rules: Sequence[int]) -> Refusal | None:
     if len(sentence) > LONGEST_READ or _pattern("lesson").search(sentence):
         return None
-    return next((_VERDICTS[name] for name in rules if _pattern(name).search(sentence)), None)
+    return next((_RULES[at][0] for at in rules if _rule(at).search(sentence)), None)
 
 
-def _find_rules(text: str) -> list[str]:
+def _find_rules(text: str) -> list[int]:
     """Return the rules that can apply to a text: one of their words occurs, or a commit hash."""
     known = _rules_by_cue()
-    found = {known[word] for word in known.keys() & split_lower_words(text)}
-    if "history" not in found and _pattern("digit").search(text) and _pattern("hash").search(text):
-        found.add("history")
-    return [name for name in _VERDICTS if name in found]
+    found = {at for word in known.keys() & split_lower_words(text) for at in known[word]}
+    shape = text.encode("ascii", "replace").translate(_HEX)
+    if _HEX_RUN in shape and _pattern("hash").search(text):
+        found.add(_HASH_RULE)
+    return sorted(found)
 
 
 @cache
-def _rules_by_cue() -> dict[str, str]:
-    return {word: name for name, words in _CUES.items() for word in words.split()}
-
-
-_VERDICTS = {"history": HISTORY, "state": STATE, "code": CODE}
-_CUES = {
-    "history": """
-    merged merge pushed rebased picked reverted squashed tagged tag committed commit amended
-    branched branch head author authored date deleted closed open opened created approved
-""",
-    "state": """
-    pass passes passed passing fail fails failed failing failure failures green red broken skipped
-    done complete completed finished succeeded started progress pending ok verified blocked migrated
-    deployed restarted crashed ran run working debugging investigating implementing refactoring
-    fixing looking waiting writing testing reviewing trying running stuck editing adding
-    next todo do remaining left now then tomorrow today just moment session turn conversation
-    pid uncommitted tree changed modified staged
-""",
-    "code": """
-    line lines loc functions methods classes files imports exports characters
-    defined declared implemented located found
-""",
-}
-"""Each alternative of a rule needs one of these words."""
+def _rules_by_cue() -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for at, (_, words, _) in enumerate(_RULES):
+        for word in words.split():
+            found.setdefault(word, []).append(at)
+    return found
 
 
 def _is_listing(lines: Sequence[str]) -> bool:
@@ -140,6 +124,19 @@ def _is_bare_code(lines: Sequence[str]) -> bool:
     return fenced >= FEWEST_CODE_LINES and len(" ".join(outside)) < 30
 
 
+_MERGES = (
+    "merged pushed rebased picked reverted squashed tagged committed branched amended closed "
+    "approved"
+)
+_RESULTS = "pass passes passed passing fail fails failed failing failure failures green red broken"
+_ENDS = (
+    "passed failed done complete completed finished succeeded started progress pending ok green "
+    "verified blocked"
+)
+_DOING = (
+    "working debugging investigating implementing refactoring fixing looking waiting writing "
+    "testing reviewing trying running stuck blocked editing adding"
+)
 _RESULT = r"(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing|ures?)?|green|red|broken|skipped)"
 _ENDED = (
     r"(?:passed|failed|done|completed?|finished|succeeded|started|in progress|pending|ok|green|"
@@ -150,63 +147,155 @@ _MERGED = (
     r"branched|amended)"
 )
 _HASH = r"(?-i:\b(?=[a-f]*\d)[0-9a-f]{7,40}\b)"
-_FIRST_HASH = rf"^(?:commit\s+)?{_HASH}(?:\s*[:–-]|\s+\w)"
+_HEX = bytes(ord("h" if chr(code) in "0123456789abcdef" else " ") for code in range(256))
+_HEX_RUN = b"h" * 7
+"""A text without such a run holds no hash: the pattern costs more than to look for it."""
 _NAMED = rf"(?:#\d+|{_HASH}|(?<![\w./-])\w++/[\w./-]++)"
 _SIZES = r"(?:lines|loc|functions|methods|classes|files|imports|exports|characters)"
 
+_HASH_RULE = 0
+_RULES: Sequence[tuple[Refusal, str, str]] = (
+    (HISTORY, "", rf"^(?:commit\s+)?{_HASH}(?:\s*[:–-]|\s+\w)"),
+    (
+        HISTORY,
+        f"{_MERGES} deleted opened created",
+        r"\b(?:pr|pull request|merge request|mr|branch|commit|tag|hotfix)\b.{0,60}"
+        rf"\b(?:was|were|has been|have been|got)\s+(?:\w+ )?(?:{_MERGED}|deleted|closed|opened|"
+        r"created|approved)\b",
+    ),
+    (
+        HISTORY,
+        f"{_MERGES} open",
+        rf"{_NAMED}.{{0,40}}\b(?:is|are|was|were)\s+(?:\w+ )?(?:{_MERGED}|closed|open|approved)\b",
+    ),
+    (
+        HISTORY,
+        _MERGES,
+        rf"^(?:i |we |just |i've |we've )*{_MERGED}\b.*(?:{_NAMED}|\binto\b|"
+        r"\bto (?:main|master|origin|develop|upstream)\b|\b(?:branch|commit|pr)\b|\bv\d|"
+        r"\bmessage\b)",
+    ),
+    (
+        HISTORY,
+        "branch",
+        r"^(?:the )?(?:current|active|checked[- ]out|working) branch(?: is\b|:)|^on branch \S+$",
+    ),
+    (HISTORY, "head", r"^HEAD (?:is|->|points)\b"),
+    (
+        HISTORY,
+        "commit merge tag",
+        r"^(?:the )?(?:last|latest|most recent|previous) (?:commit|merge|tag)\b"
+        r".{0,40}(?:\bis\b|\bwas\b|:)|^merge (?:branch|pull request|remote-tracking)\b",
+    ),
+    (HISTORY, "author date", r"^(?:author|date): +\S"),
+    (
+        HISTORY,
+        "authored committed merged",
+        rf"\b(?:authored|committed|merged) by \w+.{{0,20}}(?:\bon\b|{_NAMED})",
+    ),
+    (
+        STATE,
+        _ENDS,
+        r"\b(?:iteration|attempt|run|round|try|step|phase|task|subtask|milestone|wave|batch)"
+        rf"\s*#?\d+\b(?:\s*(?:of|/)\s*\d+)?.{{0,40}}\b{_ENDED}\b",
+    ),
+    (
+        STATE,
+        f"{_ENDS} deployed restarted crashed ran",
+        rf"\b(?:{_ENDED}|deployed|restarted|crashed|ran)\b.{{0,40}}\bat \d{{1,2}}:\d\d\b",
+    ),
+    (
+        STATE,
+        "test tests spec specs checks assertions cases",
+        rf"\b\d+ (?:\w+ )?(?:tests?|specs?|checks|assertions|cases)\b.{{0,20}}\b{_RESULT}\b|"
+        r"^tests? run: \d+",
+    ),
+    (STATE, "passed failed", r"\b\d+ (?:passed|failed)\b(?:, \d+ \w+)*"),
+    (
+        STATE,
+        f"{_RESULTS} skipped",
+        r"^(?:all )?(?:the )?(?:unit |integration |e2e )?"
+        r"(?:tests?|build|ci|pipeline|lint|type ?check)"
+        rf"(?: suite)? (?:(?:is|are|now|currently|all|still|again) )*{_RESULT}"
+        r"(?: now| again| locally| today| at the moment)*[.!]*$",
+    ),
+    (
+        STATE,
+        _DOING,
+        r"^(?:(?:i am|i'm|we are|we're|currently|now|still|right now)[, ]+)+"
+        rf"(?:{'|'.join(_DOING.split())})\b|"
+        r"^(?:working on|waiting (?:for|on)|investigating|looking into|stuck on|blocked on)\b",
+    ),
+    (
+        STATE,
+        "next todo do remaining pending progress blocked left",
+        r"^(?:next(?: step| up)?|todo|to do|remaining|pending|in progress|blocked|left to do)"
+        r"\s*(?::|–|-|\bis to\b|\bare\b)",
+    ),
+    (
+        STATE,
+        "next now then tomorrow",
+        r"^(?:next,? )?(?:i|we)(?:'ll| will| am going to|'m going to) \w+"
+        r".*\b(?:next|now|then|tomorrow)\b",
+    ),
+    (STATE, "just", r"^(?:i |we |i've |we've )?just \w+(?:ed|t|n)\b"),
+    (
+        STATE,
+        "done finished completed",
+        r"^(?:done|finished|completed)\b(?: with\b|[:.!]|\s+(?:phase|step|task|part|the)\b)",
+    ),
+    (STATE, "pid", r"\bpid \d+\b"),
+    (
+        STATE,
+        "done complete finished migrated left passed",
+        r"\b\d{1,3} ?% (?:done|complete|finished|migrated)\b|"
+        r"\b\d+ (?:of|/) \d+ (?:\w+ )?(?:\w+ )?(?:done|complete|left|migrated|passed|finished)\b",
+    ),
+    (
+        STATE,
+        "now moment session turn conversation today",
+        r"\b(?:right now|at the moment|(?:in|for) this (?:session|turn|conversation)|"
+        r"so far today)\b",
+    ),
+    (
+        STATE,
+        "uncommitted tree",
+        r"\buncommitted changes\b|\bworking tree (?:is )?(?:clean|dirty)\b",
+    ),
+    (STATE, "changed modified staged", r"^\d+ files? (?:changed|modified|staged)\b"),
+    (
+        CODE,
+        "lines loc functions methods classes files imports exports characters",
+        r"\b(?:has|have|contains?|spans?|is|consists of) (?:about |around |~|exactly |now )?"
+        rf"\d[\d,]* {_SIZES}\b|^there (?:is|are) \d[\d,]* {_SIZES}\b|"
+        r"^`?[\w./-]+\.\w{1,5}`? imports (?:`?[\w.]++`?(?:, | and |, and )?)+[.!]?$",
+    ),
+    (
+        CODE,
+        "line lines",
+        r"\b(?:defined|declared|implemented|located|found|starts?|begins?|ends?) (?:at|on|in) "
+        r"(?:\S+ )?(?:\S+ )?lines? \d+|"
+        r"^(?:on )?line \d+ (?:of|in) \S+ (?:is|has|contains|says|reads|calls|defines)\b",
+    ),
+    (
+        CODE,
+        "defined declared implemented located found",
+        r"\b(?:defined|declared|implemented|located|found) (?:at|in) "
+        r"`?[\w./-]+\.\w{1,5}:\d+`?[.!]?$",
+    ),
+)
+"""A verdict, words of which each text has one that the rule applies to, and its pattern. The first
+rule that a sentence matches decides."""
+
 _SOURCES = {
     "sentence": r"(?<=[.!?])\s+|\n+",
+    "end": r"[.!?]\s|\n",
     "bullet": r"^\s*(?:[-*•+]|\d{1,3}[.)]|#{1,6}|\[[ x]\])\s+",
     # Words that make a lesson of an event: then it is knowledge, however it begins.
     "lesson": r"\b(?:because|unless|if|when(?:ever)?|must|should|always|never|needs?|requires?|"
     r"due to|otherwise|so that|since|workaround|avoid|don't|do not|cannot|can't|only|every|"
     r"each|means|caused|causes|after|before|instead|until|by default|convention)\b",
     "hash": _HASH,
-    "digit": "[0-9]",
-    "history": rf"{_FIRST_HASH}|"
-    rf"\b(?:pr|pull request|merge request|mr|branch|commit|tag|hotfix)\b.{{0,60}}"
-    rf"\b(?:was|were|has been|have been|got)\s+(?:\w+ )?(?:{_MERGED}|deleted|closed|opened|"
-    r"created|approved)\b|"
-    rf"{_NAMED}.{{0,40}}\b(?:is|are|was|were)\s+(?:\w+ )?(?:{_MERGED}|closed|open|approved)\b|"
-    rf"^(?:i |we |just |i've |we've )*{_MERGED}\b.*(?:{_NAMED}|\binto\b|"
-    r"\bto (?:main|master|origin|develop|upstream)\b|\b(?:branch|commit|pr)\b|\bv\d|\bmessage\b)|"
-    r"^(?:the )?(?:current|active|checked[- ]out|working) branch(?: is\b|:)|^on branch \S+$|"
-    r"^HEAD (?:is|->|points)\b|"
-    r"^(?:the )?(?:last|latest|most recent|previous) (?:commit|merge|tag)\b"
-    r".{0,40}(?:\bis\b|\bwas\b|:)|"
-    r"^merge (?:branch|pull request|remote-tracking)\b|"
-    r"^(?:author|date): +\S|"
-    rf"\b(?:authored|committed|merged) by \w+.{{0,20}}(?:\bon\b|{_NAMED})",
-    "state": r"\b(?:iteration|attempt|run|round|try|step|phase|task|subtask|milestone|wave|batch)"
-    rf"\s*#?\d+\b(?:\s*(?:of|/)\s*\d+)?.{{0,40}}\b{_ENDED}\b|"
-    rf"\b(?:{_ENDED}|deployed|restarted|crashed|ran)\b.{{0,40}}\bat \d{{1,2}}:\d\d\b|"
-    rf"\b\d+ (?:\w+ )?(?:tests?|specs?|checks|assertions|cases)\b.{{0,20}}\b{_RESULT}\b|"
-    rf"\b\d+ (?:passed|failed)\b(?:, \d+ \w+)*|"
-    r"^(?:all )?(?:the )?(?:unit |integration |e2e )?(?:tests?|build|ci|pipeline|lint|type ?check)"
-    rf"(?: suite)? (?:(?:is|are|now|currently|all|still|again) )*{_RESULT}"
-    r"(?: now| again| locally| today| at the moment)*[.!]*$|"
-    r"^(?:(?:i am|i'm|we are|we're|currently|now|still|right now)[, ]+)+"
-    r"(?:working|debugging|investigating|implementing|refactoring|fixing|looking|waiting|writing|"
-    r"testing|reviewing|trying|running|stuck|blocked|editing|adding)\b|"
-    r"^(?:working on|waiting (?:for|on)|investigating|looking into|stuck on|blocked on)\b|"
-    r"^(?:next(?: step| up)?|todo|to do|remaining|pending|in progress|blocked|left to do)"
-    r"\s*(?::|–|-|\bis to\b|\bare\b)|"
-    r"^(?:next,? )?(?:i|we)(?:'ll| will| am going to|'m going to) \w+"
-    r".*\b(?:next|now|then|tomorrow)\b|"
-    r"^(?:i |we |i've |we've )?just \w+(?:ed|t|n)\b|"
-    r"^(?:done|finished|completed)\b(?: with\b|[:.!]|\s+(?:phase|step|task|part|the)\b)|"
-    r"\bpid \d+\b|\b\d{1,3} ?% (?:done|complete|finished|migrated)\b|"
-    r"\b\d+ (?:of|/) \d+ (?:\w+ )?(?:\w+ )?(?:done|complete|left|migrated|passed|finished)\b|"
-    r"\b(?:right now|at the moment|(?:in|for) this (?:session|turn|conversation)|so far today)\b|"
-    r"\buncommitted changes\b|\bworking tree (?:is )?(?:clean|dirty)\b|"
-    r"^\d+ files? (?:changed|modified|staged)\b|^tests? run: \d+",
-    "code": rf"\b(?:has|have|contains?|spans?|is|consists of) (?:about |around |~|exactly |now )?"
-    rf"\d[\d,]* {_SIZES}\b|^there (?:is|are) \d[\d,]* {_SIZES}\b|"
-    r"\b(?:defined|declared|implemented|located|found|starts?|begins?|ends?) (?:at|on|in) "
-    r"(?:\S+ )?(?:\S+ )?lines? \d+|"
-    r"\b(?:defined|declared|implemented|located|found) (?:at|in) `?[\w./-]+\.\w{1,5}:\d+`?[.!]?$|"
-    r"^(?:on )?line \d+ (?:of|in) \S+ (?:is|has|contains|says|reads|calls|defines)\b|"
-    r"^`?[\w./-]+\.\w{1,5}`? imports (?:`?[\w.]++`?(?:, | and |, and )?)+[.!]?$",
     "path": r"[\s│├└─|`+\\-]*+[\w.@-]++(?:/[\w.@-]++)*+/?\s*$",
     "diff": r"(?:diff --git |index [0-9a-f]+\.\.|@@ |\+\+\+ |--- |[+-](?! ))",
     "pointing": r"(?:it|this|that|they|these|those|he|she) "
@@ -224,6 +313,11 @@ _SOURCES = {
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(_SOURCES[name], re.IGNORECASE)
+
+
+@cache
+def _rule(at: int) -> re.Pattern[str]:
+    return re.compile(_RULES[at][2], re.IGNORECASE)
 
 
 # ---------------------------------------------------------------- promotion
