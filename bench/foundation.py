@@ -22,6 +22,7 @@ from recollect.archive import steps as archive_steps
 from recollect.archive.sql import NewSession
 from recollect.context import new_id
 from recollect.memory import steps as memory_steps
+from recollect.memory import steps_learn as memory_steps_learn
 from recollect.memory import steps_neighbours as memory_steps_neighbours
 from recollect.recall import steps_candidates as recall_steps_candidates
 from recollect.storage.database import Tx
@@ -65,7 +66,7 @@ def fill(memory: recollect.Recollect, count: int, notes: Notes) -> None:
                 ready = memory_steps.prepare(memory_steps.Draft(text), "agent", now, new_id("m"))
             except recollect.Refused:
                 continue  # a note that happens to read like the passing state of a task
-            memory_steps.learn(tx, ready, now)
+            memory_steps_learn.learn(tx, ready, now)
 
     for start in range(0, count, 1000):
         texts = [notes.note() for _ in range(min(1000, count - start))]

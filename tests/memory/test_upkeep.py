@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import recollect
-from recollect.memory import sql_upkeep as memory_sql_upkeep
-from recollect.memory.sql_upkeep import DAY
+from recollect.memory import sql_lists as memory_sql_lists
+from recollect.memory.sql_lists import DAY
 from recollect.storage.database import Database
 from tests.conftest import Clock
 from tests.storage.test_contract import a_memory
@@ -30,7 +30,7 @@ def test_a_memory_first_seen_on_the_day_of_the_limit_still_counts_as_young(
     ):
         row = a_memory(id, first_seen=first_seen)
         database.write(lambda tx, row=row: memory_sql.insert(tx, row))  # type: ignore[misc]
-    counted = database.read(lambda tx: memory_sql_upkeep.count_by_age(tx, [young, older]))
+    counted = database.read(lambda tx: memory_sql_lists.count_by_age(tx, [young, older]))
     assert counted == [2, 2, 1]
 
 

@@ -16,7 +16,6 @@ from recollect.errors import Conflict, RecollectError
 from recollect.index import sql as index_sql
 from recollect.memory import sql as memory_sql
 from recollect.memory import sql_lists as memory_sql_lists
-from recollect.memory import sql_upkeep as memory_sql_upkeep
 from recollect.storage import migrations, sqlite_tx
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
@@ -146,7 +145,7 @@ def test_recalls_are_counted_and_change_nothing_else(new_database: Open) -> None
     database.write(lambda tx: memory_sql.insert(tx, a_memory()))
     before = database.read(lambda tx: memory_sql.get(tx, "m-1"))
     assert database.try_write(
-        lambda tx: memory_sql_upkeep.count_recalls(tx, {"m-1": (1, 99), "m-else": (1, 9)})
+        lambda tx: memory_sql_lists.count_recalls(tx, {"m-1": (1, 99), "m-else": (1, 9)})
     )
     after = database.read(lambda tx: memory_sql.get(tx, "m-1"))
     assert before is not None

@@ -19,6 +19,7 @@ from ..fast_typing import NamedTuple
 from ..jobs import sql as jobs_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
+from ..memory import steps_learn as memory_steps_learn
 from ..memory import steps_revisions as memory_steps_revisions
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import skills as procedures_skills
@@ -180,7 +181,7 @@ def save_extraction(
     for one in proposed:
         # What is known, also if it is hidden, is not said again by a model.
         if not memory_steps_revisions.find_same_text(tx, one.row):
-            memory_steps.learn(tx, one, now)
+            memory_steps_learn.learn(tx, one, now)
             count += 1
     jobs_sql.complete_job(tx, job, now)
     return count

@@ -18,7 +18,6 @@ from ..freshness import steps as freshness_steps
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import lifecycle
 from ..memory import sql_lists as memory_sql_lists
-from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
 from ..secrets import redaction
@@ -248,7 +247,7 @@ def _judged(
     verdicts: dict[str, dict[str, int]] = {}
     tried: dict[str, list[str]] = {}
     for tx in txs if unique else ():
-        verdicts.update(memory_sql_upkeep.count_verdicts(tx, rated) if rated else {})
+        verdicts.update(memory_sql_lists.count_verdicts(tx, rated) if rated else {})
     for tx in txs[:1] if unique else ():
         tried = sql.outcomes(tx, list(unique))
     found = []

@@ -10,6 +10,7 @@ from ..archive import sql as archive_sql
 from ..context import Context, new_id
 from ..errors import NotFound
 from ..memory import steps as memory_steps
+from ..memory import steps_learn as memory_steps_learn
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -107,7 +108,7 @@ def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]
 def _write_found(
     session: str, last: int, now: int, ready: list[memory_steps.PreparedMemory], tx: Tx
 ) -> list[Learned]:
-    done = [memory_steps.learn(tx, item, item.row.first_seen) for item in ready]
+    done = [memory_steps_learn.learn(tx, item, item.row.first_seen) for item in ready]
     storage_sql.set_value(tx, _last_read(session), redaction.redact(str(last)), now)
     return [learned for learned in done if learned.action != "unchanged"]
 

@@ -18,6 +18,7 @@ from ..memory import hygiene, similarity
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
+from ..memory import steps_learn as memory_steps_learn
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
@@ -143,7 +144,7 @@ def keep(
         related = any(similarity.find_relation(one, ("", item.row.text)) for one in said)
         found = looked[item.row.id] if looked and not related else _look_up(tx, item)
         if found:
-            done.append(memory_steps.learn(tx, item, now, found.around, is_new=found.is_new))
+            done.append(memory_steps_learn.learn(tx, item, now, found.around, is_new=found.is_new))
     return done
 
 

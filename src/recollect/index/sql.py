@@ -53,23 +53,19 @@ def insert_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
 
 def insert_entries(tx: Tx, records: Iterable[tuple[IndexEntry, Sequence[str]]]) -> None:
     """Index many new records."""
-    _insert_parts(
-        tx, [(entry, part, stems) for entry, parts in records for part, stems in enumerate(parts)]
-    )
+    made = [
+        IndexedRecord(*entry[:9], part, stems, _stored_facets(entry))
+        for entry, parts in records
+        for part, stems in enumerate(parts)
+    ]
+    if made:
+        tx.add_entries(made)
 
 
-def _insert_parts(tx: Tx, parts: Sequence[tuple[IndexEntry, int, str]]) -> None:
-    if parts:
-        tx.add_entries(
-            [
-                IndexedRecord(*entry[:9], part, stems, _stored_facets(entry))
-                for entry, part, stems in parts
-            ]
-        )
-
-
-def _stored_facets(entry: IndexEntry) -> tuple[tuple[str, str], ...]:
-    return tuple((name, facet_value(value)) for name, value in entry.facets)
+def _stored_facets(entry: IndexEntry) -> list[tuple[str, str]]:
+    """Return the distinct facets of an entry in order, as both engines store them."""
+    facets = [(name, facet_value(value)) for name, value in entry.facets]
+    return sorted(set(facets)) if len(facets) > 1 else facets
 
 
 def facet_value(value: str) -> str:
@@ -82,7 +78,7 @@ def facet_value(value: str) -> str:
 def set_facets(tx: Tx, entry: IndexEntry) -> None:
     """Replace the tags and scopes of an indexed record."""
     ids = _ids(tx, entry.source, entry.ref, entry.seq)
-    rows = sorted(set(_stored_facets(entry)))
+    rows = _stored_facets(entry)
     for id in ids:
         tx.run("DELETE FROM facets WHERE entry = :entry AND space = :space", {"entry": id})
         if rows:

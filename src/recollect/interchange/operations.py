@@ -13,6 +13,7 @@ from ..errors import InvalidInput, NotFound, RecollectError, Refused
 from ..fast_typing import NamedTuple
 from ..maintenance import operations_erase
 from ..memory import steps as memory_steps
+from ..memory import steps_learn as memory_steps_learn
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
 from ..storage.database import Database, Tx
@@ -260,7 +261,7 @@ def _learn_all(
             problems.append(f"{statement.text[:60]!r}: {error}")
 
     def learn(tx: Tx) -> int:
-        done = memory_steps.learn_all(tx, ready, now, {})
+        done = memory_steps_learn.learn_all(tx, ready, now, {})
         ids = {text: one.id for text, one in zip(texts, done, strict=True)}
         _link_all(tx, found, ids, now)
         return sum(one.action == "created" for one in done)

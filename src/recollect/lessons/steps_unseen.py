@@ -22,7 +22,7 @@ from ..jobs import sql as jobs_sql
 from ..links import sql as links_sql
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
-from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..storage.database import Tx
 from ..text import terms
@@ -79,9 +79,9 @@ def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUn
     told = {episode.id: episode for episode in new}
     for row in episodes_sql.get_many(tx, _episodes_like(tx, rows, new, embedder)).values():
         told.setdefault(row.id, episodes_steps.episode_of(row))
-    changed = memory_sql_upkeep.find_reinforced_after(tx, _place(progress["memories"]), MOST)
+    changed = memory_sql_lists.find_reinforced_after(tx, _place(progress["memories"]), MOST)
     faded = lifecycle.find_weak(
-        memory_sql_upkeep.list_ageing(tx, *lifecycle.find_decay_limits(now)), now
+        memory_sql_lists.list_ageing(tx, *lifecycle.find_decay_limits(now)), now
     )
     known = _memories(tx, [id for _, id in changed], [one.id for one in faded[:MOST]])
     known |= _lessons(tx, new, list(told))
@@ -120,7 +120,7 @@ def has_new_records(tx: Tx, moment: int) -> bool:
     place = (moment, _LAST)
     return bool(
         episodes_sql.written_after(tx, place, 1)
-        or memory_sql_upkeep.find_reinforced_after(tx, place, 1)
+        or memory_sql_lists.find_reinforced_after(tx, place, 1)
     )
 
 
@@ -182,7 +182,7 @@ def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str,
     """Return memories that are new, those that say something like them, and those that faded."""
     over = set(faded)
     found = memory_sql.get_many(tx, [id for id in changed if id not in over])
-    used = memory_sql_upkeep.find_ids(tx, tuple(KINDS), STATUSES_IN_USE, 2 * len(found) + 1)
+    used = memory_sql_lists.find_ids(tx, tuple(KINDS), STATUSES_IN_USE, 2 * len(found) + 1)
     if len(used) <= 2 * len(found):
         return memory_sql.get_many(tx, list(dict.fromkeys((*used, *faded))))
     said = [f"{one.subject} {one.text}" for one in found.values()]
@@ -195,7 +195,7 @@ def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memor
     """Return the patterns and pitfalls that were made of these episodes, or that are like them."""
     if not new:
         return {}
-    every = memory_sql_upkeep.find_ids(tx, _LESSONS, _KNOWN, 2 * len(new) + 1)
+    every = memory_sql_lists.find_ids(tx, _LESSONS, _KNOWN, 2 * len(new) + 1)
     if len(every) <= 2 * len(new):
         return memory_sql.get_many(tx, every)
     found: dict[str, None] = {}
@@ -228,7 +228,7 @@ def _referred(tx: Tx, ids: Mapping[str, int]) -> set[str]:
     """Return those of the episodes that a memory in use was made from or is supported by."""
     found: set[str] = set()
     last = ""
-    while ids and (page := memory_sql_upkeep.list_references(tx, last, _PAGE)):
+    while ids and (page := memory_sql_lists.list_references(tx, last, _PAGE)):
         for _, sources, evidence in page:
             named = (ref(str(one)) for one in (*json.loads(sources), *json.loads(evidence)))
             found.update(id for id in named if id in ids)

@@ -20,7 +20,7 @@ from ..errors import NotFound
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons import steps_schedule as lessons_steps_schedule
 from ..lessons.findings import KnownCommand, KnownResolution
-from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import sql_lists as memory_sql_lists
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
 from ..storage.database import Tx
@@ -106,7 +106,7 @@ def _count(context: Context) -> tuple[dict[str, int], int, int]:
     counts: dict[str, int] = {}
     sessions = messages = 0
     for space in context.present_spaces():
-        for kind, _, status, number, _ in space.read(memory_sql_upkeep.count_by_kind):
+        for kind, _, status, number, _ in space.read(memory_sql_lists.count_by_kind):
             if status in STATUSES_IN_USE:
                 counts[kind] = counts.get(kind, 0) + int(number)
         more = space.read(archive_sql.counts)

@@ -11,7 +11,7 @@ from ..errors import RecollectError, Refused, StoreCorrupt, Unavailable
 from ..fast_typing import NamedTuple
 from ..index import steps as index_steps
 from ..memory import sql as memory_sql
-from ..memory import sql_upkeep as memory_sql_upkeep
+from ..memory import sql_lists as memory_sql_lists
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Row, Tx
@@ -81,7 +81,7 @@ def count_space(tx: Tx) -> SpaceCounts:
     """Count the records of one space."""
     sessions, messages = archive_sql.counts(tx)
     return SpaceCounts(
-        memory_sql_upkeep.count_by_kind(tx), documents_sql.count_by_type(tx), sessions, messages
+        memory_sql_lists.count_by_kind(tx), documents_sql.count_by_type(tx), sessions, messages
     )
 
 
@@ -142,12 +142,12 @@ def collect_stats(project: Database, user: Database, now: int) -> Stats:
     found = sum_counts(parts, sizes, text_tokens.estimate_tokens)
     for space in (project, user):
         ages = space.read(
-            lambda tx: memory_sql_upkeep.count_by_age(tx, [now - days * DAY for _, days in AGES])
+            lambda tx: memory_sql_lists.count_by_age(tx, [now - days * DAY for _, days in AGES])
         )
         for (name, _), number in zip((*AGES, ("older", 0)), ages, strict=True):
             if number:
                 found.by_age[name] = found.by_age.get(name, 0) + number
-        unused, stale = space.read(memory_sql_upkeep.count_neglected)
+        unused, stale = space.read(memory_sql_lists.count_neglected)
         meant = space.read(index_steps.measure_coverage)
         found = found._replace(
             never_recalled=found.never_recalled + unused,
@@ -221,7 +221,7 @@ def _adopt_records(tx: Tx, path: str, trust: bool) -> Adopted:
     _check_records(tx, path)
     if not trust:
         sql.quarantine(tx)
-    held = sum(int(row[3]) for row in memory_sql_upkeep.count_by_kind(tx))
+    held = sum(int(row[3]) for row in memory_sql_lists.count_by_kind(tx))
     return Adopted(path, held, archive_sql.counts(tx)[0], trust)
 
 

@@ -13,8 +13,8 @@ from ..text import dates
 from ..types.records import KIND_NAMES, KINDS, LAYERS, STATUSES, Json, Learned, Memory
 from . import (
     sql_lists,
-    sql_upkeep,
     steps,
+    steps_learn,
     steps_lifecycle,
     steps_neighbours,
     steps_revisions,
@@ -91,7 +91,7 @@ def learn(
     )
     return space.read_and_write(
         lambda tx: steps_neighbours.find_neighbours(tx, ready.row),
-        lambda tx, around: steps.learn(tx, ready, now, around, known),
+        lambda tx, around: steps_learn.learn(tx, ready, now, around, known),
     )
 
 
@@ -476,7 +476,7 @@ def write_recalls(context: Context) -> None:
 
 def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
     """Write down how often memories were recalled; ids of another space are not found here."""
-    sql_upkeep.count_recalls(tx, noted)
+    sql_lists.count_recalls(tx, noted)
 
 
 def _find_place(txs: Sequence[Tx], id: str) -> sql_lists.Place:

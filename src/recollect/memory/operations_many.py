@@ -11,7 +11,7 @@ from ..errors import InvalidInput, RecollectError
 from ..fast_typing import Any
 from ..freshness import steps as freshness_steps
 from ..types.records import Json, Learned
-from . import steps
+from . import steps, steps_learn
 from .operations import MemoryFields, make_draft
 
 
@@ -32,22 +32,40 @@ def learn_many(
     items = read_json_lines(statements) if isinstance(statements, str) else list(statements)
     now = context.clock()
     space = context.writable(context.space_of(layer))
-    ready: list[steps.PreparedMemory] = []
     # In order: neighbours in every index, and a list of them keeps the order of the call.
     ids = sorted([new_id("m") for _ in items])
-    for number, (item, id) in enumerate(zip(items, ids, strict=True), start=1):
-        try:
-            draft = _read_draft(item, layer)
-            label = context.origin
-            if draft.evidence:
-                look = partial(steps.find_label, origin=context.origin, evidence=draft.evidence)
-                label = context.project_space.read(look)
-            ready.append(steps.prepare(draft, context.origin, now, id, label))
-        except RecollectError as error:
-            error.where = f"statement {number}" + (f", {error.where}" if error.where else "")
-            raise
+    try:
+        ready = _prepare(context, items, ids, layer, now)
+    except RecollectError:
+        # All are prepared together: look for the first that is wrong.
+        for number, (item, id) in enumerate(zip(items, ids, strict=True), start=1):
+            try:
+                _prepare(context, [item], [id], layer, now)
+            except RecollectError as error:
+                error.where = f"statement {number}" + (f", {error.where}" if error.where else "")
+                raise error from None
+        raise
     known = _pin_all(context, ready) if layer != "user" else {}
-    return tuple(space.write(lambda tx: steps.learn_all(tx, ready, now, known)))
+    return tuple(space.write(lambda tx: steps_learn.learn_all(tx, ready, now, known)))
+
+
+def _prepare(
+    context: Context,
+    items: Sequence[Mapping[str, Json]],
+    ids: Sequence[str],
+    layer: str,
+    now: int,
+) -> list[steps.PreparedMemory]:
+    origin = context.origin
+    drafts = []
+    for item, id in zip(items, ids, strict=True):
+        draft = _read_draft(item, layer)
+        label = origin
+        if draft.evidence:
+            look = partial(steps.find_label, origin=origin, evidence=draft.evidence)
+            label = context.project_space.read(look)
+        drafts.append(steps.LabelledDraft(draft, id, label))
+    return steps.prepare_all(drafts, origin, now)
 
 
 def _pin_all(

@@ -1,13 +1,16 @@
-"""Lists of memories: the strongest, by scope, in use, at a time."""
+"""Queries over many memories: lists, counts, verdicts on injections, and what ages."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 
-from ..storage.database import Tx, visible_to
+from ..fast_typing import NamedTuple
+from ..storage.database import Row, Tx, batches, list_columns, placeholders, visible_to
 from ..types.records import FOREVER, Memory
 from . import sql
+
+DAY = 86_400_000_000
 
 
 def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
@@ -114,3 +117,154 @@ def list_open(
         params,
     )
     return sql.load_all(rows)
+
+
+# ---------------------------------------------------------------- upkeep and statistics
+
+
+def set_verdict(tx: Tx, ref: str, session: str, verdict: str) -> int:
+    """Set the verdict on a record's injections (of a session, if given); gives how many."""
+    mine = "AND session = :session " if session else ""
+    rows = tx.run(
+        "UPDATE injections SET verdict = :verdict WHERE space = :space AND ref = :ref "
+        f"{mine}AND verdict = '' RETURNING id",
+        {"ref": ref, "session": session, "verdict": verdict},
+    )
+    return len(rows)
+
+
+def count_verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Count the injections of each record by verdict."""
+    found: dict[str, dict[str, int]] = {}
+    for names, params in batches("ref", refs):
+        for ref, verdict, count in tx.run(
+            "SELECT ref, verdict, count(*) FROM injections "
+            f"WHERE space = :space AND ref IN ({names}) GROUP BY ref, verdict",
+            params,
+        ):
+            found.setdefault(ref, {})[verdict or "shown"] = int(count)
+    return found
+
+
+def find_never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
+    """Return records that never helped and were injected at least `least` times: ref and count.
+
+    Only where silence says something: in sessions with a verdict on anything,
+    and not in the baseline, whose rules are always there and are not thanked for.
+    """
+    return tx.run(
+        "SELECT ref, count(*) FROM injections WHERE space = :space AND block <> 'A' AND session IN "
+        "(SELECT session FROM injections WHERE space = :space AND verdict <> '') GROUP BY ref "
+        "HAVING count(*) >= :least AND sum(CASE WHEN verdict = 'helped' THEN 1 ELSE 0 END) = 0 "
+        "ORDER BY count(*) DESC, ref LIMIT :limit",
+        {"least": least, "limit": limit},
+    )
+
+
+def find_reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tuple[int, str]]:
+    """Return time and id of the first memories in use that were learned or reinforced after a
+    time, or at it with a greater id, in this order."""
+    rows = tx.run(
+        f"SELECT last_reinforced, id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND status IN ('active', 'proposed') AND (last_reinforced, id) > (:at, :id) "
+        "ORDER BY last_reinforced, id LIMIT :limit",
+        {"at": place[0], "id": place[1], "limit": limit},
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def find_ids(tx: Tx, kinds: Sequence[str], statuses: Sequence[str], limit: int) -> list[str]:
+    """Return the ids of open memories of these kinds with one of these statuses."""
+    of_kind, params = placeholders("kind", kinds)
+    having, more = placeholders("status", statuses)
+    rows = tx.run(
+        f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        f"AND kind IN ({of_kind}) AND status IN ({having}) LIMIT :limit",
+        {**params, **more, "limit": limit},
+    )
+    return [row[0] for row in rows]
+
+
+class AgeingRow(NamedTuple):
+    """The columns of a memory that decide whether it has faded."""
+
+    id: str
+    kind: str
+    status: str
+    origin: str
+    label: str
+    reinforcement: int
+    recalls: int
+    first_seen: int
+    last_reinforced: int
+    valid_to: int
+
+
+def list_ageing(tx: Tx, reinforced_before: int, tools_before: int) -> list[AgeingRow]:
+    """Return the memories in use that were last reinforced before a time, and those of tools
+    that were first seen before another one."""
+    select = (
+        f"SELECT {list_columns(AgeingRow._fields)} FROM memories WHERE space = :space "
+        f"AND valid_to = {FOREVER} AND status IN ('active', 'proposed') "
+    )
+    old = tx.run(f"{select} AND last_reinforced < :before", {"before": reinforced_before})
+    noted = tx.run(
+        f"{select} AND label = 'tool' AND first_seen < :before", {"before": tools_before}
+    )
+    return list(map(AgeingRow._make, dict.fromkeys((*old, *noted))))
+
+
+def list_references(tx: Tx, after: str, limit: int) -> list[Row]:
+    """Return id, sources and evidence (JSON) of memories in use that have any, after an id."""
+    return tx.run(
+        f"SELECT id, sources, evidence FROM memories WHERE space = :space AND valid_to = {FOREVER} "
+        "AND status IN ('active', 'proposed') AND (sources <> '[]' OR evidence <> '[]') "
+        "AND id > :after ORDER BY id LIMIT :limit",
+        {"after": after, "limit": limit},
+    )
+
+
+def count_by_kind(tx: Tx) -> list[Row]:
+    """Count open memories by kind, layer and status, with the length of their text.
+
+    The database keeps these counts up to date by triggers.
+    """
+    return tx.run(
+        "SELECT kind, layer, status, sum(number), sum(length) FROM memory_counts "
+        "WHERE space = :space GROUP BY kind, layer, status HAVING sum(number) > 0 "
+        "ORDER BY kind, layer, status"
+    )
+
+
+def count_by_age(tx: Tx, since: Sequence[int]) -> list[int]:
+    """Count open memories by age: first seen on or after the day of each of the times, and before
+    all."""
+    rows = tx.run(
+        "SELECT day, sum(number) FROM memory_counts WHERE space = :space GROUP BY day ORDER BY day"
+    )
+    found = [0] * (len(since) + 1)
+    days = [moment // DAY for moment in since]
+    for day, number in rows:
+        place = next((at for at, first in enumerate(days) if day >= first), len(days))
+        found[place] += int(number)
+    return found
+
+
+def count_neglected(tx: Tx) -> tuple[int, int]:
+    """Count open memories that were never recalled, and those with stale claims on the code."""
+    unused = tx.one("SELECT coalesce(sum(unused), 0) FROM memory_counts WHERE space = :space")
+    stale = tx.one(
+        "SELECT count(DISTINCT memory) FROM claims WHERE space = :space "
+        "AND state IN ('changed', 'moved', 'missing')"
+    )
+    return int(unused[0]) if unused else 0, int(stale[0]) if stale else 0
+
+
+def count_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
+    """Count recalls (how many, and when the last was): they neither reset the clock of decay nor
+    confirm anything."""
+    tx.many(
+        "UPDATE memories SET recalls = recalls + :count, last_recalled = :at "
+        "WHERE space = :space AND id = :id",
+        ({"id": id, "count": count, "at": at} for id, (count, at) in noted.items()),
+    )

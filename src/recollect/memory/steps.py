@@ -7,28 +7,22 @@ from collections.abc import Mapping, Sequence
 from ..archive import sql as archive_sql
 from ..errors import InvalidInput, Refused
 from ..fast_typing import NamedTuple
-from ..freshness import sql as freshness_sql
-from ..freshness.claims import PinnedClaim
-from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..secrets import redaction
-from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text import addresses, dates, globs, messages
+from ..text import addresses, dates, messages
 from ..types import trust
 from ..types.records import (
     FOREVER,
     KIND_NAMES,
     KINDS,
     LAYERS,
-    ORIGINS,
     PRIORITIES,
     Json,
-    Learned,
     Memory,
     SafeText,
 )
-from . import hygiene, sql, steps_neighbours, steps_revisions
+from . import hygiene, sql, steps_revisions
 
 LONGEST_TEXT = 20_000
 _EMPTY = redaction.redact("")
@@ -95,12 +89,15 @@ def check_draft(draft: Draft) -> Draft:
         redaction.check_name(draft.owner, "owner")
     if draft.category:
         redaction.check_name(draft.category, "category")
+    return draft
+
+
+def _check_text(draft: Draft) -> None:
     refused = hygiene.find_refusal(draft.text, draft.kind, draft.layer)
     if refused:
         raise Refused(
             f"this does not belong in long-term memory: {refused.rule}", hint=refused.where
         )
-    return draft
 
 
 class PreparedMemory(NamedTuple):
@@ -114,177 +111,80 @@ class PreparedMemory(NamedTuple):
     memory: Memory
 
 
+class LabelledDraft(NamedTuple):
+    """A draft, the id of its memory, and its label: the origin's unless it is lower."""
+
+    draft: Draft
+    id: str
+    label: str
+
+
 def prepare(
     draft: Draft, origin: str, now: int, id: str, label: str = "", propose: bool = False
 ) -> PreparedMemory:
-    """Do all the work that needs no transaction. The label is the origin's unless it is lower;
-    `propose` saves it for a person to confirm, whatever its kind and label."""
-    label = label or origin
-    trust.check_priority(draft.priority, origin)
-    draft = check_draft(draft)
-    status = "proposed" if propose else trust.admit_memory(draft.kind, label)
-    row, redacted = _row(draft, origin, now, id, label, status)
-    memory = sql.load_memory(row)
-    words = index_steps.split_stems(steps_revisions.make_searchable_text(memory))
-    return PreparedMemory(
-        row=row, words=words, key=draft.key, near=draft.near, redacted=redacted, memory=memory
-    )
+    """Prepare one statement."""
+    return prepare_all([LabelledDraft(draft, id, label or origin)], origin, now, propose)[0]
 
 
-def learn(
-    tx: Tx,
-    prepared: PreparedMemory,
-    now: int,
-    around: steps_neighbours.Neighbours = steps_neighbours.NONE,
-    known: Sequence[PinnedClaim] = (),
-    is_new: bool | None = None,
-) -> Learned:
-    """Save a statement. The same text again reinforces what is there, another value takes its
-    place, both only for the same files. `known` are its claims, pinned to the code of now. With
-    `is_new`, its key was looked up a moment ago, and whether no memory in use has its text."""
-    row = prepared.row
-    key = f"learn {prepared.key}" if prepared.key else ""
-    earlier = storage_sql.find_write(tx, key, row.text) if key and is_new is None else None
-    if earlier and (there := sql.get(tx, earlier)):
-        return Learned(there.id, there.address, "unchanged", there)
-    same_text = [] if is_new else steps_revisions.find_same_text(tx, row)
-    held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
-    stored = freshness_sql.load_claims(tx, [held.id] if known and held else [])
-    if held is None:
-        around = steps_neighbours.add_twins(around, same_text)
-    learned = _kept(tx, prepared, held, around, now)
-    if learned is None:
-        return _refused(row)
-    if known and learned.memory.id == row.id:
-        steps_neighbours.add_claims(tx, {row.id: known}, now)
-    elif known and _speaks_for(row, learned.memory):
-        claims = stored.get(learned.id, ()) if held and held.id == learned.id else None
-        steps_neighbours.anchor(tx, learned.id, known, now, claims)
-    if key:
-        storage_sql.record_write(tx, key, "learn", learned.id, now, row.text)
-    return learned._replace(redacted=prepared.redacted, similar=around.near)
-
-
-def learn_all(
-    tx: Tx, prepared: Sequence[PreparedMemory], now: int, known: Mapping[str, Sequence[PinnedClaim]]
-) -> list[Learned]:
-    """Save many statements in one transaction: the new ones in few statements, and one by one what
-    has a key or says the same as another one."""
-    places = {item.row.id: _text_place(item.row) for item in prepared}
-    kept = sql.find_kept_texts(tx, (item.row for item in prepared))
-    new: dict[str, PreparedMemory] = {}
-    for item in prepared:
-        place = places[item.row.id]
-        if not item.key and not item.near and place not in kept:
-            new[item.row.id] = item
-            kept.add(place)
-    written = sql.insert_many(tx, [item.row for item in new.values()])
-    added = [item for id, item in new.items() if id in written]
-    index_sql.insert_entries(
-        tx, [(steps_revisions.make_entry(item.memory), item.words) for item in added]
-    )
-    steps_neighbours.add_claims(
-        tx, {item.row.id: known[item.row.id] for item in added if item.row.id in known}, now
-    )
+def prepare_all(
+    drafts: Sequence[LabelledDraft], origin: str, now: int, propose: bool = False
+) -> list[PreparedMemory]:
+    """Do all the work that needs no transaction. `propose` saves them for a person to confirm,
+    whatever their kinds and labels."""
+    # One step for all, then the next: what a step needs stays in the processor's caches, which
+    # takes a third off the whole.
+    for draft, _, _ in drafts:
+        trust.check_priority(draft.priority, origin)
+    drafts = [one._replace(draft=check_draft(one.draft)) for one in drafts]
+    for draft, _, _ in drafts:
+        _check_text(draft)
+    statuses = [
+        "proposed" if propose else trust.admit_memory(draft.kind, label)
+        for draft, _, label in drafts
+    ]
+    texts = [dates.replace_relative_dates(draft.text.strip(), now) for draft, _, _ in drafts]
+    clean = [redaction.redact_and_report(text) for text in texts]
+    made = [
+        _make_row(one, text, status, origin, now)
+        for one, text, status in zip(drafts, clean, statuses, strict=True)
+    ]
+    memories = [sql.load_memory(row) for row, _ in made]
+    words = [index_steps.split_stems(steps_revisions.make_searchable_text(one)) for one in memories]
     return [
-        _created(tx, item.memory, steps_neighbours.NONE, None, now)._replace(redacted=item.redacted)
-        if item.row.id in written
-        else learn(tx, item, now, known=known.get(item.row.id, ()))
-        for item in prepared
+        PreparedMemory(
+            row=row,
+            words=stems,
+            key=one.draft.key,
+            near=one.draft.near,
+            redacted=redacted,
+            memory=memory,
+        )
+        for one, (row, redacted), stems, memory in zip(drafts, made, words, memories, strict=True)
     ]
 
 
-def _text_place(row: sql.MemoryRow) -> tuple[str, str, str, str]:
-    return row.layer, row.owner, row.kind, row.digest
-
-
-def _speaks_for(row: sql.MemoryRow, memory: Memory) -> bool:
-    """Check whether the claims of this row are those of the memory, and its writer as trusted."""
-    trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
-    return trusted and row.text == memory.text
-
-
-def _kept(
-    tx: Tx,
-    prepared: PreparedMemory,
-    held: Memory | None,
-    around: steps_neighbours.Neighbours,
-    now: int,
-) -> Learned | None:
-    """Write the statement; `held` is the memory that says the same for the same files. None if its
-    text was forgotten on request."""
-    row, near = prepared.row, prepared.near
-    alike = []
-    if around.near and near in ("skip", "merge"):
-        alike = sql.find_open_for_text(tx, around.near[0], row)
-    if held is None and alike:
-        like = alike[0]
-        if near == "skip":
-            note = (
-                f"not kept: {like.id} says almost the same for {globs.describe_scopes(like.scope)}"
-            )
-            return Learned(like.id, like.address, "skipped", like, (note,))
-        wide = row._replace(scope=steps_neighbours.unite_scope(like, row))
-        held = steps_revisions.find_same(tx, wide)
-        held = held or steps_revisions.pick_scope(alike, steps_revisions.read_scope(wide))
-        held = held or like
-    old = None
-    if held is None and around.revised:
-        # None if the new text was forgotten: then the insertion is refused too.
-        old = sql.close_for_text(tx, around.revised, row.digest, now)
-    if old is not None:
-        row = steps_neighbours.supersede(tx, old, row, now)
-    if held is None and (memory := steps_revisions.put(tx, row, prepared.words)):
-        return _created(tx, memory, around, old, now)
-    # A writer that lost the race to insert finds the winner's row here.
-    held = held or steps_revisions.find_same(tx, row)
-    return steps_neighbours.reinforce(tx, held, prepared.row, now) if held else None
-
-
-def _refused(row: sql.MemoryRow) -> Learned:
-    note = (
-        "not kept: this was forgotten on request, or a record with this text was changed from "
-        "outside (`recollect doctor` names those); in other words it is a new memory"
-    )
-    return Learned(row.id, f"memory://{row.id}", "skipped", sql.load_memory(row), (note,))
-
-
-def _row(
-    draft: Draft, origin: str, now: int, id: str, label: str, status: str
+def _make_row(
+    one: LabelledDraft, text: redaction.Redacted, status: str, origin: str, now: int
 ) -> tuple[sql.MemoryRow, tuple[str, ...]]:
+    """Return the row of a draft with a redacted text, and the types of all removed secrets."""
+    draft, id, label = one
     kind = KINDS[draft.kind]
-    text = redaction.redact_and_report(dates.replace_relative_dates(draft.text.strip(), now))
     found = list(text.found)
-
-    def clean(value: str) -> SafeText:
-        if not value:
-            return _EMPTY
-        scrubbed = redaction.redact_and_report(value.strip())
-        found.extend(scrubbed.found)
-        return scrubbed.text
-
-    def packed(value: Json) -> SafeText:
-        if not value:
-            return _NO_OBJECT if isinstance(value, dict) else _NO_LIST
-        scrubbed = redaction.redact_json(value)
-        found.extend(scrubbed.found)
-        return scrubbed.text
-
     row = sql.MemoryRow(
         id=id,
         root=id,
         revision=1,
         kind=draft.kind,
         text=text.text,
-        subject=clean(draft.subject),
-        detail=packed(dict(draft.detail or {})),
+        subject=_clean(draft.subject, found),
+        detail=_pack(dict(draft.detail), found) if draft.detail else _NO_OBJECT,
         category=draft.category or kind.category,
-        scope=packed(sorted(set(draft.scope))),
-        tags=packed(draft.tags),
-        examples=packed(draft.examples),
-        citations=packed(draft.citations),
-        evidence=packed(draft.evidence),
-        reason=clean(draft.reason),
+        scope=_pack(sorted(set(draft.scope)), found) if draft.scope else _NO_LIST,
+        tags=_pack(draft.tags, found),
+        examples=_pack(draft.examples, found),
+        citations=_pack(draft.citations, found),
+        evidence=_pack(draft.evidence, found),
+        reason=_clean(draft.reason, found),
         confidence=float(draft.confidence),
         priority=draft.priority or kind.priority,
         layer=draft.layer,
@@ -292,7 +192,7 @@ def _row(
         status=status,
         origin=origin,
         label=label,
-        sources=packed(draft.sources),
+        sources=_pack(draft.sources, found),
         reinforcement=1,
         successes=0,
         failures=0,
@@ -308,30 +208,22 @@ def _row(
     return row, tuple(found)
 
 
-def _created(
-    tx: Tx, memory: Memory, around: steps_neighbours.Neighbours, old: Memory | None, now: int
-) -> Learned:
-    notes = []
-    if memory.status != "active":
-        why = "imported" if memory.label == "import" else "not typed at a terminal"
-        notes.append(f"{memory.status} ({why}). Confirm it: recollect confirm {memory.id}")
-    elif memory.label == "tool":
-        notes.append(f"a note from a tool: found by recall only, for {trust.TOOL_NOTE_DAYS} days")
-    if old is not None:
-        steps_neighbours.link(tx, memory.id, "supersedes", [old.id], "another value", now)
-        notes.append(f"takes the place of {old.id}: {old.text}")
-    if around.opposite:
-        steps_neighbours.link(
-            tx, memory.id, "contradicts", around.opposite, "the opposite is said", now
-        )
-        notes += [f"contradicts {other}: one of them should go" for other in around.opposite]
-    notes += [f"{other} says almost the same" for other in around.near if other not in around.twins]
-    notes += [f"{other} says the same for {where}" for other, where in around.twins.items()]
-    notes += [f"{other} says otherwise for {where}" for other, where in around.otherwise.items()]
-    action = "revised" if old is not None else "created"
-    return Learned(
-        memory.id, memory.address, action, memory, tuple(notes), contradicts=around.opposite
-    )
+def _clean(value: str, found: list[str]) -> SafeText:
+    """Redact a field; add the types of removed secrets to `found`."""
+    if not value:
+        return _EMPTY
+    text, types = redaction.redact_and_report(value.strip())
+    found += types
+    return text
+
+
+def _pack(value: Json, found: list[str]) -> SafeText:
+    """Redact a field as JSON; add the types of removed secrets to `found`."""
+    if not value:
+        return _NO_LIST
+    text, types = redaction.redact_json(value)
+    found += types
+    return text
 
 
 def find_label(tx: Tx, origin: str, evidence: Sequence[str]) -> str:

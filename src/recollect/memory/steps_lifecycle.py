@@ -20,7 +20,7 @@ from ..text import globs
 from ..types import trust
 from ..types.records import ORIGINS, STATUSES_IN_USE, Json, Memory
 from ..undo import sql as undo_sql
-from . import lifecycle, sql, sql_lists, sql_upkeep, steps, steps_neighbours, steps_revisions
+from . import lifecycle, sql, sql_lists, steps, steps_neighbours, steps_revisions
 
 Result = TypeVar("Result")
 
@@ -236,7 +236,7 @@ def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
     if verdict == "helped":
         changes = {"successes": memory.successes + 1, "last_reinforced": now}
     sql.update(tx, memory.id, changes)
-    count = sql_upkeep.set_verdict(tx, memory.id, session, verdict)
+    count = sql_lists.set_verdict(tx, memory.id, session, verdict)
     return Judged(_read(tx, memory.id), verdict, count)
 
 

@@ -19,7 +19,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from ..text import messages
 from ..types.records import FOREVER, Json, Memory
-from . import sql, sql_upkeep, steps_revisions
+from . import sql, sql_lists, steps_revisions
 
 
 class Checked(NamedTuple):
@@ -101,7 +101,7 @@ def pin_waiting(space: Database, tree: ClaimTree, now: int) -> int:
     def load(tx: Tx) -> tuple[list[Memory], dict[str, list[freshness_sql.ClaimRow]]]:
         at, _, id = (storage_sql.get_value(tx, _PINNED) or "0 ").partition(" ")
         since = int(at) if at.isdigit() else 0
-        new = sql_upkeep.find_reinforced_after(tx, (since, id), _PINNED_AT_ONCE)
+        new = sql_lists.find_reinforced_after(tx, (since, id), _PINNED_AT_ONCE)
         ids = [id for _, id in new]
         found = sql.get_many(tx, ids)
         return [found[id] for id in ids if id in found], freshness_sql.load_claims(tx, ids)

@@ -18,6 +18,7 @@ from ..links import sql as links_sql
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
+from ..memory import steps_learn as memory_steps_learn
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
@@ -277,7 +278,7 @@ def save_patterns(
 ) -> tuple[Learned, ...]:
     """Save patterns, and add the links between them and those already stored."""
     done = [
-        memory_steps.learn(tx, one, now, memory_steps_neighbours.find_neighbours(tx, one.row))
+        memory_steps_learn.learn(tx, one, now, memory_steps_neighbours.find_neighbours(tx, one.row))
         for one in ready
     ]
     new = {one.id for one in done}

@@ -105,7 +105,8 @@ class IndexedRecord(NamedTuple):
     at: int
     part: int
     stems: str
-    facets: tuple[tuple[str, str], ...] = ()
+    facets: Sequence[tuple[str, str]] = ()
+    """Names and values, each pair once."""
 
 
 class Tx(Protocol):

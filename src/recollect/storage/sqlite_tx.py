@@ -212,7 +212,7 @@ class SqliteTx:
         row = self.one("SELECT coalesce(max(id), 0) FROM entries")
         numbered = list(enumerate(records, start=(row[0] if row else 0) + 1))
         self.insert("entries", _ENTRY, ((*record[:10], id) for id, record in numbered))
-        facets = [(id, *facet) for id, record in numbered for facet in sorted(set(record.facets))]
+        facets = [(id, *facet) for id, record in numbered for facet in record.facets]
         if facets:
             self.insert("facets", "entry, name, value", facets)
         self.add_words([(id, record.stems) for id, record in numbered])

@@ -411,6 +411,5 @@ def chain_hash(previous: str, seq: int, role: str, origin: str, at: int, digest:
 
 def text_digest(text: str) -> str:
     """Hash a text, ignoring case and white space."""
-    from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL
-
-    return sha256(" ".join(text.casefold().split()).encode("utf-8", "replace")).hexdigest()
+    words = " ".join(text.casefold().split())
+    return seals.find_sha256()(words.encode("utf-8", "replace")).hexdigest()

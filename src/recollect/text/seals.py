@@ -44,22 +44,41 @@ _NAMED = 5
 
 def make_seal(*values: object) -> str:
     """Return the seal of the values of a record, in the order of its columns."""
-    from _blake2 import blake2b  # hashlib would load OpenSSL, which costs a hook milliseconds
-
     if bytes not in map(type, values):
-        texts = [value if type(value) is str else str(value) for value in values]
+        texts = list(map(str, values))
         whole = "\n".join(texts)
         if whole.isascii():  # encoded at once, in half the time
-            sizes = ",".join(map(str, map(len, texts)))
-            return blake2b(f"{sizes}\n{whole}".encode(), digest_size=16).hexdigest()
+            sizes = ",".join(map(_NUMERALS.__getitem__, map(len, texts)))
+            return _find_blake2b()(f"{sizes}\n{whole}".encode(), digest_size=16).hexdigest()
     parts = [
         value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass")
         for value in values
     ]
-    return blake2b(
+    return _find_blake2b()(
         b"\n".join((",".join(map(str, map(len, parts))).encode(), *parts)),
         digest_size=16,
     ).hexdigest()
+
+
+class _Numerals(dict[int, str]):
+    """Cache: small numbers as text."""
+
+    def __missing__(self, number: int) -> str:
+        text = str(number)
+        if number < 1000:
+            self[number] = text
+        return text
+
+
+_NUMERALS = _Numerals()
+
+
+@cache
+def _find_blake2b() -> type[hashlib.blake2b]:
+    """Return blake2b without hashlib, which would load OpenSSL and cost a hook milliseconds."""
+    from _blake2 import blake2b
+
+    return blake2b
 
 
 @cache

@@ -15,7 +15,6 @@ from ..fast_typing import NamedTuple
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
-from ..memory import sql_upkeep as memory_sql_upkeep
 from ..memory import steps_visible as memory_steps_visible
 from ..secrets import redaction
 from ..storage import sql as storage_sql
@@ -273,7 +272,7 @@ def audit_memories(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: 
     """Audit the open memories; `stale` maps ids to citations that no longer hold."""
     shown = {
         row[0]: int(row[1])
-        for row in memory_sql_upkeep.find_never_useful(tx, OFTEN_INJECTED, MOST_USELESS)
+        for row in memory_sql_lists.find_never_useful(tx, OFTEN_INJECTED, MOST_USELESS)
     }
     opposite = [(link.source, link.target) for link in links_sql.list_open(tx, "contradicts")]
     return looked_over(list_open_memories(tx), now, stale, notes, shown, opposite)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..errors import Conflict, InvalidInput, Refused
-from ..memory import hygiene
 from ..memory import steps as memory_steps
+from ..memory import steps_learn as memory_steps_learn
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory.steps_visible import COMPLETED
 from ..memory.steps_visible import TASK as TYPE
@@ -27,8 +27,8 @@ from ..text import addresses
 from ..types import trust
 from ..types.json_records import write_time
 from ..types.records import STATUSES_IN_USE, Document, Json, Memory
+from . import promotion, tasks
 from . import steps as work_steps
-from . import tasks
 
 TaskChange = Callable[[tasks.Task], tasks.Task]
 
@@ -290,7 +290,7 @@ def promote_notes(
     known = work_steps.list_open_memories(tx)
     notes = [one for one in known if one.layer in _NOTE_LAYERS and one.owner == owner]
     durable = [
-        hygiene.KnownNote(one.id, (one.subject, one.text), one.scope)
+        promotion.KnownNote(one.id, (one.subject, one.text), one.scope)
         for one in known
         if one.layer not in _NOTE_LAYERS and one.status in STATUSES_IN_USE
     ]
@@ -298,8 +298,8 @@ def promote_notes(
     for note in sorted(notes, key=lambda one: (one.first_seen, one.id)):
         if note.status not in STATUSES_IN_USE:
             continue
-        verdict = hygiene.review_note(
-            hygiene.Note(
+        verdict = promotion.review_note(
+            promotion.Note(
                 text=note.text,
                 kind=note.kind,
                 subject=note.subject,
@@ -313,7 +313,7 @@ def promote_notes(
         decision = PromotionDecision(note.id, note.text, *verdict)
         if apply and verdict.decision == "promote":
             decision = _save_note(tx, note, decision, origin, now, new_id)
-            durable.append(hygiene.KnownNote(note.id, (note.subject, note.text), note.scope))
+            durable.append(promotion.KnownNote(note.id, (note.subject, note.text), note.scope))
         decided.append(decision)
     return Promoted(tuple(decided), apply)
 
@@ -347,7 +347,7 @@ def _save_note(
         ready = memory_steps.prepare(draft, origin, now, new_id("m"), label)
     except (Refused, InvalidInput) as refused:
         return decision._replace(decision="drop", step="trust", reason=refused.message)
-    done = memory_steps.learn(tx, ready, now)
+    done = memory_steps_learn.learn(tx, ready, now)
     memory_steps_neighbours.link(tx, done.id, "derived_from", [note.id], "promoted", now)
     if note.kind == "workflow":
         _propose_procedure(tx, note, label, now, new_id("p"))

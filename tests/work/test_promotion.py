@@ -1,0 +1,75 @@
+"""The checklist of promotion."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.work.promotion import KnownNote, Note, review_note
+
+WHOLE = Note(
+    "Express route handlers need explicit return types",
+    "pattern",
+    "route handlers",
+    ("src/routes/todos.ts",),
+    "strict mode rejects them otherwise",
+    "project",
+)
+
+
+def test_a_note_that_passes_every_step_is_promoted() -> None:
+    known = [KnownNote("m-1", ("tests", "Run npm test in evals"))]
+    assert review_note(WHOLE, known).decision == "promote"
+
+
+@pytest.mark.parametrize(
+    ("change", "decision", "step", "says"),
+    [
+        ({"text": "iteration 3 passed at 14:32"}, "drop", "classify", "state"),
+        ({"text": "For now the handler returns null"}, "drop", "durable", "For now"),
+        ({"text": "This task keeps the old endpoint"}, "drop", "durable", "This task"),
+        ({"subject": ""}, "defer", "fields", "subject"),
+        ({"citations": ()}, "defer", "fields", "citations"),
+        ({"reason": " "}, "defer", "fields", "reason"),
+        ({"category": "", "reason": ""}, "defer", "fields", "reason, category"),
+    ],
+)
+def test_the_first_step_that_fails_decides_and_says_why(
+    change: dict[str, str], decision: str, step: str, says: str
+) -> None:
+    verdict = review_note(WHOLE._replace(**change), [])
+    assert (verdict.decision, verdict.step) == (decision, step)
+    assert says in verdict.reason
+
+
+def test_the_same_text_is_dropped_and_names_what_is_kept() -> None:
+    known = [KnownNote("m-1", ("x", "y")), KnownNote("m-2", ("handlers", WHOLE.text))]
+    verdict = review_note(WHOLE, known)
+    assert (verdict.decision, verdict.step, verdict.like) == ("drop", "duplicate", ("m-2",))
+
+
+def test_the_same_text_for_other_files_waits_for_the_writer() -> None:
+    known = [KnownNote("m-1", ("handlers", WHOLE.text), ("web/**",))]
+    verdict = review_note(WHOLE._replace(scope=("src/**",)), known)
+    assert (verdict.decision, verdict.step, verdict.like) == ("defer", "duplicate", ("m-1",))
+    assert review_note(WHOLE._replace(scope=("./web/**",)), known).decision == "drop"
+
+
+def test_a_near_duplicate_and_an_opposite_wait_for_the_writer() -> None:
+    nearly = KnownNote("m-1", (WHOLE.subject, f"{WHOLE.text}."))
+    opposite = KnownNote(
+        "m-2", (WHOLE.subject, "Express route handlers never need explicit return types")
+    )
+    assert review_note(WHOLE, [nearly]).like == ("m-1",)
+    verdict = review_note(WHOLE, [nearly, opposite])
+    assert (verdict.decision, verdict.like) == ("defer", ("m-2",))
+    assert "opposite" in verdict.reason
+
+
+def test_a_changed_value_may_be_promoted() -> None:
+    note = WHOLE._replace(text="The database is PostgreSQL 16", subject="database")
+    assert (
+        review_note(
+            note, [KnownNote("m-1", ("database", "The database is PostgreSQL 14"))]
+        ).decision
+        == "promote"
+    )
