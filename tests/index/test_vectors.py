@@ -288,3 +288,20 @@ def test_what_is_no_embedder_is_a_clear_error(project: Path, environment: dict[s
         pytest.raises(ConfigError, match="unknown embedder 'word2vec'"),
     ):
         mem.recall("anything")
+
+
+def test_the_output_of_tools_gets_no_vector_and_is_found_by_words(mem: Mem) -> None:
+    called = recollect.ToolCall("c1", "shell", '{"command": "kubectl get pods"}')
+    mem.record("a", recollect.Message("assistant", "I look at the pods", calls=(called,)))
+    mem.record("a", recollect.Message("tool", "gateway-7f9c CrashLoopBackOff", call_id="c1"))
+    mem.store.rebuild()
+    space = mem.context.project_space
+    kinds = space.read(
+        lambda tx: tx.run(
+            "SELECT e.kind FROM vectors v JOIN entries e ON e.space = v.space AND e.id = v.entry "
+            "WHERE v.space = :space"
+        )
+    )
+    assert kinds == [("assistant",)]
+    assert mem.store.stats().unembedded == 0
+    assert "CrashLoopBackOff" in mem.recall("CrashLoopBackOff")[0].text

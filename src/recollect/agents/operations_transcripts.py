@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _RULES = ("policy", "preference")
 _DECISIONS = ("decision", "architecture")
-FIRST_VECTORS = 1_000
-"""Vectors that an import waits for if another process can make the rest."""
+FIRST_VECTORS = 512
+"""Vectors that an import waits for if another process can make the rest: those of the newest."""
 
 
 def import_transcripts(
@@ -215,8 +215,8 @@ def _import_into(
 
 
 def _make_vectors(context: Context) -> int:
-    """Make the vectors of new records. If another process can continue, wait only for those of the
-    newest; return how many are left to it."""
+    """Make the vectors of new records. If another process can continue, wait only for the first;
+    return how many are left to it."""
     start = context.start_background
     try:
         recall_operations.make_vectors(context, FIRST_VECTORS if start else 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..fast_typing import TYPE_CHECKING, NamedTuple
-from ..storage.database import Tx
+from ..storage.database import EMBEDDED, Tx
 
 if TYPE_CHECKING:
     from array import array
@@ -60,8 +60,7 @@ def lock_unembedded(tx: Tx, entries: Sequence[int]) -> set[int]:
 def count_vectors(tx: Tx) -> tuple[int, int]:
     """Count the vectors, and the entries without one.
 
-    Blocks have their sizes; with an engine's own index, every entry has a vector that waits for
-    none.
+    Blocks have their sizes; with an engine's own index, all entries that wait for none are counted.
     """
     row = tx.one(
         "SELECT (SELECT coalesce(sum(size - dead), 0) FROM blocks WHERE space = :space), "
@@ -95,7 +94,7 @@ def switch_embedder(tx: Tx, embedder: str, now: int) -> None:
     # Entries written since then are queued already.
     tx.run(
         "INSERT INTO unembedded (entry, space) "
-        "SELECT id, space FROM entries WHERE space = :space AND part = 0 ON CONFLICT DO NOTHING"
+        f"SELECT id, space FROM entries WHERE space = :space AND {EMBEDDED} ON CONFLICT DO NOTHING"
     )
 
 

@@ -15,7 +15,7 @@ import apsw
 
 from ..errors import StoreError
 from . import sqlite_files
-from .database import TABLES, Database, Tx
+from .database import EMBEDDED, TABLES, Database, Tx
 from .sqlite import SqliteDatabase
 from .sqlite_files import refuse_existing
 
@@ -176,4 +176,6 @@ def _copy(origin: Tx, into: Tx) -> None:
     facets = origin.run("SELECT entry, name, value FROM facets WHERE space = :space")
     into.insert("facets", "entry, name, value", facets)
     # SQLite stores vectors in another way: they are made again.
-    into.run("INSERT INTO unembedded (entry, space) SELECT id, space FROM entries WHERE part = 0")
+    into.run(
+        f"INSERT INTO unembedded (entry, space) SELECT id, space FROM entries WHERE {EMBEDDED}"
+    )

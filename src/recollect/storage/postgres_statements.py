@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .database import IndexedRecord, Params, Row, Tx
+from .database import EMBEDDED, IndexedRecord, Params, Row, Tx
 
 SCHEMA = "recollect"
 READ_SCHEMA = "recollect_read"
@@ -144,7 +144,7 @@ faceted AS (
   FROM unnest(:facet_places::bigint[], :facet_names::text[], :facet_values::text[])
     AS f (place, name, value) JOIN given ON given.place = f.place),
 queued AS (
-  INSERT INTO unembedded (space, entry) SELECT space, id FROM given WHERE part = 0)"""
+  INSERT INTO unembedded (space, entry) SELECT space, id FROM given WHERE {EMBEDDED})"""
 # The same for the entries of records that are removed, or indexed again by the same statement.
 REMOVE_ENTRIES = f"""gone AS (
   DELETE FROM entries e

@@ -216,7 +216,8 @@ class SqliteTx:
         if facets:
             self.insert("facets", "entry, name, value", facets)
         self.add_words([(id, record.stems) for id, record in numbered])
-        self.insert("unembedded", "entry", ((id,) for id, record in numbered if not record.part))
+        embedded = [(id,) for id, record in numbered if not record.part and record.kind != "tool"]
+        self.insert("unembedded", "entry", embedded)
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
         self._connection.executemany("INSERT INTO words (rowid, stems) VALUES (?, ?)", stems)

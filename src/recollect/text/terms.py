@@ -109,29 +109,44 @@ class _StemsOfWord(dict[bytes, str]):
 
     def __missing__(self, word: bytes) -> str:
         text = word.decode(*_UTF8)
-        if text.islower() and text.isalpha() and text.isascii():
-            found = " " + stem(text[:LONGEST_TERM])
-        elif not text.isascii() and len(parts := _pattern(_APART).split(text)) > 1:
+        if text.isascii():
+            found = self._of_ascii(text)
+        elif len(parts := _pattern(_APART).split(text)) > 1:
             found = "".join([self[part.encode(*_UTF8)] for part in parts])
-        elif "." in text and "-" not in text and text.isascii() and ".." not in text.strip("."):
-            found = self._of_dotted(text.strip("."))
         else:
-            apart = "." in text or "--" in text or text.startswith("-") or text.endswith("-")
-            split = split_terms if apart or not text.isascii() else _split
-            found = "".join([" " + stem(term) for term in split(text)])
+            found = _stem_spaced(split_terms(text))
         if len(word) <= LONGEST_TERM:
             if len(self) >= 50_000:
                 self.clear()
             self[word] = found
         return found
 
-    def _of_dotted(self, bare: str) -> str:
-        """Return the stems of a name with dots: most of its parts are known."""
-        pieces = bare.split(".")
-        found = [self[piece.encode()] for piece in pieces]
-        if len(pieces) > 1:
-            found += [f" {term}" for term in _join_dotted(bare, pieces)]
-        return "".join(found)
+    def _of_ascii(self, text: str) -> str:
+        """Return the stems of an ASCII word; most parts of a compound name are known."""
+        if text.isalnum():
+            if text.isdigit():
+                return " " + text[:LONGEST_TERM]
+            is_plain = text.islower() and text.isalpha()
+            return _stem_spaced([text[:LONGEST_TERM]] if is_plain else _split(text))
+        if "." in text:
+            text = text.strip(".")
+        if "-" in text and ("--" in text or "-" in (text[0], text[-1])):
+            return _stem_spaced(split_terms(text))
+        if "." in text:
+            if ".." in text or "-." in text or ".-" in text:
+                return _stem_spaced(split_terms(text))
+            pieces = text.split(".")
+            whole = _join_dotted(text, pieces)
+        else:
+            pieces = text.replace("-", " ").replace("_", " ").split()
+            whole = ["".join(pieces).casefold()] if len(pieces) > 1 else []
+            whole = [one for one in whole if len(one) <= LONGEST_TERM]
+        return "".join([self[piece.encode()] for piece in pieces]) + _stem_spaced(whole)
+
+
+def _stem_spaced(words: Iterable[str]) -> str:
+    """Return the stems of terms, with a space before each."""
+    return "".join([" " + stem(word) for word in words])
 
 
 _STEMS_OF_WORD = _StemsOfWord()
