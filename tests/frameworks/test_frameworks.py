@@ -20,6 +20,7 @@ import recollect
 from recollect.frameworks.claude_sessions import HOST, MemorySessionStore
 from recollect.frameworks.langgraph_store import MemoryStore
 from recollect.frameworks.openai_session import MemorySession
+from recollect.frameworks.steps_folders import list_below
 from recollect.frameworks.storage import FrameworkStorage
 from tests.conftest import Clock
 
@@ -259,7 +260,7 @@ def test_concurrent_mirroring_keeps_entries_in_order(
     kept = run(at_once())
     for writer in range(4):
         assert [entry for entry in kept if entry["writer"] == writer] == entries(writer)
-    turns = [item.turn for item in FrameworkStorage(mem).list_below(HOST, ("p", "s"))]
+    turns = [item.turn for item in FrameworkStorage(mem, HOST).read(list_below, ("p", "s"))]
     assert sorted(turns) == list(range(1, 81))
 
 

@@ -282,29 +282,29 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     def __init__(self, memory: Recollect) -> None:
         super().__init__()
-        self._storage = FrameworkStorage(memory)
+        self._storage = FrameworkStorage(memory, "anthropic")
         self._tool = MemoryTool(memory)
 
     async def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
-        return await self._storage.run_in_thread(lambda: self._tool.view(command))
+        return await self._storage.run(self._tool.view, command)
 
     async def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
-        return await self._storage.run_in_thread(lambda: self._tool.create(command))
+        return await self._storage.run(self._tool.create, command)
 
     async def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
-        return await self._storage.run_in_thread(lambda: self._tool.str_replace(command))
+        return await self._storage.run(self._tool.str_replace, command)
 
     async def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
-        return await self._storage.run_in_thread(lambda: self._tool.insert(command))
+        return await self._storage.run(self._tool.insert, command)
 
     async def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
-        return await self._storage.run_in_thread(lambda: self._tool.delete(command))
+        return await self._storage.run(self._tool.delete, command)
 
     async def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
-        return await self._storage.run_in_thread(lambda: self._tool.rename(command))
+        return await self._storage.run(self._tool.rename, command)
 
     async def clear_all_memory(self) -> str:
-        return await self._storage.run_in_thread(self._tool.clear_all_memory)
+        return await self._storage.run(self._tool.clear_all_memory)
 
 
 def _raise_tool_error(work: Callable[[], str]) -> str:

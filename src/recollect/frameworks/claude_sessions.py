@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..client import Recollect
 from ..errors import missing_extra
-from .storage import FrameworkStorage
+from . import steps_folders, storage
 
 try:
     from claude_agent_sdk import fold_session_summary
@@ -44,7 +44,7 @@ class MemorySessionStore:
     """All methods of the protocol, also the optional ones. Appends keep their order."""
 
     def __init__(self, memory: Recollect) -> None:
-        self._storage = FrameworkStorage(memory)
+        self._storage = storage.FrameworkStorage(memory, HOST)
         self._turn = asyncio.Lock()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
@@ -53,20 +53,16 @@ class MemorySessionStore:
         given = [dict(entry) for entry in entries]
         fold = None if key.get("subpath") else _make_fold(key)
         async with self._turn:
-            await self._storage.run_in_thread(
-                lambda: self._storage.mirror_records(HOST, _folder(key), given, fold)
-            )
+            await self._storage.run(self._storage.mirror_records, _folder(key), given, fold)
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         folder = _folder(key)
-        found = await self._storage.run_in_thread(lambda: self._storage.list_below(HOST, folder))
+        found = await self._storage.run(self._storage.read, steps_folders.list_below, folder)
         own = sorted((item for item in found if item.folder == folder), key=lambda item: item.turn)
         return [item.value for item in own] or None
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
-        found = await self._storage.run_in_thread(
-            lambda: self._storage.list_folders(HOST, (project_key,))
-        )
+        found = await self._storage.run(self._storage.list_folders, (project_key,))
         return [
             {"session_id": folder[1], "mtime": at // 1000}
             for folder, at in found
@@ -74,24 +70,18 @@ class MemorySessionStore:
         ]
 
     async def list_session_summaries(self, project_key: str) -> list[SessionSummaryEntry]:
-        found = await self._storage.run_in_thread(
-            lambda: self._storage.list_summaries(HOST, project_key)
-        )
+        found = await self._storage.run(self._storage.read, storage.list_summaries, project_key)
         return [
-            {
-                "session_id": item.key,
-                "mtime": item.updated // 1000,
-                "data": item.value["data"],
-            }
+            {"session_id": item.key, "mtime": item.updated // 1000, "data": item.value["data"]}
             for item in found
         ]
 
     async def delete(self, key: SessionKey) -> None:
-        await self._storage.run_in_thread(lambda: self._storage.remove_mirror(HOST, _folder(key)))
+        await self._storage.run(self._storage.write, storage.remove_mirror, _folder(key))
 
     async def list_subkeys(self, key: SessionListSubkeysKey) -> list[str]:
         whole = (key["project_key"], key["session_id"])
-        found = await self._storage.run_in_thread(lambda: self._storage.list_folders(HOST, whole))
+        found = await self._storage.run(self._storage.list_folders, whole)
         return ["/".join(folder[2:]) for folder, _ in found if len(folder) > 2]
 
 

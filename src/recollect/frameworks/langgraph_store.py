@@ -21,6 +21,7 @@ from typing import Any
 
 from ..client import Recollect
 from ..errors import missing_extra
+from . import steps_folders
 from .steps_folders import PutValue, StoredValue
 from .storage import FrameworkStorage
 
@@ -63,7 +64,7 @@ class MemoryStore(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
-        self._storage = FrameworkStorage(memory)
+        self._storage = FrameworkStorage(memory, FRAMEWORK)
         self.index_config = index
         self.ttl_config = ttl
         self.embeddings = ensure_embeddings(index.get("embed")) if index else None
@@ -85,11 +86,11 @@ class MemoryStore(BaseStore):
             near |= zip(texts, await self.embeddings.aembed_documents(texts), strict=True)
             for query in queries:
                 near[query] = await self.embeddings.aembed_query(query)
-        return await self._storage.run_in_thread(lambda: self._done(given, near))
+        return await self._storage.run(self._done, given, near)
 
     def sweep_ttl(self) -> int:
         """Remove expired items and return their number."""
-        return self._storage.remove_expired(FRAMEWORK)
+        return self._storage.write(steps_folders.remove_expired)
 
     def _done(self, ops: Sequence[Op], near: Mapping[str, Vector]) -> list[Result]:
         """Answer all reads, then write; the last value of a key wins."""
@@ -110,7 +111,7 @@ class MemoryStore(BaseStore):
                 raise TypeError(f"{type(op).__name__} is not an operation of a store")
             results.append(answer)
         if puts:
-            self._storage.put(FRAMEWORK, list(puts.values()))
+            self._storage.write(steps_folders.put_values, list(puts.values()))
         return results
 
     def _put(self, op: PutOp, near: Mapping[str, Vector]) -> PutValue:
@@ -127,7 +128,7 @@ class MemoryStore(BaseStore):
         )
 
     def _item(self, op: GetOp) -> Item | None:
-        kept = self._storage.get(FRAMEWORK, op.namespace, op.key)
+        kept = self._storage.read(steps_folders.get_value, op.namespace, op.key)
         if kept is None:
             return None
         self._refresh([kept], op.refresh_ttl)
@@ -136,7 +137,7 @@ class MemoryStore(BaseStore):
     def _found(self, op: SearchOp, near: Mapping[str, Vector]) -> list[SearchItem]:
         there = [
             item
-            for item in self._storage.list_below(FRAMEWORK, tuple(op.namespace_prefix))
+            for item in self._storage.read(steps_folders.list_below, tuple(op.namespace_prefix))
             if all(
                 _matches_filter(_get_path(item.value, path), want)
                 for path, want in (op.filter or {}).items()
@@ -151,7 +152,7 @@ class MemoryStore(BaseStore):
                 if item.vectors
             }
         elif op.query:
-            scores = self._storage.find_matches(FRAMEWORK, op.query)
+            scores = self._storage.read(steps_folders.find_matches, op.query)
         there.sort(key=lambda item: -scores.get(item.address, -2.0))
         page = there[op.offset : op.offset + op.limit]
         self._refresh(page, op.refresh_ttl)
@@ -160,13 +161,14 @@ class MemoryStore(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         named = {
             folder[: op.max_depth]
-            for folder, _ in self._storage.list_folders(FRAMEWORK)
+            for folder, _ in self._storage.list_folders()
             if all(_matches_condition(folder, condition) for condition in op.match_conditions or ())
         }
         return sorted(named)[op.offset : op.offset + op.limit]
 
     def _refresh(self, items: Sequence[StoredValue], wanted: bool) -> None:
-        self._storage.renew([item.address for item in items if wanted and item.life])
+        if held := [item.address for item in items if wanted and item.life]:
+            self._storage.write(steps_folders.renew_values, held)
 
 
 def _collect_texts(ops: Sequence[Op], index: IndexConfig | None) -> tuple[list[str], list[str]]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..client import Recollect
 from ..errors import missing_extra
-from .storage import FrameworkStorage
+from . import storage
 
 try:
     from agents.memory import SessionSettings
@@ -45,26 +45,23 @@ class MemorySession(SessionABC):
     ) -> None:
         self.session_id = session_id
         self.session_settings = coerce_session_settings(session_settings or {})
-        self._storage = FrameworkStorage(memory)
+        self._storage = storage.FrameworkStorage(memory, HOST)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         most = resolve_session_limit(limit, self.session_settings)
-        return await self._storage.run_in_thread(
-            lambda: self._storage.list_turns(HOST, self.session_id, most)
-        )
+        stored = self._storage
+        return await stored.run(stored.read, storage.list_turns, self.session_id, most)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         if items:
             given = [dict(item) for item in items]
-            await self._storage.run_in_thread(
-                lambda: self._storage.add_turns(HOST, self.session_id, given)
-            )
+            await self._storage.run(self._storage.add_turns, self.session_id, given)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        popped: TResponseInputItem | None = await self._storage.run_in_thread(
-            lambda: self._storage.pop_turn(HOST, self.session_id)
+        popped: TResponseInputItem | None = await self._storage.run(
+            self._storage.write, storage.pop_turn, self.session_id
         )
         return popped
 
     async def clear_session(self) -> None:
-        await self._storage.run_in_thread(lambda: self._storage.clear_turns(HOST, self.session_id))
+        await self._storage.run(self._storage.write, storage.clear_turns, self.session_id)

@@ -27,6 +27,23 @@ _NEW = redaction.redact(f"[0,{FOREVER}]")
 """The number of keys so far, and the earliest expiry."""
 
 
+class Owner(NamedTuple):
+    """The framework that records belong to, the origin of the caller, and the time."""
+
+    framework: str
+    origin: str
+    now: int
+
+    @property
+    def type(self) -> str:
+        """Return the type of the documents that hold its values."""
+        return f"kept:{self.framework}"
+
+    @property
+    def state_key(self) -> str:
+        return f"shelf {self.framework}"  # written by every version so far
+
+
 class PutValue(NamedTuple):
     """A value to store; None removes it.
 
@@ -57,26 +74,38 @@ class StoredValue(NamedTuple):
     address: str
 
 
-def put_values(tx: Tx, framework: str, puts: Sequence[PutValue], origin: str, now: int) -> None:
+def put_values(tx: Tx, owner: Owner, puts: Sequence[PutValue]) -> None:
     """Store or remove values."""
-    label = trust.least_trusted((origin, "agent"))
-    turn, soonest = lock_records(tx, framework, now)
+    label, now = trust.least_trusted((owner.origin, "agent")), owner.now
+    turn, soonest = lock_records(tx, owner)
     for item in puts:
-        address = _make_address(framework, item)
+        address = _make_address(owner, item.folder, item.key)
         there = documents_sql.get_document(tx, address, hold=True)
         if there:
-            documents_sql.close_document(tx, address, now)
-            index_sql.remove_entry(tx, "document", address)
+            _remove(tx, address, now)
         if item.value is None:
             continue
         turn += there is None
-        revision = documents_sql.last_revision(tx, address) + 1
         before = there.fields if there and not _is_expired(there, now) else {}
         fields = {"created": now, "turn": turn, **before, "vectors": item.vectors}
         fields |= {"life": item.life, "expires": now + item.life if item.life else FOREVER}
         soonest = min(soonest, fields["expires"])
-        row = _make_row(framework, address, item, label, now)
-        row = row._replace(revision=revision, fields=redaction.redact_json(fields).text)
+        row = documents_sql.DocumentRow(
+            address=redaction.check_path(address),
+            revision=documents_sql.last_revision(tx, address) + 1,
+            type=owner.type,
+            title=redaction.redact(item.key),
+            text=redaction.redact_json(item.value).text,
+            fields=redaction.redact_json(fields).text,
+            layer="project",
+            owner=redaction.check_path(_encode_folder(item.folder)),
+            status="active",
+            origin=label,
+            label=label,
+            sources=redaction.redact("[]"),
+            valid_from=now,
+            valid_to=FOREVER,
+        )
         documents_sql.insert_document(tx, row)
         if item.words:
             entry = index_sql.IndexEntry(
@@ -91,101 +120,96 @@ def put_values(tx: Tx, framework: str, puts: Sequence[PutValue], origin: str, no
                 at=now,
             )
             index_steps.index_text(tx, entry, item.words)
-    _set_state(tx, framework, turn, soonest, now)
+    _set_state(tx, owner, turn, soonest)
 
 
-def get_value(tx: Tx, framework: str, folder: Folder, key: str, now: int) -> StoredValue | None:
+def _remove(tx: Tx, address: str, now: int) -> None:
+    documents_sql.close_document(tx, address, now)
+    index_sql.remove_entry(tx, "document", address)
+
+
+def get_value(tx: Tx, owner: Owner, folder: Folder, key: str) -> StoredValue | None:
     """Return the value with a key; None if there is none or it expired."""
-    document = documents_sql.get_document(tx, _make_address(framework, PutValue(folder, key, None)))
-    return None if document is None or _is_expired(document, now) else _load_value(document)
+    document = documents_sql.get_document(tx, _make_address(owner, folder, key))
+    return None if document is None or _is_expired(document, owner.now) else _load_value(document)
 
 
-def list_below(tx: Tx, framework: str, folder: Folder, now: int) -> list[StoredValue]:
+def list_below(tx: Tx, owner: Owner, folder: Folder) -> list[StoredValue]:
     """Return the values in a folder and its subfolders, newest first."""
-    found = documents_sql.list_below(tx, _document_type(framework), _encode_folder(folder))
-    return [_load_value(document) for document in found if not _is_expired(document, now)]
+    found = documents_sql.list_below(tx, owner.type, _encode_folder(folder))
+    return [_load_value(document) for document in found if not _is_expired(document, owner.now)]
 
 
-def list_last(tx: Tx, framework: str, folder: Folder, limit: int) -> list[StoredValue]:
+def list_last(tx: Tx, owner: Owner, folder: Folder, limit: int) -> list[StoredValue]:
     """Return the values with the highest keys in a folder, highest first."""
-    found = documents_sql.list_last(tx, _document_type(framework), _encode_folder(folder), limit)
+    found = documents_sql.list_last(tx, owner.type, _encode_folder(folder), limit)
     return [_load_value(document) for document in found]
 
 
-def list_folders(tx: Tx, framework: str, folder: Folder) -> list[tuple[Folder, int]]:
+def list_folders(tx: Tx, owner: Owner, folder: Folder = ()) -> list[tuple[Folder, int]]:
     """Return the folders that hold a value with the time of their last write."""
-    named = documents_sql.list_owners(tx, _document_type(framework), _encode_folder(folder))
-    return [(_decode_folder(owner), at) for owner, at in named]
+    named = documents_sql.list_owners(tx, owner.type, _encode_folder(folder))
+    return [(_decode_folder(name), at) for name, at in named]
 
 
-def clear_folder(tx: Tx, framework: str, folder: Folder, now: int) -> None:
+def clear_folder(tx: Tx, owner: Owner, folder: Folder) -> None:
     """Remove all values in a folder and its subfolders; none of them may be indexed."""
-    documents_sql.close_below(tx, _document_type(framework), _encode_folder(folder), now)
+    documents_sql.close_below(tx, owner.type, _encode_folder(folder), owner.now)
 
 
-def find_matches(tx: Tx, framework: str, query: str) -> dict[str, float]:
+def find_matches(tx: Tx, owner: Owner, query: str) -> dict[str, float]:
     """Return the addresses of values that contain words of a query, with scores."""
     asked = terms.query_terms(query)
     if not asked:
         return {}
     wanted = list(dict.fromkeys([*asked, *terms.stem_all(asked)]))
-    kinds = {"source": ("document",), "kind": (_document_type(framework),)}
+    kinds = {"source": ("document",), "kind": (owner.type,)}
     return {
         item.ref: item.score for item in index_sql.find_candidates(tx, wanted, _MOST_MATCHES, kinds)
     }
 
 
-def renew_values(tx: Tx, addresses: Sequence[str], now: int) -> None:
-    """Restart the lifetime of values."""
+def renew_values(tx: Tx, owner: Owner, addresses: Sequence[str]) -> None:
+    """Restart the lifetime of values that were read."""
     for address in addresses:
         document = documents_sql.get_document(tx, address, hold=True)
         if document and document.fields.get("life"):
-            fields = {**document.fields, "expires": now + int(document.fields["life"])}
+            fields = {**document.fields, "expires": owner.now + int(document.fields["life"])}
             documents_sql.set_fields(tx, address, redaction.redact_json(fields).text)
 
 
-def remove_expired(tx: Tx, framework: str, now: int) -> int:
+def remove_expired(tx: Tx, owner: Owner) -> int:
     """Remove expired values and return their number."""
-    turn, _ = lock_records(tx, framework, now)
-    every = documents_sql.list_below(tx, _document_type(framework), "")
-    over = [item for item in every if _is_expired(item, now)]
+    turn, _ = lock_records(tx, owner)
+    every = documents_sql.list_below(tx, owner.type, "")
+    over = [item for item in every if _is_expired(item, owner.now)]
     for document in over:
-        documents_sql.close_document(tx, document.address, now)
-        index_sql.remove_entry(tx, "document", document.address)
-    left = (item.fields["expires"] for item in every if not _is_expired(item, now))
-    _set_state(tx, framework, turn, min(left, default=FOREVER), now)
+        _remove(tx, document.address, owner.now)
+    left = (item.fields["expires"] for item in every if not _is_expired(item, owner.now))
+    _set_state(tx, owner, turn, min(left, default=FOREVER))
     return len(over)
 
 
-def lock_records(tx: Tx, framework: str, now: int) -> tuple[int, int]:
+def lock_records(tx: Tx, owner: Owner) -> tuple[int, int]:
     """Lock a framework's records until the commit; return their number and the earliest expiry.
 
     Writers that read first take this lock before reading.
     """
-    turn, soonest = json.loads(storage_sql.lock_value(tx, _state_key(framework), _NEW, now))
+    turn, soonest = json.loads(storage_sql.lock_value(tx, owner.state_key, _NEW, owner.now))
     return int(turn), int(soonest)
 
 
-def may_have_expired(tx: Tx, framework: str, now: int) -> bool:
+def may_have_expired(tx: Tx, owner: Owner) -> bool:
     """Check whether a value of the framework may have expired."""
-    return bool(json.loads(storage_sql.get_value(tx, _state_key(framework)) or _NEW)[1] <= now)
+    return bool(json.loads(storage_sql.get_value(tx, owner.state_key) or _NEW)[1] <= owner.now)
 
 
 # ---------------------------------------------------------------- as documents
 
 
-def _document_type(framework: str) -> str:
-    return f"kept:{framework}"
-
-
-def _state_key(framework: str) -> str:
-    return f"shelf {framework}"  # written by every version so far
-
-
-def _set_state(tx: Tx, framework: str, turn: int, soonest: int, now: int) -> None:
-    storage_sql.set_value(
-        tx, _state_key(framework), redaction.redact_json([turn, soonest]).text, now
-    )
+def _set_state(tx: Tx, owner: Owner, turn: int, soonest: int) -> None:
+    state = redaction.redact_json([turn, soonest]).text
+    storage_sql.set_value(tx, owner.state_key, state, owner.now)
 
 
 def _is_expired(document: Document, now: int) -> bool:
@@ -224,29 +248,8 @@ def _encode_label(label: str) -> str:
     return quote(redaction.check_name(label, "name"), safe="", errors="surrogatepass")
 
 
-def _make_address(framework: str, item: PutValue) -> str:
-    path = f"{_encode_folder(item.folder)}{_encode_label(item.key)}"
+def _make_address(owner: Owner, folder: Folder, key: str) -> str:
+    path = f"{_encode_folder(folder)}{_encode_label(key)}"
     if len(path) > _LONGEST:
         path = f"{path[:_LONGEST]}~{messages.text_digest(path)[:24]}"
-    return f"memory://kept/{framework}/{path}"
-
-
-def _make_row(
-    framework: str, address: str, item: PutValue, label: str, now: int
-) -> documents_sql.DocumentRow:
-    return documents_sql.DocumentRow(
-        address=redaction.check_path(address),
-        revision=1,
-        type=_document_type(framework),
-        title=redaction.redact(item.key),
-        text=redaction.redact_json(item.value).text,
-        fields=redaction.redact("{}"),
-        layer="project",
-        owner=redaction.check_path(_encode_folder(item.folder)),
-        status="active",
-        origin=label,
-        label=label,
-        sources=redaction.redact("[]"),
-        valid_from=now,
-        valid_to=FOREVER,
-    )
+    return f"memory://kept/{owner.framework}/{path}"
