@@ -129,7 +129,7 @@ def test_tools_are_few_short_and_always_in_the_same_order(memory: recollect.Reco
 
     tools, instructions = talk(memory, work)
     names = [tool.name for tool in tools]
-    assert names == [tool.name for tool in mcp_tools.TOOLS if mcp_tools._actions(tool)]
+    assert names == [tool.name for tool in mcp_tools.TOOLS]
     assert {"memory_learn", "memory_recall", "memory_stats"} <= set(names)
     assert len(names) <= 6
     listed = [tool.model_dump(by_alias=True, exclude_none=True) for tool in tools]

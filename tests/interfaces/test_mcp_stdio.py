@@ -22,7 +22,7 @@ import pytest
 import recollect
 from recollect.context import Progress
 from recollect.errors import StoreBusy
-from recollect.interfaces import jsonrpc, mcp, mcp_tools
+from recollect.interfaces import mcp, mcp_requests, mcp_tools
 from recollect.interfaces.mcp import StdioServer
 from recollect.interfaces.mcp_requests import RequestHandlers
 from tests.conftest import PATIENCE
@@ -221,7 +221,7 @@ def test_notifications_responses_and_empty_lines_are_not_answered(
 def test_a_line_that_is_too_long_is_discarded(
     memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jsonrpc, "LONGEST_LINE", 2 << 20)
+    monkeypatch.setattr(mcp_requests, "LONGEST_LINE", 2 << 20)
     huge = request(1, "tools/call", name="memory_recall", arguments={"query": "x" * (5 << 20)})
     fits = request(2, "tools/call", name="memory_recall", arguments={"query": "x" * (1 << 20)})
     wrong, answer = in_session(memory, huge, fits)
@@ -340,7 +340,7 @@ class Broken(RequestHandlers):
             raise KeyError("a fault of ours")
         return super().answer(method, params, progress)
 
-    def _list_prompts(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _get_prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         raise StoreBusy("other processes held the lock")
 
 
@@ -351,7 +351,7 @@ def test_a_fault_is_an_internal_error_and_the_session_goes_on(
     sent = [
         INITIALIZE,
         request(1, "resources/list"),
-        request(2, "prompts/list"),
+        request(2, "prompts/get"),
         request(3, "logging/setLevel", level="error"),
         request(4, "resources/list"),
         request(5, "tools/list"),

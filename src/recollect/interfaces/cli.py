@@ -13,6 +13,7 @@ from io import TextIOWrapper
 
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from ..fast_typing import TYPE_CHECKING
+from ..operation_table import Operation, load_function
 from ..text import display
 from ..types.records import Learned
 from . import commands, manual
@@ -145,32 +146,25 @@ def _show_help(words: list[str]) -> int:
     return _run([*words, "--help"])
 
 
+_OTHER_COMMANDS = {
+    "demo": "demo.run_demo",
+    "mcp": "mcp.main",
+    "hook": "hooks.main",
+    "completion": "completion.print_script",
+    "__complete": "completion.print_candidates",
+    "edit": "screens.editor.edit_memory",
+    "config edit": "screens.editor.edit_settings",
+}
+"""The functions of commands that are no operations; they take the words after the command."""
+
+
 def _run_other(words: list[str]) -> tuple[int] | None:
     """Run a command that is no operation; None for other words."""
-    if words[0] == "demo":
-        from .demo import run_demo
-
-        return (run_demo(words[1:]),)
-    if words[0] == "mcp":
-        from .mcp import main as serve
-
-        return (serve(words[1:]),)
-    if words[0] == "hook":
-        from .hooks import main as answer
-
-        return (answer(words[1:]),)
-    if words[0] == "completion":
-        from .completion import print_script
-
-        return (print_script(words[1:]),)
-    if words[0] == "__complete":
-        from .completion import print_candidates
-
-        return (print_candidates(words[1:]),)
-    if words[0] == "edit" or words[:2] == ["config", "edit"]:
-        from .screens.editor import run_edit
-
-        return (run_edit(words),)
+    for length in (2, 1):
+        if place := _OTHER_COMMANDS.get(" ".join(words[:length])):
+            module, _, name = place.rpartition(".")
+            function = load_function(Operation("", "", f"interfaces.{module}", name))
+            return (function(words[length:]),)
     return None
 
 
@@ -200,9 +194,7 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
     with Recollect(context) as memory:
         if name == "seen":
             return overview.converse_seen(memory, str(given.values.get("session", "")))
-        names = review_terminal.ReviewFilters.__annotations__
-        chosen = {name: given.values[name] for name in names if name in given.values}
-        review_terminal.converse(memory, cast("review_terminal.ReviewFilters", chosen))
+        review_terminal.converse(memory, cast("review_terminal.ReviewFilters", given.values))
     return True
 
 

@@ -19,8 +19,14 @@ from ..errors import InvalidInput, Unavailable, missing_extra
 from ..project import make_folder, user_directory, write_once
 from ..types.records import Json
 from . import mcp_tools
-from .jsonrpc import INVALID_PARAMS, RESOURCE_NOT_FOUND, RequestError
-from .mcp_requests import CACHE_TTL, SERVER_INFO, RequestHandlers
+from .mcp_requests import (
+    CACHE_TTL,
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    SERVER_INFO,
+    RequestError,
+    RequestHandlers,
+)
 
 try:
     import anyio.to_thread

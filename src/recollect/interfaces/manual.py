@@ -33,19 +33,8 @@ _GROUP_OF_OTHER = {
 }
 _TITLE = "recollect: the memory that coding agents share"
 
-CHAT_ALIASES = {
-    "search": "recall",
-}
-"""Names of commands in chats: `/memory search`."""
-_CHAT_COMMANDS = (
-    "list",
-    *CHAT_ALIASES,
-    "show",
-    "stats",
-    "prune",
-    "confirm",
-    "capture list",
-)
+_CHAT_COMMANDS = ("list", "search", "show", "stats", "prune", "confirm", "capture list")
+"""Commands of `/memory …` that its help names; `search` is a short form of `recall`."""
 
 
 def summary(name: str) -> str:
@@ -112,11 +101,8 @@ def render_group_help(words: list[str]) -> str:
     if len(words) != 2 or words[1] not in ("--help", "-h", "help"):
         return ""
     name = words[0]
-    aliases = {
-        f"{name} {alias}": CHAT_ALIASES.get(alias, alias)
-        for alias in _CHAT_COMMANDS
-        if name == "memory"
-    }
+    of_chat = _CHAT_COMMANDS if name == "memory" else ()
+    aliases = {f"{name} {alias}": SHORT_COMMANDS.get(alias, alias) for alias in of_chat}
     every = (*OPERATIONS, *OTHER_COMMANDS)
     known = {one: one for one in every if one.startswith(name + " ")} | aliases
     if name in OPERATIONS or not known:
@@ -126,18 +112,6 @@ def render_group_help(words: list[str]) -> str:
         lines += commands.render_entry(shown, summary(command), start=20)
     lines += ["", "All other commands work here too."] if aliases else []
     return "\n".join([*lines, "", f"Help for one: recollect help {next(iter(known.values()))}"])
-
-
-def expand_chat_alias(words: list[str]) -> list[str]:
-    """Return the words of a `/memory …` command without `memory`, chat names replaced."""
-    name = words[0] if words else ""
-    if not name:
-        raise InvalidInput(
-            "memory needs a subcommand",
-            where="memory",
-            hint=f"such as: {', '.join(_CHAT_COMMANDS)}",
-        )
-    return [CHAT_ALIASES.get(name, name), *words[1:]]
 
 
 def find_command(words: list[str]) -> tuple[str, list[str]]:
@@ -153,7 +127,10 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
     if rest and not words:
         return "status", rest  # `recollect -C DIR`, `recollect --json`
     if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
-        words = expand_chat_alias(words[1:])
+        words = words[1:]
+        if not words:
+            hint = f"such as: {', '.join(_CHAT_COMMANDS)}"
+            raise InvalidInput("memory needs a subcommand", where="memory", hint=hint)
     for length in (2, 1):
         command = " ".join(words[:length])
         command = SHORT_COMMANDS.get(command, command)
@@ -199,11 +176,8 @@ def unknown_command(words: list[str]) -> InvalidInput:
     from difflib import get_close_matches
 
     known = group or [*every, *SHORT_COMMANDS]
-    near = (
-        [_SUGGESTIONS[given]]
-        if given in _SUGGESTIONS
-        else get_close_matches(" ".join(words[:2]), known, 1, 0.8)
-    )
+    near = [_SUGGESTIONS[given]] if given in _SUGGESTIONS else []
+    near = near or get_close_matches(" ".join(words[:2]), known, 1, 0.8)
     near = near or get_close_matches(given, known, 1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return InvalidInput(
@@ -235,8 +209,14 @@ def render_manual(version: str) -> str:
         lines.append(f".SH {(group or 'everyday').upper()} COMMANDS")
         for name in names:
             lines += [".TP", f".B {_roff(name + _places(name))}", _roff(summary(name))]
-    lines += _MANUAL_END
-    return "\n".join(lines) + "\n"
+    for title, rows in (
+        ("OPTIONS OF ALL COMMANDS", _MANUAL_OPTIONS),
+        ("ENVIRONMENT", _MANUAL_VARIABLES),
+    ):
+        lines.append(f".SH {title}")
+        for name, about in rows.items():
+            lines += [".TP", f".B {_roff(name)}", about]
+    return "\n".join([*lines, *_MANUAL_END]) + "\n"
 
 
 def _places(name: str) -> str:
@@ -254,39 +234,23 @@ def _roff(text: str) -> str:
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
+_MANUAL_OPTIONS = {
+    "-j, --json": "Print JSON.",
+    "-C, --project DIR": "Work on the project of another directory.",
+    "--incognito": "Read and write nothing on disk.",
+    "--no-ltm": "Put no long-term memory in front of a model; sessions are kept.",
+    "-h, --help": "Show the options and examples of a command.",
+}
+_MANUAL_VARIABLES = {
+    "RECOLLECT_HOME": "The folder of your own memory and settings.",
+    "RECOLLECT_PROJECT": "The directory of the project, in place of the current one.",
+    "RECOLLECT_PAGER, PAGER": (
+        "The program that shows long output at a terminal; cat switches it off."
+    ),
+    "NO_COLOR, FORCE_COLOR": "Print no colours, or print them into a pipe too.",
+    "VISUAL, EDITOR": "The editor of recollect edit.",
+}
 _MANUAL_END = (
-    ".SH OPTIONS OF ALL COMMANDS",
-    ".TP",
-    ".B \\-j, \\-\\-json",
-    "Print JSON.",
-    ".TP",
-    ".B \\-C, \\-\\-project DIR",
-    "Work on the project of another directory.",
-    ".TP",
-    ".B \\-\\-incognito",
-    "Read and write nothing on disk.",
-    ".TP",
-    ".B \\-\\-no\\-ltm",
-    "Put no long-term memory in front of a model; sessions are kept.",
-    ".TP",
-    ".B \\-h, \\-\\-help",
-    "Show the options and examples of a command.",
-    ".SH ENVIRONMENT",
-    ".TP",
-    ".B RECOLLECT_HOME",
-    "The folder of your own memory and settings.",
-    ".TP",
-    ".B RECOLLECT_PROJECT",
-    "The directory of the project, in place of the current one.",
-    ".TP",
-    ".B RECOLLECT_PAGER, PAGER",
-    "The program that shows long output at a terminal; cat switches it off.",
-    ".TP",
-    ".B NO_COLOR, FORCE_COLOR",
-    "Print no colours, or print them into a pipe too.",
-    ".TP",
-    ".B VISUAL, EDITOR",
-    "The editor of recollect edit.",
     ".PP",
     "Every setting has a variable too: recollect config list.",
     ".SH EXIT STATUS",

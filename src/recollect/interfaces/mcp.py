@@ -22,25 +22,9 @@ from .. import open as open_memory
 from ..errors import Unavailable
 from ..fast_typing import TYPE_CHECKING
 from ..types.records import Json
-from . import commands, mcp_tools
+from . import commands, mcp_requests, mcp_tools
 from .commands import Command, Parameter
-from .jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    RESOURCE_NOT_FOUND,
-    UNSUPPORTED_VERSION,
-    Batch,
-    Call,
-    Id,
-    MalformedMessage,
-    Received,
-    RequestError,
-    make_error,
-    parse_line,
-    split_lines,
-)
-from .mcp_requests import CACHE_TTL, SERVER_INFO, RequestHandlers
+from .mcp_requests import Batch, Call, Id, MalformedMessage, Received, RequestError, RequestHandlers
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -158,7 +142,7 @@ class StdioServer:
 
     def _read(self) -> None:
         try:
-            for line in split_lines(self._source):
+            for line in mcp_requests.split_lines(self._source):
                 self._receive(line)
         except OSError as error:
             self._queue.put(error)  # the client closed its end: `serve` raises it
@@ -166,7 +150,7 @@ class StdioServer:
             self._queue.put(None)
 
     def _receive(self, line: bytes | None) -> None:
-        received = parse_line(line)
+        received = mcp_requests.parse_line(line)
         if received is None:
             return
         if isinstance(received, Call) and received.method == "notifications/cancelled":
@@ -208,7 +192,7 @@ class StdioServer:
     def _answer_batch(self, batch: Batch) -> None:
         if self._version != _BATCH_VERSION or not batch:
             wrong = "batches are not part of this protocol revision" if batch else "empty batch"
-            self._send(make_error(None, INVALID_REQUEST, wrong))
+            self._send(mcp_requests.make_error(None, mcp_requests.INVALID_REQUEST, wrong))
         elif answers := [answer for one in batch if (answer := self._answer(one))]:
             self._send(answers)
 
@@ -217,7 +201,7 @@ class StdioServer:
         answer: dict[str, Json] | None = None
         if isinstance(received, MalformedMessage):
             self._log("warning", f"malformed message: {received.message}")
-            answer = make_error(*received)
+            answer = mcp_requests.make_error(*received)
         elif received.id is not None and received.id not in self._cancelled:
             answer = self._answer_request(received)
         with self._request_lock:
@@ -232,16 +216,16 @@ class StdioServer:
             result = self._answer_stateless(call) if stateless else self._answer_in_session(call)
             return {"id": call.id, "result": result}
         except RequestError as error:
-            replaced = stateless and error.code == RESOURCE_NOT_FOUND
-            code = INVALID_PARAMS if replaced else error.code
-            return make_error(call.id, code, error.message, error.data)
+            replaced = stateless and error.code == mcp_requests.RESOURCE_NOT_FOUND
+            code = mcp_requests.INVALID_PARAMS if replaced else error.code
+            return mcp_requests.make_error(call.id, code, error.message, error.data)
         except _Cancelled:
             return None
         except Exception as error:  # noqa: BLE001 - a fault in one request must not end the session
             sys.excepthook(type(error), error, error.__traceback__)
             message = f"internal error: {type(error).__name__}: {error}"
             self._log("error", f"{call.method}: {message}")
-            return make_error(call.id, INTERNAL_ERROR, message)
+            return mcp_requests.make_error(call.id, mcp_requests.INTERNAL_ERROR, message)
 
     def _answer_in_session(self, call: Call) -> dict[str, Json]:
         """Answer a request of a revision that begins with `initialize`."""
@@ -250,7 +234,7 @@ class StdioServer:
         if call.method == "ping":
             return {}
         if not self._version and call.method in (*self._handlers.methods, "logging/setLevel"):
-            raise RequestError(INVALID_REQUEST, "send initialize first")
+            raise RequestError(mcp_requests.INVALID_REQUEST, "send initialize first")
         if call.method == "logging/setLevel":
             return self._set_log_level(call.params)
         return self._handlers.answer(call.method, call.params, self._progress_sender(call))
@@ -258,19 +242,21 @@ class StdioServer:
     def _initialize(self, params: Mapping[str, Json]) -> dict[str, Json]:
         wanted = params.get("protocolVersion")
         if not isinstance(wanted, str):
-            raise RequestError(INVALID_PARAMS, "protocolVersion must be a text")
+            raise RequestError(mcp_requests.INVALID_PARAMS, "protocolVersion must be a text")
         self._version = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         return {
             "protocolVersion": self._version,
             "capabilities": {**_CAPABILITIES, "logging": {}},
-            "serverInfo": SERVER_INFO,
+            "serverInfo": mcp_requests.SERVER_INFO,
             "instructions": mcp_tools.INSTRUCTIONS,
         }
 
     def _set_log_level(self, params: Mapping[str, Json]) -> dict[str, Json]:
         level = params.get("level")
         if level not in LOG_LEVELS:
-            raise RequestError(INVALID_PARAMS, f"level must be one of: {', '.join(LOG_LEVELS)}")
+            raise RequestError(
+                mcp_requests.INVALID_PARAMS, f"level must be one of: {', '.join(LOG_LEVELS)}"
+            )
         self._log_level = LOG_LEVELS.index(level)
         return {}
 
@@ -278,13 +264,17 @@ class StdioServer:
         """Answer a request that names its revision itself."""
         for name in ("protocolVersion", "clientCapabilities"):
             if f"{_META}{name}" not in call.meta:
-                raise RequestError(INVALID_PARAMS, f"_meta lacks {_META}{name}")
+                raise RequestError(mcp_requests.INVALID_PARAMS, f"_meta lacks {_META}{name}")
         wanted = call.meta[f"{_META}protocolVersion"]
         if not isinstance(wanted, str):
-            raise RequestError(INVALID_PARAMS, f"{_META}protocolVersion must be a text")
+            raise RequestError(
+                mcp_requests.INVALID_PARAMS, f"{_META}protocolVersion must be a text"
+            )
         if wanted not in STATELESS_VERSIONS:
             versions = {"supported": list(STATELESS_VERSIONS), "requested": wanted}
-            raise RequestError(UNSUPPORTED_VERSION, "unsupported protocol version", versions)
+            raise RequestError(
+                mcp_requests.UNSUPPORTED_VERSION, "unsupported protocol version", versions
+            )
         result: dict[str, Json]
         if call.method == "server/discover":
             result = {
@@ -295,9 +285,13 @@ class StdioServer:
         else:
             sender = self._progress_sender(call)
             result = self._handlers.answer(call.method, call.params, sender)
-        if call.method in CACHE_TTL:
-            result |= {"ttlMs": CACHE_TTL[call.method], "cacheScope": "private"}
-        return {**result, "resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER_INFO}}
+        if call.method in mcp_requests.CACHE_TTL:
+            result |= {"ttlMs": mcp_requests.CACHE_TTL[call.method], "cacheScope": "private"}
+        return {
+            **result,
+            "resultType": "complete",
+            "_meta": {f"{_META}serverInfo": mcp_requests.SERVER_INFO},
+        }
 
     def _progress_sender(self, call: Call) -> Callable[[Progress], None]:
         """Return a function that sends progress if the client gave a token for it, and that ends

@@ -1,4 +1,4 @@
-"""The requests of the Model Context Protocol, answered from one memory.
+"""The requests of the Model Context Protocol: parsed as JSON-RPC 2.0, answered from one memory.
 
 Results are plain objects, so that the two transports share them: `mcp` sends them over pipes,
 `http` hands them to the SDK. `mcp_tools` describes and calls the tools.
@@ -6,23 +6,133 @@ Results are plain objects, so that the two transports share them: `mcp` sends th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from json import JSONDecoder
 
 from ..briefing.rendering import wrap_block
 from ..client import Recollect
 from ..errors import InvalidInput, NotFound, RecollectError
+from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..text import display
 from ..types.records import Json
 from ..version import __version__
 from . import mcp_tools
-from .jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    RESOURCE_NOT_FOUND,
-    RequestError,
-)
 from .screens import results
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = -32002
+"""Revisions up to 2025-11-25; later ones use INVALID_PARAMS."""
+UNSUPPORTED_VERSION = -32022
+
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes. A longer message is discarded and answered with an error."""
+
+Id = str | int | None
+
+
+class RequestError(Exception):
+    """An error of the protocol: the request cannot be answered. Errors that a model can correct
+    are results of the tool instead."""
+
+    def __init__(self, code: int, message: str, data: Json = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class Call(NamedTuple):
+    """A request, or a notification (`id` is None)."""
+
+    id: Id
+    method: str
+    params: Mapping[str, Json]
+
+    @property
+    def meta(self) -> Mapping[str, Json]:
+        found = self.params.get("_meta")
+        return found if isinstance(found, dict) else {}
+
+
+class MalformedMessage(NamedTuple):
+    """A message that cannot be understood, as the error that answers it."""
+
+    id: Id
+    code: int
+    message: str
+
+
+Received = Call | MalformedMessage
+Batch = list[Received]
+
+
+def make_error(id: Id, code: int, message: str, data: Json = None) -> dict[str, Json]:
+    """Return the error response to a request."""
+    error = {"code": code, "message": message}
+    return {"id": id, "error": error if data is None else {**error, "data": data}}
+
+
+def split_lines(source: BinaryIO) -> Iterator[bytes | None]:
+    """Yield the lines that hold a message; None for one that is too long."""
+    while line := source.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+            while (rest := source.readline(1 << 20)) and not rest.endswith(b"\n"):
+                pass
+            yield None
+        elif line.strip():
+            yield line
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = JSONDecoder(parse_constant=_refuse_constant)
+
+
+def parse_line(line: bytes | None) -> Received | Batch | None:
+    """Return the message or batch on a line; None if there is nothing to answer."""
+    if line is None:
+        return MalformedMessage(
+            None, INVALID_REQUEST, f"the message is longer than {LONGEST_LINE >> 20} MB"
+        )
+    try:
+        value: object = _DECODER.decode(line.decode())
+    except (ValueError, RecursionError) as error:
+        return MalformedMessage(None, PARSE_ERROR, f"the line is not JSON in UTF-8: {error}")
+    if isinstance(value, list):
+        return [found for item in value if (found := _parse_message(item))]
+    return _parse_message(value)
+
+
+def _parse_message(value: object) -> Received | None:
+    """Return a request, a notification or an error; None for a response: we ask nothing."""
+    if not isinstance(value, dict):
+        return MalformedMessage(None, INVALID_REQUEST, "a message must be an object")
+    given, method, params = value.get("id"), value.get("method"), value.get("params")
+    id = given if isinstance(given, (str, int)) and not isinstance(given, bool) else None
+    if value.get("jsonrpc") != "2.0":
+        return MalformedMessage(id, INVALID_REQUEST, 'jsonrpc must be "2.0"')
+    if method is None and ("result" in value or "error" in value):
+        return None
+    if not isinstance(method, str):
+        return MalformedMessage(id, INVALID_REQUEST, "method must be a text")
+    if "id" in value and id is None:
+        return MalformedMessage(None, INVALID_REQUEST, "id must be a text or a whole number")
+    if params is not None and not isinstance(params, dict):
+        wrong = MalformedMessage(id, INVALID_PARAMS, "params must be an object")
+        return wrong if id is not None else None
+    return Call(id, method, params or {})
+
+
+# ---------------------------------------------------------------- answers
 
 SERVER_INFO = {"name": "recollect", "title": "Recollect", "version": __version__}
 
@@ -74,12 +184,14 @@ class RequestHandlers:
     def __init__(self, memory: Recollect, full: bool = False) -> None:
         self._memory, self._full = memory, full
         self._methods: dict[str, Callable[[Mapping[str, Json]], dict[str, Json]]] = {
-            "tools/list": self._list_tools,
+            "tools/list": lambda _: {"tools": mcp_tools.describe_tools(full)},
             "tools/call": self._call_tool,
-            "resources/list": self._list_resources,
-            "resources/templates/list": self._list_templates,
+            "resources/list": lambda _: {"resources": _describe("uri", list_resources(memory))},
+            "resources/templates/list": lambda _: {
+                "resourceTemplates": _describe("uriTemplate", TEMPLATES)
+            },
             "resources/read": self._read_resource,
-            "prompts/list": self._list_prompts,
+            "prompts/list": lambda _: {"prompts": _list_prompts()},
             "prompts/get": self._get_prompt,
         }
 
@@ -114,9 +226,6 @@ class RequestHandlers:
             if progress:
                 self._memory.progress = None
 
-    def _list_tools(self, params: Mapping[str, Json]) -> dict[str, Json]:
-        return {"tools": mcp_tools.describe_tools(self._full)}
-
     def _call_tool(self, params: Mapping[str, Json]) -> dict[str, Json]:
         """Call a tool; errors the model can correct are results, not protocol errors."""
         name = _text_parameter(params, "name")
@@ -132,22 +241,6 @@ class RequestHandlers:
         written = dumps(result, ensure_ascii=False, separators=(",", ":"))
         return {"content": [_text(written)], "structuredContent": result, "isError": False}
 
-    def _list_resources(self, params: Mapping[str, Json]) -> dict[str, Json]:
-        return {
-            "resources": [
-                {"uri": uri, "name": name, "description": about, "mimeType": "text/plain"}
-                for uri, name, about in list_resources(self._memory)
-            ]
-        }
-
-    def _list_templates(self, params: Mapping[str, Json]) -> dict[str, Json]:
-        return {
-            "resourceTemplates": [
-                {"uriTemplate": uri, "name": name, "description": about, "mimeType": "text/plain"}
-                for uri, name, about in TEMPLATES
-            ]
-        }
-
     def _read_resource(self, params: Mapping[str, Json]) -> dict[str, Json]:
         uri = _text_parameter(params, "uri")
         try:
@@ -155,18 +248,6 @@ class RequestHandlers:
         except (InvalidInput, NotFound) as error:
             raise RequestError(RESOURCE_NOT_FOUND, str(error), {"uri": uri}) from error
         return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
-
-    def _list_prompts(self, params: Mapping[str, Json]) -> dict[str, Json]:
-        return {
-            "prompts": [
-                {
-                    "name": name,
-                    "description": about,
-                    "arguments": [{"name": argument, "required": name != "briefing"}],
-                }
-                for name, (about, argument) in PROMPTS.items()
-            ]
-        }
 
     def _get_prompt(self, params: Mapping[str, Json]) -> dict[str, Json]:
         name = _text_parameter(params, "name")
@@ -184,6 +265,25 @@ class RequestHandlers:
         except RecollectError as error:
             raise RequestError(INVALID_PARAMS, str(error)) from error
         return {"description": about, "messages": [{"role": "user", "content": _text(text)}]}
+
+
+def _describe(key: str, rows: Iterable[tuple[str, str, str]]) -> list[Json]:
+    """Return descriptions of resources from address, name and description."""
+    return [
+        {key: address, "name": name, "description": about, "mimeType": "text/plain"}
+        for address, name, about in rows
+    ]
+
+
+def _list_prompts() -> list[Json]:
+    return [
+        {
+            "name": name,
+            "description": about,
+            "arguments": [{"name": argument, "required": name != "briefing"}],
+        }
+        for name, (about, argument) in PROMPTS.items()
+    ]
 
 
 def _text_parameter(params: Mapping[str, Json], name: str) -> str:

@@ -76,11 +76,7 @@ TOOLS = (
     Tool(
         "memory_episode",
         "Record the outcome of a task, or list past ones.",
-        {
-            "record": "episode record",
-            "list": "episode list",
-            "show": "episode show",
-        },
+        {"record": "episode record", "list": "episode list", "show": "episode show"},
         ("id", "goal", "outcome", "files", "errors", "phase", "task", "session", "limit"),
     ),
     Tool(
@@ -106,35 +102,29 @@ TOOLS = (
 
 def describe_tools(full: bool) -> list[dict[str, Json]]:
     """Return the protocol's descriptions of the tools, in a stable order."""
-    listed = [_describe_tool(tool) for tool in TOOLS if _actions(tool)]
-    if full:
-        listed.append(_describe_any_operation())
-    return listed
+    listed = list(map(_describe_tool, TOOLS))
+    return [*listed, _describe_any_operation()] if full else listed
 
 
 def list_names(full: bool) -> tuple[str, ...]:
     """Return the names of the tools."""
-    listed = tuple(tool.name for tool in TOOLS if _actions(tool))
+    listed = tuple(tool.name for tool in TOOLS)
     return (*listed, ANY_OPERATION) if full else listed
 
 
-def _actions(tool: Tool) -> dict[str, str]:
-    return {action: words for action, words in tool.actions.items() if words in OPERATIONS}
-
-
 def _describe_tool(tool: Tool) -> dict[str, Json]:
-    actions = _actions(tool)
+    has_actions = len(tool.actions) > 1
     properties: dict[str, Json] = {}
     required: list[str] = []
-    if len(tool.actions) > 1:
-        properties["action"] = {"type": "string", "enum": list(actions)}
+    if has_actions:
+        properties["action"] = {"type": "string", "enum": list(tool.actions)}
         required.append("action")
-    for words in actions.values():
+    for words in tool.actions.values():
         for parameter in commands.load_command(words).parameters:
             if not tool.only or parameter.name in tool.only:
-                described = _parameter_schema(parameter, brief=len(tool.actions) > 1)
+                described = _parameter_schema(parameter, brief=has_actions)
                 properties.setdefault(parameter.name, described)
-                if parameter.required and len(tool.actions) == 1:
+                if parameter.required and not has_actions:
                     required.append(parameter.name)
     offer = {
         "name": tool.name,
@@ -144,11 +134,8 @@ def _describe_tool(tool: Tool) -> dict[str, Json]:
     }
     if tool.gives:
         shape = {name: {"type": "array" if name == "hits" else "string"} for name in tool.gives}
-        offer["outputSchema"] = {
-            "type": "object",
-            "properties": shape,
-            "required": list(tool.gives),
-        }
+        given = {"properties": shape, "required": list(tool.gives)}
+        offer["outputSchema"] = {"type": "object", **given}
     return offer
 
 
@@ -263,17 +250,17 @@ def _resolve_call(name: str, arguments: Mapping[str, Json], full: bool) -> _Reso
     if full and name == ANY_OPERATION:
         return _resolve_any_operation(arguments)
     tool = next((tool for tool in TOOLS if tool.name == name), None)
-    if tool is None or not (actions := _actions(tool)):
+    if tool is None:
         raise InvalidInput(f"unknown tool {name!r}", where=name)
     if len(tool.actions) == 1:
-        return _ResolvedCall(next(iter(actions.values())), arguments, tool.only)
+        return _ResolvedCall(next(iter(tool.actions.values())), arguments, tool.only)
     values = dict(arguments)
     action = str(values.pop("action", ""))
-    if action not in actions:
+    if action not in tool.actions:
         raise InvalidInput(
-            f"unknown action {action!r}", where=name, hint=f"one of: {', '.join(actions)}"
+            f"unknown action {action!r}", where=name, hint=f"one of: {', '.join(tool.actions)}"
         )
-    return _ResolvedCall(actions[action], values, tool.only)
+    return _ResolvedCall(tool.actions[action], values, tool.only)
 
 
 _ALIASES = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 
 from ...errors import InvalidInput, Refused, Unavailable
@@ -43,13 +42,6 @@ _NOTE = "# Text of {id} ({kind}). Lines that begin with # are left out."
 _SCOPE_NOTE = "# Path globs, separated by spaces; empty means all files."
 
 
-def run_edit(words: Sequence[str]) -> int:
-    """Run `edit` or `config edit`; return the exit status."""
-    if words[0] == "config":
-        return _edit_settings(list(words[2:]))
-    return _edit_memory(list(words[1:]))
-
-
 def open_editor(path: str) -> None:
     """Open a file in the person's editor, and wait until it is closed."""
     import subprocess
@@ -74,7 +66,8 @@ def open_editor(path: str) -> None:
 # ---------------------------------------------------------------- a memory
 
 
-def _edit_memory(words: list[str]) -> int:
+def edit_memory(words: list[str]) -> int:
+    """Run `edit`; return the exit status."""
     project, rest = _take_project(words)
     if set(rest) & {"-h", "--help"}:
         print(USAGE)
@@ -139,14 +132,9 @@ def render_editable(memory: Memory) -> str:
 def parse_edited(text: str) -> tuple[str, tuple[str, ...]]:
     """Return the text and the path globs of an edited file."""
     lines = [line for line in text.splitlines() if not line.startswith("# ")]
-    scope: tuple[str, ...] = ()
-    kept = []
-    for line in lines:
-        if line.startswith(_SCOPE):
-            scope = tuple(line.removeprefix(_SCOPE).split())
-        else:
-            kept.append(line)
-    return "\n".join(kept).strip(), scope
+    scopes = [line.removeprefix(_SCOPE).split() for line in lines if line.startswith(_SCOPE)]
+    kept = "\n".join(line for line in lines if not line.startswith(_SCOPE))
+    return kept.strip(), tuple(scopes[-1]) if scopes else ()
 
 
 def _edit_text(text: str, name: str) -> str:
@@ -162,7 +150,8 @@ def _edit_text(text: str, name: str) -> str:
 # ---------------------------------------------------------------- settings
 
 
-def _edit_settings(words: list[str]) -> int:
+def edit_settings(words: list[str]) -> int:
+    """Run `config edit`; return the exit status."""
     if set(words) & {"-h", "--help"}:
         print(CONFIG_USAGE)
         return 0
