@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ...types.records import Json
 from ..events import LONGEST_REPLY, Event, claude_reply, event_from, shorten_text
@@ -73,36 +73,19 @@ def reply_command(text: str) -> str:
 # ---------------------------------------------------------------- settings
 
 
-def make_group(
-    seconds: int, matcher: str = "", *, in_background: bool = False
-) -> Callable[[str], dict[str, Json]]:
-    """Return a function that wraps a command in a matcher group with a timeout."""
-
-    def wrap(line: str) -> dict[str, Json]:
-        handler: dict[str, Json] = {"type": "command", "command": line, "timeout": seconds}
-        if in_background:
-            handler["async"] = True
-        return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
-
-    return wrap
-
-
-def _make_server(command: entries.Command) -> dict[str, Json]:
-    return {"type": "stdio", "command": command[0], "args": [*command[1:], "mcp"]}
-
-
 def make_hook_editor() -> entries.SettingsEditor:
     """Return the editor of the hooks in `settings.json`."""
+    hook = entries.Hook
     return entries.make_json_editor(
         hooks=entries.HookFormat(
             {
-                "SessionStart": make_group(10, "startup|resume|clear|compact|fork"),
-                "UserPromptSubmit": make_group(5),
-                "PreToolUse": make_group(5, "Bash|Edit|MultiEdit|NotebookEdit|Write"),
-                "PostToolUseFailure": make_group(5),
-                "PreCompact": make_group(10),
-                "Stop": make_group(60, in_background=True),
-                "SessionEnd": make_group(5),
+                "SessionStart": hook(10, "startup|resume|clear|compact|fork"),
+                "UserPromptSubmit": hook(5),
+                "PreToolUse": hook(5, "Bash|Edit|MultiEdit|NotebookEdit|Write"),
+                "PostToolUseFailure": hook(5),
+                "PreCompact": hook(10),
+                "Stop": hook(60, more={"async": True}),
+                "SessionEnd": hook(5),
             }
         )
     )
@@ -110,7 +93,10 @@ def make_hook_editor() -> entries.SettingsEditor:
 
 def make_server_editor() -> entries.SettingsEditor:
     """Return the editor of the MCP server entry."""
-    return entries.make_json_editor(servers="mcpServers", server=_make_server)
+    return entries.make_json_editor(
+        servers="mcpServers",
+        server=lambda command: {"type": "stdio", **entries.server_entry(command)},
+    )
 
 
 def list_settings_files(
@@ -123,14 +109,13 @@ def list_settings_files(
     line: one in a repository would take the place of everyone's own.
     """
     moved = env.get("CLAUDE_CONFIG_DIR")
-    folder = moved or os.path.join(home, ".claude")
-    hooks, server = make_hook_editor(), make_server_editor()
-    own, shared = os.path.join(folder, "settings.json"), (project, ".claude", "settings.json")
+    own = os.path.join(moved or os.path.join(home, ".claude"), "settings.json")
+    shared = os.path.join(project, ".claude", "settings.json")
+    hooks, servers = make_hook_editor(), ("mcp", make_server_editor(), ".claude.json", ".mcp.json")
     return (
         entries.SettingsFile(own, "hooks and status line", "user", entries.add_status_line(hooks)),
-        entries.SettingsFile(os.path.join(*shared), "hooks", "project", hooks),
-        entries.SettingsFile(os.path.join(moved or home, ".claude.json"), "mcp", "user", server),
-        entries.SettingsFile(os.path.join(project, ".mcp.json"), "mcp", "project", server),
+        entries.SettingsFile(shared, "hooks", "project", hooks),
+        *entries.list_files(moved or home, project, servers),
     )
 
 

@@ -14,7 +14,6 @@ import os
 from collections.abc import Mapping
 
 from ...types.records import Json
-from ..claude_code import hooks as claude_code_hooks
 from ..events import Event, claude_reply, event_from
 from ..settings import entries
 
@@ -95,27 +94,19 @@ PASSED_ON = ("RECOLLECT_HOME", "RECOLLECT_DATABASE", "RECOLLECT_MODE", "XDG_DATA
 """Variables that decide which store is used: Codex gives its servers a few variables only."""
 
 
-def _make_server(command: entries.Command) -> dict[str, Json]:
-    return {
-        "command": command[0],
-        "args": [*command[1:], "mcp"],
-        "env_vars": list(PASSED_ON),
-    }
-
-
 def make_hook_editor() -> entries.SettingsEditor:
     """Return the editor of `hooks.json`."""
-    group = claude_code_hooks.make_group
+    hook = entries.Hook
     return entries.make_json_editor(
         hooks=entries.HookFormat(
             {
-                "SessionStart": group(10, "startup|resume|clear|compact"),
-                "UserPromptSubmit": group(5),
-                "PreToolUse": group(5, "Bash|apply_patch|Edit|Write"),
-                "PostToolUse": group(5, "Bash"),
-                "PreCompact": group(10),
-                "Stop": group(60, in_background=True),
-                "SessionEnd": group(3),
+                "SessionStart": hook(10, "startup|resume|clear|compact"),
+                "UserPromptSubmit": hook(5),
+                "PreToolUse": hook(5, "Bash|apply_patch|Edit|Write"),
+                "PostToolUse": hook(5, "Bash"),
+                "PreCompact": hook(10),
+                "Stop": hook(60, more={"async": True}),
+                "SessionEnd": hook(3),
             }
         )
     )
@@ -123,21 +114,22 @@ def make_hook_editor() -> entries.SettingsEditor:
 
 def make_server_editor() -> entries.SettingsEditor:
     """Return the editor of the MCP server entry in `config.toml`."""
-    return entries.make_toml_editor(_make_server, "mcp_servers", optional=("env_vars",))
+    return entries.make_toml_editor(
+        lambda command: {**entries.server_entry(command), "env_vars": list(PASSED_ON)},
+        "mcp_servers",
+        optional=("env_vars",),
+    )
 
 
 def list_settings_files(
     home: str, project: str, env: Mapping[str, str] = {}
 ) -> tuple[entries.SettingsFile, ...]:
     """Return the settings files of the user and of the project."""
-    own = env.get("CODEX_HOME") or os.path.join(home, ".codex")
-    shared = os.path.join(project, ".codex")
-    hooks, server = make_hook_editor(), make_server_editor()
-    return (
-        entries.SettingsFile(os.path.join(own, "hooks.json"), "hooks", "user", hooks),
-        entries.SettingsFile(os.path.join(shared, "hooks.json"), "hooks", "project", hooks),
-        entries.SettingsFile(os.path.join(own, "config.toml"), "mcp", "user", server),
-        entries.SettingsFile(os.path.join(shared, "config.toml"), "mcp", "project", server),
+    return entries.list_files(
+        env.get("CODEX_HOME") or os.path.join(home, ".codex"),
+        os.path.join(project, ".codex"),
+        ("hooks", make_hook_editor(), "hooks.json", "hooks.json"),
+        ("mcp", make_server_editor(), "config.toml", "config.toml"),
     )
 
 

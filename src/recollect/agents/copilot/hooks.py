@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ...types.records import Json
 from ..events import Event, claude_reply, event_from, fit_reply, wrap_notice
@@ -70,37 +70,22 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
 # ---------------------------------------------------------------- settings
 
 
-def _make_handler(seconds: int, matcher: str = "") -> Callable[[str], dict[str, Json]]:
-    def wrap(line: str) -> dict[str, Json]:
-        handler: dict[str, Json] = {"type": "command", "command": line, "timeout": seconds}
-        return {**({"matcher": matcher} if matcher else {}), **handler}
-
-    return wrap
-
-
-def _make_server(command: entries.Command) -> dict[str, Json]:
-    return {
-        "type": "local",
-        "command": command[0],
-        "args": [*command[1:], "mcp"],
-        "tools": ["*"],
-    }
-
-
 def make_hook_editor() -> entries.SettingsEditor:
     """Return the editor of a hook file."""
+    hook = entries.Hook
     return entries.make_json_editor(
         hooks=entries.HookFormat(
             {
-                "SessionStart": _make_handler(10),
-                "UserPromptSubmit": _make_handler(5),
-                "PreToolUse": _make_handler(5, "Bash|Edit|MultiEdit|Write"),
-                "PostToolUse": _make_handler(5, "Bash"),
-                "PostToolUseFailure": _make_handler(5),
-                "PreCompact": _make_handler(10),
-                "Stop": _make_handler(30),
-                "SessionEnd": _make_handler(5),
+                "SessionStart": hook(10),
+                "UserPromptSubmit": hook(5),
+                "PreToolUse": hook(5, "Bash|Edit|MultiEdit|Write"),
+                "PostToolUse": hook(5, "Bash"),
+                "PostToolUseFailure": hook(5),
+                "PreCompact": hook(10),
+                "Stop": hook(30),
+                "SessionEnd": hook(5),
             },
+            is_grouped=False,
             extras={"version": 1},
         )
     )
@@ -108,7 +93,10 @@ def make_hook_editor() -> entries.SettingsEditor:
 
 def make_server_editor() -> entries.SettingsEditor:
     """Return the editor of `mcp-config.json`."""
-    return entries.make_json_editor(servers="mcpServers", server=_make_server)
+    return entries.make_json_editor(
+        servers="mcpServers",
+        server=lambda command: {"type": "local", **entries.server_entry(command), "tools": ["*"]},
+    )
 
 
 def list_settings_files(
@@ -119,14 +107,9 @@ def list_settings_files(
     `.mcp.json` in a project is Claude Code's too, with an entry of another form: Copilot CLI also
     reads `.github/mcp.json`.
     """
-    own = env.get("COPILOT_HOME") or os.path.join(home, ".copilot")
-    shared = os.path.join(project, ".github")
-    hooks, server = make_hook_editor(), make_server_editor()
-    return (
-        entries.SettingsFile(os.path.join(own, "hooks", "recollect.json"), "hooks", "user", hooks),
-        entries.SettingsFile(
-            os.path.join(shared, "hooks", "recollect.json"), "hooks", "project", hooks
-        ),
-        entries.SettingsFile(os.path.join(own, "mcp-config.json"), "mcp", "user", server),
-        entries.SettingsFile(os.path.join(shared, "mcp.json"), "mcp", "project", server),
+    return entries.list_files(
+        env.get("COPILOT_HOME") or os.path.join(home, ".copilot"),
+        os.path.join(project, ".github"),
+        ("hooks", make_hook_editor(), "hooks/recollect.json", "hooks/recollect.json"),
+        ("mcp", make_server_editor(), "mcp-config.json", "mcp.json"),
     )

@@ -9,7 +9,7 @@ and we never write prompts in the user's name.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ...types.records import Json
 from ..events import Event, event_from, fit_reply, wrap_notice
@@ -49,50 +49,44 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
 # ---------------------------------------------------------------- settings
 
 
-def _make_handler(seconds: int) -> Callable[[str], dict[str, Json]]:
-    return lambda line: {"command": line, "timeout": seconds}
-
-
-def _make_server(command: entries.Command) -> dict[str, Json]:
-    """Return the server entry with the open folder as its project.
-
-    Cursor starts the servers of the user's own settings in the home directory: without --project
-    all projects would share one memory.
-    """
-    place = ["--project", "${workspaceFolder}"]
-    return {"command": command[0], "args": [*command[1:], "mcp", *place]}
-
-
 def make_hook_editor() -> entries.SettingsEditor:
     """Return the editor of `hooks.json`."""
+    hook = entries.Hook
     return entries.make_json_editor(
         hooks=entries.HookFormat(
             {
-                "sessionStart": _make_handler(10),
-                "beforeSubmitPrompt": _make_handler(5),
-                "preCompact": _make_handler(10),
-                "stop": _make_handler(30),
-                "sessionEnd": _make_handler(5),
+                "sessionStart": hook(10),
+                "beforeSubmitPrompt": hook(5),
+                "preCompact": hook(10),
+                "stop": hook(30),
+                "sessionEnd": hook(5),
             },
+            lead={},
+            is_grouped=False,
             extras={"version": 1},
         )
     )
 
 
 def make_server_editor() -> entries.SettingsEditor:
-    """Return the editor of `mcp.json`."""
-    return entries.make_json_editor(servers="mcpServers", server=_make_server)
+    """Return the editor of `mcp.json`.
+
+    Cursor starts the servers of the user's own settings in the home directory: without --project
+    all projects would share one memory.
+    """
+    return entries.make_json_editor(
+        servers="mcpServers",
+        server=lambda command: entries.server_entry(command, "--project", "${workspaceFolder}"),
+    )
 
 
 def list_settings_files(
     home: str, project: str, env: Mapping[str, str] = {}
 ) -> tuple[entries.SettingsFile, ...]:
     """Return the settings files of the user and of the project."""
-    own, shared = os.path.join(home, ".cursor"), os.path.join(project, ".cursor")
-    hooks, server = make_hook_editor(), make_server_editor()
-    return (
-        entries.SettingsFile(os.path.join(own, "hooks.json"), "hooks", "user", hooks),
-        entries.SettingsFile(os.path.join(shared, "hooks.json"), "hooks", "project", hooks),
-        entries.SettingsFile(os.path.join(own, "mcp.json"), "mcp", "user", server),
-        entries.SettingsFile(os.path.join(shared, "mcp.json"), "mcp", "project", server),
+    return entries.list_files(
+        os.path.join(home, ".cursor"),
+        os.path.join(project, ".cursor"),
+        ("hooks", make_hook_editor(), "hooks.json", "hooks.json"),
+        ("mcp", make_server_editor(), "mcp.json", "mcp.json"),
     )

@@ -12,7 +12,7 @@ be approved again.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ...fast_typing import NamedTuple
 from ...types.records import Json
@@ -120,34 +120,24 @@ def strip_own_output(text: str) -> str:
 # ---------------------------------------------------------------- settings
 
 
-def _make_group(milliseconds: int, matcher: str = "") -> Callable[[str], dict[str, Json]]:
-    def wrap(line: str) -> dict[str, Json]:
-        handler = {"name": "recollect", "type": "command", "command": line, "timeout": milliseconds}
-        return {**({"matcher": matcher} if matcher else {}), "hooks": [handler]}
-
-    return wrap
-
-
-def _make_server(command: entries.Command) -> dict[str, Json]:
-    return {"command": command[0], "args": [*command[1:], "mcp"]}
-
-
 def make_editor() -> entries.SettingsEditor:
     """Return the editor of hooks and MCP server in `settings.json`."""
+    hook = entries.Hook
     return entries.make_json_editor(
         hooks=entries.HookFormat(
             {
-                "SessionStart": _make_group(10_000),
-                "BeforeAgent": _make_group(5_000),
+                "SessionStart": hook(10_000),
+                "BeforeAgent": hook(5_000),
                 # Context before a tool does not reach the model: the first read of a file is used.
-                "AfterTool": _make_group(5_000, "read_file|write_file|replace|run_shell_command"),
-                "PreCompress": _make_group(10_000, "manual"),
-                "AfterAgent": _make_group(30_000),
-                "SessionEnd": _make_group(5_000),
-            }
+                "AfterTool": hook(5_000, "read_file|write_file|replace|run_shell_command"),
+                "PreCompress": hook(10_000, "manual"),
+                "AfterAgent": hook(30_000),
+                "SessionEnd": hook(5_000),
+            },
+            lead={"name": "recollect", "type": "command"},
         ),
         servers="mcpServers",
-        server=_make_server,
+        server=entries.server_entry,
     )
 
 
@@ -155,13 +145,8 @@ def list_settings_files(
     home: str, project: str, env: Mapping[str, str] = {}
 ) -> tuple[entries.SettingsFile, ...]:
     """Return the settings files of the user and of the project."""
-    own = os.path.join(env.get("GEMINI_CLI_HOME") or home, ".gemini", "settings.json")
-    shared = os.path.join(project, ".gemini", "settings.json")
-    editor = make_editor()
-    return (
-        entries.SettingsFile(own, "hooks and mcp", "user", editor),
-        entries.SettingsFile(shared, "hooks and mcp", "project", editor),
-    )
+    both = ("hooks and mcp", make_editor(), ".gemini/settings.json", ".gemini/settings.json")
+    return entries.list_files(env.get("GEMINI_CLI_HOME") or home, project, both)
 
 
 def find_approval_file(home: str, env: Mapping[str, str] = {}) -> str:

@@ -78,10 +78,6 @@ def _plugin_status(text: str, command: entries.Command) -> str:
     return "current" if text == _render_plugin(command) else "stale"
 
 
-def _make_server(command: entries.Command) -> dict[str, Json]:
-    return {"type": "local", "command": [*command, "mcp"], "enabled": True}
-
-
 def make_plugin_editor() -> entries.SettingsEditor:
     """Return the editor of the plugin file."""
     return entries.SettingsEditor(_install_plugin, _remove_plugin, _plugin_status)
@@ -89,7 +85,10 @@ def make_plugin_editor() -> entries.SettingsEditor:
 
 def make_server_editor() -> entries.SettingsEditor:
     """Return the editor of the MCP server entry in `opencode.json`."""
-    return entries.make_json_editor(servers="mcp", server=_make_server)
+    return entries.make_json_editor(
+        servers="mcp",
+        server=lambda command: {"type": "local", "command": [*command, "mcp"], "enabled": True},
+    )
 
 
 def list_settings_files(
@@ -97,18 +96,15 @@ def list_settings_files(
 ) -> tuple[entries.SettingsFile, ...]:
     """Return the settings files of the user and of the project."""
     config = os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "opencode")
-    own = os.path.join(config, "plugins", "recollect.js")
-    shared = os.path.join(project, ".opencode", "plugins", "recollect.js")
-    plugin, server = make_plugin_editor(), make_server_editor()
-    return (
-        entries.SettingsFile(own, "plugin", "user", plugin),
-        entries.SettingsFile(shared, "plugin", "project", plugin),
-        entries.SettingsFile(_find_settings(config), "mcp", "user", server),
-        entries.SettingsFile(_find_settings(project), "mcp", "project", server),
+    return entries.list_files(
+        config,
+        project,
+        ("plugin", make_plugin_editor(), "plugins/recollect.js", ".opencode/plugins/recollect.js"),
+        ("mcp", make_server_editor(), _settings_name(config), _settings_name(project)),
     )
 
 
-def _find_settings(folder: str) -> str:
+def _settings_name(folder: str) -> str:
     """Return `opencode.jsonc` if the folder has it, else `opencode.json`."""
-    commented = os.path.join(folder, "opencode.jsonc")
-    return commented if os.path.isfile(commented) else os.path.join(folder, "opencode.json")
+    commented = os.path.isfile(os.path.join(folder, "opencode.jsonc"))
+    return "opencode.jsonc" if commented else "opencode.json"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import InvalidInput
@@ -50,14 +50,55 @@ class HookApproval(NamedTuple):
         return self.approved >= self.wanted
 
 
-class HookFormat(NamedTuple):
-    """How an agent lists hooks: per event a function that wraps a command.
+class Hook(NamedTuple):
+    """A hook to register: how long the agent waits, in its own unit, and what it is limited to.
 
-    `extras` are members that a new file needs next to the hooks.
+    `more` are further members of its handler.
     """
 
-    events: Mapping[str, Callable[[str], dict[str, Json]]]
+    timeout: int
+    matcher: str = ""
+    more: Mapping[str, Json] = {}
+
+
+class HookFormat(NamedTuple):
+    """How an agent lists hooks: those of each event, and how an entry is written.
+
+    `lead` are the members of a handler before its command. Handlers are in groups with a matcher,
+    unless the agent lists them without. `extras` are members that a new file needs next to the
+    hooks.
+    """
+
+    events: Mapping[str, Hook]
+    lead: Mapping[str, Json] = {"type": "command"}
+    is_grouped: bool = True
     extras: Mapping[str, Json] = {}
+
+    def make_entries(self, line: str) -> dict[str, dict[str, Json]]:
+        """Return the entry of each event that runs a shell line."""
+        made = {}
+        for event, hook in self.events.items():
+            handler = {**self.lead, "command": line, "timeout": hook.timeout, **hook.more}
+            matcher = {"matcher": hook.matcher} if hook.matcher else {}
+            made[event] = {**matcher, **({"hooks": [handler]} if self.is_grouped else handler)}
+        return made
+
+
+def server_entry(command: Command, *more: str) -> dict[str, Json]:
+    """Return the usual entry of our MCP server."""
+    return {"command": command[0], "args": [*command[1:], "mcp", *more]}
+
+
+def list_files(
+    user: str, project: str, *rows: tuple[str, SettingsEditor, str, str]
+) -> tuple[SettingsFile, ...]:
+    """Return the files in the folders of the user and of the project; a row is what the files hold,
+    their editor, and their names in both folders."""
+    return tuple(
+        SettingsFile(os.path.join(folder, name), what, scope, editor)
+        for what, editor, *names in rows
+        for scope, folder, name in zip(("user", "project"), (user, project), names, strict=True)
+    )
 
 
 def render_hook_command(command: Command) -> str:
@@ -122,8 +163,8 @@ def make_json_editor(
         have: list[Json] = []
         if hooks:
             line = render_hook_command(command)
-            wanted = [(event, wrap(line)) for event, wrap in hooks.events.items()]
-            have = _list_own_hooks(root)
+            wanted = list(hooks.make_entries(line).items())
+            have = [(event, group) for event, _, group, own in _walk_own_groups(root) for _ in own]
         if server:
             wanted.append(server(command))
             entry = _as_dict(_as_dict(root).get(servers)).get(SERVER)
@@ -178,11 +219,9 @@ def _is_own_status_line(value: Json) -> bool:
 
 
 def _add_hooks(text: str, hooks: HookFormat, line: str) -> str:
-    groups = {event: json_edit.render_value(group(line)) for event, group in hooks.events.items()}
-    if (
-        text.strip()
-        and json_edit.find_member(json_edit.parse(text, ("hooks",)), "hooks") is not None
-    ):
+    made = hooks.make_entries(line).items()
+    groups = {event: json_edit.render_value(entry) for event, entry in made}
+    if text.strip() and "hooks" in _as_dict(json_edit.parse(text, ("hooks",)).value):
         for event, group in groups.items():
             text = json_edit.append_element(text, ("hooks", event), group)
         return text
@@ -212,48 +251,33 @@ def _find_own_paths(
     found: list[tuple[str | int, ...]] = []
     if servers and SERVER in _as_dict(_as_dict(root.value).get(servers)):
         found.append((servers, SERVER))
-    if not hooks:
-        return found
-    for event, groups in _as_dict(_as_dict(root.value).get("hooks")).items():
-        for place, group in enumerate(groups if isinstance(groups, list) else ()):
-            handlers = _handlers(group)
-            own = [n for n, h in enumerate(handlers) if is_own_command(_as_dict(h).get("command"))]
-            if own and len(own) == len(handlers):
-                found.append(("hooks", event, place))
-            else:
-                found += [("hooks", event, place, "hooks", n) for n in own]
+    for event, place, group, own in _walk_own_groups(root.value) if hooks else ():
+        if len(own) == len(_handlers(group)):
+            found.append(("hooks", event, place))
+        else:
+            found += [("hooks", event, place, "hooks", n) for n in own]
     return found
 
 
 def find_own_handlers(text: str) -> list[tuple[str, int, int]]:
     """Return event, group index and index in the group of each of our handlers."""
-    if not text.strip():
-        return []
-    found: list[tuple[str, int, int]] = []
-    for event, groups in _as_dict(
-        _as_dict(json_edit.parse(text, ("hooks",)).value).get("hooks")
-    ).items():
-        for group, held in enumerate(groups if isinstance(groups, list) else ()):
-            for place, handler in enumerate(_handlers(held)):
-                if is_own_command(_as_dict(handler).get("command")):
-                    found.append((event, group, place))
-    return found
+    root = json_edit.parse(text, ("hooks",)).value if text.strip() else None
+    return [(event, group, n) for event, group, _, own in _walk_own_groups(root) for n in own]
+
+
+def _walk_own_groups(root: Json) -> Iterator[tuple[str, int, Json, list[int]]]:
+    """Yield the groups with handlers of ours: event, index, the group, our indexes in it."""
+    for event, groups in _as_dict(_as_dict(root).get("hooks")).items():
+        for place, group in enumerate(groups if isinstance(groups, list) else ()):
+            lines = [_as_dict(handler).get("command") for handler in _handlers(group)]
+            if own := [n for n, line in enumerate(lines) if is_own_command(line)]:
+                yield event, place, group, own
 
 
 def _handlers(group: Json) -> list[Json]:
     """Return the handlers of a group; some agents list handlers without groups."""
     inside = _as_dict(group).get("hooks", [group])
     return inside if isinstance(inside, list) else []
-
-
-def _list_own_hooks(root: Json) -> list[Json]:
-    own: list[Json] = []
-    for event, groups in _as_dict(_as_dict(root).get("hooks")).items():
-        for group in groups if isinstance(groups, list) else ():
-            for handler in _handlers(group):
-                if is_own_command(_as_dict(handler).get("command")):
-                    own.append((event, group))
-    return own
 
 
 def _is_same(wanted: list[Json], have: list[Json]) -> bool:

@@ -60,7 +60,7 @@ def parse(text: str, into: Collection[str] | None = None) -> JsonNode:
     return node
 
 
-def find_member(node: JsonNode, key: str) -> JsonNode | None:
+def _find_member(node: JsonNode, key: str) -> JsonNode | None:
     """Return the member with a key; the last one if the key is repeated."""
     return next((c.node for c in reversed(node.children) if c.key == key), None)
 
@@ -111,7 +111,7 @@ def _insert(text: str, path: Sequence[str], value: str, *, in_array: bool) -> st
         if not isinstance(node.value, dict):
             where = ".".join(path[:depth]) or "the file"
             raise InvalidInput(f"{where} is not a JSON object", where=where)
-        below = find_member(node, key)
+        below = _find_member(node, key)
         if below is None:
             inner = _wrap_in_objects(path[depth + 1 :], value, in_array)
             return _add_child(text, node, f"{json.dumps(key)}: {inner}", depth)
