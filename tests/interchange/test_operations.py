@@ -14,7 +14,7 @@ import pytest
 
 import recollect
 from recollect.documents import user_files_io
-from recollect.interchange import formats, layouts
+from recollect.interchange import formats, steps_layouts
 from recollect.interchange import operations as interchange_operations
 from recollect.interchange import sql as interchange_sql
 from recollect.interchange import steps as interchange_steps
@@ -387,7 +387,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize("form", layouts.WRITERS)
+@pytest.mark.parametrize("form", steps_layouts.WRITERS)
 def test_a_layout_that_is_written_is_read_again(form: str, tmp_path: Path) -> None:
     with other(tmp_path, "one") as memory:
         fill(memory)
@@ -409,7 +409,7 @@ def test_records_of_another_layout_are_not_trusted_and_overwrite_nothing(tmp_pat
     with other(tmp_path, "one") as memory:
         fill(memory)
         fill_work(memory)
-        for form in layouts.WRITERS:
+        for form in steps_layouts.WRITERS:
             memory.store.export(str(tmp_path / "out"), form=form)
     with other(tmp_path, "ada") as ada:
         ada.notes.set(objective="my own objective")
@@ -486,7 +486,7 @@ def test_a_hostile_export_is_refused_and_breaks_nothing(tmp_path: Path) -> None:
         assert memory.recall("port") and memory.briefing("port")
         assert memory.memories.review() == ()
         assert memory.sessions.show("s1").messages
-        for form in layouts.WRITERS:
+        for form in steps_layouts.WRITERS:
             memory.store.export(str(tmp_path / "out"), form=form)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..fast_typing import NamedTuple
 from ..types.records import KINDS, RELATIONS, Json
-from . import layouts
 
 LOSS = {
     "mcp-memory": "relations become facts; the entity type is a tag",
@@ -211,10 +210,21 @@ def _prose(text: str) -> Iterator[tuple[str, str]]:
             yield heading, line.strip()
 
 
+CLIO = {
+    "discoveries": "fact",
+    "problem_solutions": "solution",
+    "code_patterns": "pattern",
+    "workflows": "workflow",
+    "failures": "pitfall",
+    "context_rules": "policy",
+}
+"""The lists of ltm.json, and the kind of their entries."""
+
+
 def _clio(name: str, text: str) -> Iterator[ForeignStatement]:
     for kind, entries in json.loads(text).get("patterns", {}).items():
-        for one in entries if kind in layouts.CLIO else ():
-            yield _entry(one, layouts.CLIO[kind])
+        for one in entries if kind in CLIO else ():
+            yield _entry(one, CLIO[kind])
 
 
 def _entry(one: Json, kind: str) -> ForeignStatement:

@@ -18,7 +18,7 @@ from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
 from ..storage.database import Database, Tx
 from ..text import display
-from . import formats, layouts, sql, steps, steps_records
+from . import formats, sql, steps, steps_layouts
 
 
 class Exported(NamedTuple):
@@ -76,12 +76,14 @@ def export_memory(
         return Exported(
             (os.path.abspath(path),), rows - 2, "; ".join(filter(None, [loss, _altered(altered)]))
         )
-    if form not in layouts.WRITERS:
+    if form not in steps_layouts.WRITERS:
         raise InvalidInput(
-            f"{form!r} is not a form", where="form", hint=f"jsonl, {', '.join(layouts.WRITERS)}"
+            f"{form!r} is not a form",
+            where="form",
+            hint=f"jsonl, {', '.join(steps_layouts.WRITERS)}",
         )
-    held = space.read(lambda tx: steps_records.gather(tx, form == "clio"))
-    files = layouts.WRITERS[form](held, display.format_time(context.clock()))
+    held = space.read(lambda tx: steps_layouts.gather(tx, form == "clio"))
+    files = steps_layouts.WRITERS[form](held, display.format_time(context.clock()))
     written = user_files_io.write_files(path, files)
     return Exported(written, len(held.memories), formats.LOSS[form])
 
@@ -111,13 +113,13 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
     if os.path.isfile(whole) and form in ("", "recollect") and user_files_io.is_export(whole):
         return _load_export(context, whole, trust)
     found: list[formats.ForeignStatement] = []
-    records: list[layouts.ForeignRecord] = []
+    records: list[steps_layouts.ForeignRecord] = []
     problems: list[str] = []
     seen = ""
     for name in user_files_io.list_memory_files(whole):
         try:
             text = user_files_io.read_memory_file(name)
-            if not form and (record := layouts.read_record(name, text)):
+            if not form and (record := steps_layouts.read_record(name, text)):
                 records.append(record)
                 continue
             chosen = form or formats.detect(name, text)
@@ -145,7 +147,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
 
 
 def _save_record(
-    context: Context, record: layouts.ForeignRecord, trust: bool, problems: list[str]
+    context: Context, record: steps_layouts.ForeignRecord, trust: bool, problems: list[str]
 ) -> bool:
     """Save a record of another layout; return whether it is new. One that is refused does not keep
     the others out."""
@@ -155,7 +157,7 @@ def _save_record(
             done = operations_transcripts.import_transcripts(context, record.value, "clio")
             return done.messages > 0
         return context.project_space.write(
-            lambda tx: steps_records.save(tx, record, origin, now, new_id)
+            lambda tx: steps_layouts.save(tx, record, origin, now, new_id)
         )
     except (RecollectError, AttributeError, TypeError) as error:
         problems.append(f"{record.what} {record.name}: {error}")
