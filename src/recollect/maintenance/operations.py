@@ -53,18 +53,13 @@ def initialise(
     """
     from ..agents import connections
 
-    write = yes and not (check or diff)
-    changes = connections.connect_agents(
-        context.project, context.environment, agent, scope, remove, ""
-    )
+    write, look = yes and not (check or diff), not (check or diff or remove)
+    place = (context.project, context.environment, agent, scope, remove)
+    changes = connections.connect_agents(*place, "")
     # Fail on a refused store before any agent's settings are written.
-    created = not (check or diff or remove) and _make_project(context)
+    created = look and _make_project(context)
     if write:
-        stamp = display.format_time(context.clock())
-        changes = connections.connect_agents(
-            context.project, context.environment, agent, scope, remove, stamp
-        )
-    look = not (check or diff or remove)
+        changes = connections.connect_agents(*place, display.format_time(context.clock()))
     read = agents_operations_transcripts.import_transcripts
     unstarted = connections.find_unstarted_agents(context.project, context.environment)
     return reports.Initialised(
@@ -121,13 +116,11 @@ def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
     """
     for space in context.present_spaces():
         space.use_new_features()
-    indexed = (
-        0
-        if missing
-        else recall_operations.reindex_spaces(
+    indexed = 0
+    if not missing:
+        indexed = recall_operations.reindex_spaces(
             context, context.present_spaces(), recall_steps_reindex.rebuild_index
         )
-    )
     made = recall_operations.make_vectors(context)
     embedder = context.embedder()
     return steps.RebuildResult(indexed, made, embedder.id if embedder else "")
@@ -165,54 +158,45 @@ def doctor(context: Context) -> steps.Diagnosis:
     from ..agents import connections
 
     found = steps.examine_spaces(spaces, context.settings.mode, new_id("check"), context.clock())
-    checks = (*found.checks, *connections.check_agents(context.project, context.environment))
-    checks += _search_checks(context)
-    checks += _consolidation_checks(context)
-    checks += _memories_checks(context)
-    checks += _review_checks(context)
-    checks += tuple(
+    checks = [*found.checks, *connections.check_agents(context.project, context.environment)]
+    for check in (_check_search, _check_consolidation, _check_autonomous, _check_review):
+        try:
+            checks += filter(None, [check(context)])
+        except StoreError:
+            continue  # the check of the store says why
+    checks += [
         records.Check("stores below", False, f"not used, as it belongs to this project: {path}")
         for path in stores_below(context.project)
-    )
-    return steps.Diagnosis(all(check.ok for check in checks), checks)
+    ]
+    return steps.Diagnosis(all(check.ok for check in checks), tuple(checks))
 
 
-def _consolidation_checks(context: Context) -> tuple[records.Check, ...]:
-    """Check whether consolidation runs."""
-    space, now = context.project_space, context.clock()
-    try:
-        examined = space.read(lambda tx: lessons_steps_schedule.check_schedule(tx, now))
-    except StoreError:
-        return ()  # reported by the check of the store
-    return (examined,)
-
-
-def _memories_checks(context: Context) -> tuple[records.Check, ...]:
-    """Check whether autonomous memory works, where it is switched on or has run."""
-    try:
-        told = autonomous_operations.describe(context)
-    except StoreError:
-        return ()  # the store's own check says why
-    return (records.Check("autonomous memory", "failed: " not in told, told),) if told else ()
-
-
-def _review_checks(context: Context) -> tuple[records.Check, ...]:
-    """Return how many items wait for a person: nothing is wrong with that."""
-    try:
-        waiting = review_operations.count_review(context)
-    except StoreError:
-        return ()  # the store's own check says why
-    told = f"{display.format_count(waiting, 'item')} waiting; answer: recollect review"
-    return (records.Check("review", True, told if waiting else "nothing waits"),)
-
-
-def _search_checks(context: Context) -> tuple[records.Check, ...]:
+def _check_search(context: Context) -> records.Check:
     """Check whether search by meaning works."""
     try:
         held = [space.read(index_steps.measure_coverage) for space in context.present_spaces()]
     except StoreError as error:
-        return (records.Check("meaning", False, str(error)),)
-    return (steps.check_embedder(context.embedder(), held),)
+        return records.Check("meaning", False, str(error))
+    return steps.check_embedder(context.embedder(), held)
+
+
+def _check_consolidation(context: Context) -> records.Check:
+    """Check whether consolidation runs."""
+    now = context.clock()
+    return context.project_space.read(lambda tx: lessons_steps_schedule.check_schedule(tx, now))
+
+
+def _check_autonomous(context: Context) -> records.Check | None:
+    """Check whether autonomous memory works, where it is switched on or has run."""
+    told = autonomous_operations.describe(context)
+    return records.Check("autonomous memory", "failed: " not in told, told) if told else None
+
+
+def _check_review(context: Context) -> records.Check:
+    """Return how many items wait for a person: nothing is wrong with that."""
+    waiting = review_operations.count_review(context)
+    told = f"{display.format_count(waiting, 'item')} waiting; answer: recollect review"
+    return records.Check("review", True, told if waiting else "nothing waits")
 
 
 # ---------------------------------------------------------------- recover

@@ -1,20 +1,22 @@
-"""Operations on the settings: get, set, list, and where the files are."""
+"""Operations on the settings: get, set and list them, in their files."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 
 from .. import config
 from ..context import Context, new_id
-from ..errors import InvalidInput
-from ..project import user_directory
+from ..errors import ConfigError, InvalidInput
+from ..project import make_folder, user_directory, write_private
 from ..secrets import redaction
 from ..types import trust
 from ..types.reports import ConfigPaths, SettingChanged, SettingValue
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
-from . import files_io
+
+Value = bool | int | float | str
 
 
 def get_setting(context: Context, name: str) -> SettingValue:
@@ -66,7 +68,7 @@ def unset_setting(context: Context, name: str, scope: str = "user") -> SettingCh
 
 
 def _write(
-    context: Context, setting: config.Setting, value: files_io.Value | None, scope: str
+    context: Context, setting: config.Setting, value: Value | None, scope: str
 ) -> SettingChanged:
     hint = "run `recollect config set` at a terminal"
     trust.require_person(context.origin, "change the settings", where=setting.name, hint=hint)
@@ -74,8 +76,8 @@ def _write(
         raise InvalidInput(f"unknown scope {scope!r}", where="scope", hint="user or project")
     paths = find_paths(context)
     path = paths.user if scope == "user" else paths.project
-    before = files_io.read_setting(path, setting.name)
-    files_io.write_setting(path, setting.name, value, is_private=scope == "user")
+    before = read_setting(path, setting.name)
+    write_setting(path, setting.name, value, is_private=scope == "user")
     if before != value:
         _record(context, setting.name, path, before, value)
     now = _value(context, setting)
@@ -87,8 +89,8 @@ def _record(
     context: Context,
     name: str,
     path: str,
-    before: files_io.Value | None,
-    value: files_io.Value | None,
+    before: Value | None,
+    value: Value | None,
 ) -> None:
     """Record how to undo a change: one of the user's own file in the user's space."""
     is_private = path == find_paths(context).user
@@ -141,3 +143,64 @@ def _show(setting: config.Setting, value: object) -> str:
         lead, _, place = text.rpartition("@")
         return f"{lead.partition('://')[0]}://…@{place}"
     return text
+
+
+# ---------------------------------------------------------------- files
+
+
+def write_setting(path: str, name: str, value: Value | None, is_private: bool) -> None:
+    """Set a key at the top level of a file; None removes it."""
+    lines = _read_lines(path)
+    own = re.compile(rf'\s*"?{re.escape(name)}"?\s*=')
+    table = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+    places = [at for at, line in enumerate(lines[:table]) if own.match(line)]
+    new = [] if value is None else [f"{name} = {_render(value)}"]
+    if places:
+        lines[places[0] : places[0] + 1] = new
+    else:
+        lines[table:table] = new
+    text = "\n".join(lines) + "\n" if lines else ""
+    _check(path, text)
+    if is_private:
+        make_folder(os.path.dirname(path))
+        write_private(path, text)
+        return
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def read_setting(path: str, name: str) -> Value | None:
+    """Return the value of a key at the top level of a file; None without one."""
+    import tomllib
+
+    value = tomllib.loads("\n".join(_read_lines(path))).get(name)
+    return value if isinstance(value, Value) else None
+
+
+def _read_lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _render(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    # A JSON text is a basic string of TOML.
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _check(path: str, text: str) -> None:
+    """Refuse a change that would leave an invalid file, such as one inside a multi-line text."""
+    import tomllib
+
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(
+            f"the file cannot be changed safely: {error}",
+            where=path,
+            hint="edit it by hand: recollect config edit",
+        ) from error

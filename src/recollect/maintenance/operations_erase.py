@@ -23,11 +23,11 @@ from ..memory import operations as memory_operations
 from ..memory import steps_revisions as memory_steps_revisions
 from ..project import user_directory
 from ..recall import steps_reindex as recall_steps_reindex
-from ..storage.database import TABLES, Database, Tx
+from ..storage.database import TABLES, Tx
 from ..text import addresses, messages
 from ..types import trust
 from ..types.records import Memory
-from . import files_io, sql_erase
+from . import operations_scrub, sql_erase
 
 SHORTEST = 6
 """A shorter text is erased in its own record only: it would be found in innocent ones."""
@@ -82,11 +82,11 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     receipt_id = new_id("receipt")
     needles = erased.needles()
     folders = (os.path.dirname(context.project.database), user_directory(context.environment))
-    files = files_io.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
+    files = operations_scrub.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
     backups = 0
     if yes:
         for space in spaces:
-            removed, told = clean_traces(context, space)
+            removed, told = operations_scrub.clean_traces(context, space)
             backups += removed
             notes += told
     return Receipt(
@@ -128,7 +128,7 @@ class _Erasure:
         """Return the texts to look for, also as they are written in JSON and in base64."""
         long = [text for text in self.texts if len(text) >= SHORTEST]
         escaped = [json.dumps(text, ensure_ascii=False)[1:-1] for text in long]
-        encoded = [form for text in long for form in files_io.encode_base64(text)]
+        encoded = [form for text in long for form in operations_scrub.encode_base64(text)]
         return sorted(dict.fromkeys((*long, *escaped, *encoded)), key=len, reverse=True)
 
     def digests(self) -> list[str]:
@@ -177,7 +177,7 @@ class _Erasure:
                 self._message(tx, session, row.seq)
         for memory in self.memories:
             self._memory(tx, memory)
-        holds = files_io.hold_text([text for text in self.texts if len(text) >= SHORTEST])
+        holds = operations_scrub.hold_text([text for text in self.texts if len(text) >= SHORTEST])
         for digest in sql_erase.find_attachments(tx, holds) if self.texts else ():
             self._count("attachments")
             for session, seq in sql_erase.find_messages(tx, digest):
@@ -277,29 +277,3 @@ def _remove_outputs(context: Context) -> list[str]:
     if context.settings.mode != "incognito":
         autonomous_files_io.remove_outputs(context.project.folder)
     return ["MEMORY.md and its summary were removed: they are made again of what is left"]
-
-
-def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
-    """Overwrite the remains of deleted rows, and recreate the automatic backups."""
-    path = getattr(space, "path", "")
-    if path:
-        repair = context.load_repair()
-        space.close()
-        busy = repair.rewrite_store(path)
-        removed = repair.remove_backups(path)
-        if removed:
-            repair.rotate_backups(path, interval=-1)
-        told = (
-            "another process is using the store, and its file may hold remains: stop that process, "
-            "and run the same command again"
-        )
-        return removed, [told] if busy else []
-    vacuum = getattr(space, "vacuum", None)
-    if vacuum is None:
-        return 0, []
-    done = "vacuumed" if vacuum() else "deleted, which their owner's next VACUUM cleans up"
-    return 0, [
-        f"PostgreSQL: the rows are {done}; unused bytes of the server's files, its write-ahead "
-        "log, replicas and backups keep the text until they are recycled. How an administrator "
-        "overwrites the files now: docs/guarantees.md, Forgotten on PostgreSQL"
-    ]

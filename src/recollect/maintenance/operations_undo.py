@@ -30,7 +30,7 @@ from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
 from ..work import operations as work_operations
 from ..work import steps as work_steps
-from . import files_io, sql, sql_erase
+from . import operations_config, sql, sql_erase
 
 
 class LastChange(NamedTuple):
@@ -236,13 +236,13 @@ def _undo_setting(
             hint=f"set it again: recollect config set {name} VALUE",
         )
     if not print:
-        if files_io.read_setting(path, name) != body["after"]:
+        if operations_config.read_setting(path, name) != body["after"]:
             raise Conflict(
                 f"{name} was changed since: undoing would lose that",
                 where=path,
                 hint=f"set it: recollect config set {name} VALUE",
             )
-        files_io.write_setting(path, name, body["before"], body["is_private"])
+        operations_config.write_setting(path, name, body["before"], body["is_private"])
         context.writable(space).write(lambda tx: undo_sql.mark_undone(tx, record.id))
     before = "the default" if body["before"] is None else display.format_line(str(body["before"]))
     return Reverted(body["what"], f"back to {before} in {path}", record.at, not print)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
@@ -89,29 +90,23 @@ def sum_counts(
     parts: Sequence[SpaceCounts], sizes: tuple[int, ...], price: Callable[[int], int]
 ) -> Stats:
     """Add up the counts of all spaces."""
-    by_kind: dict[str, int] = {}
-    by_layer: dict[str, int] = {}
-    by_status: dict[str, int] = {}
-    by_type: dict[str, int] = {}
+    by_kind, by_layer, by_status, by_type = (Counter[str]() for _ in range(4))
     characters = 0
     for part in parts:
         for kind, layer, status, number, length in part.memories:
-            number = int(number)
-            by_kind[kind] = by_kind.get(kind, 0) + number
-            by_layer[layer] = by_layer.get(layer, 0) + number
-            by_status[status] = by_status.get(status, 0) + number
+            for counter, name in ((by_kind, kind), (by_layer, layer), (by_status, status)):
+                counter[name] += int(number)
             characters += int(length)
-        for type, number in part.documents:
-            by_type[type] = by_type.get(type, 0) + number
+        by_type.update(dict(part.documents))
     return Stats(
         memories=sum(by_kind.values()),
         tokens=price(characters),
-        by_kind=by_kind,
-        by_layer=by_layer,
-        by_status=by_status,
+        by_kind=dict(by_kind),
+        by_layer=dict(by_layer),
+        by_status=dict(by_status),
         sessions=sum(part.sessions for part in parts),
         messages=sum(part.messages for part in parts),
-        documents=by_type,
+        documents=dict(by_type),
         project_bytes=sizes[0],
         user_bytes=sizes[1],
         by_age={},
