@@ -20,90 +20,8 @@ _LARGEST_FILE = 1_000_000
 _LARGEST_NUMBER = 1_000_000_000
 
 
-class Setting(NamedTuple):
-    """One setting. `project` is what a repository may do with it: `lower`, `off` or `no`."""
-
-    name: str
-    default: Any
-    project: str
-    help: str
-    choices: tuple[str, ...] = ()
-
-    @property
-    def variable(self) -> str:
-        return "RECOLLECT_" + self.name.upper()
-
-
-SETTINGS = (
-    Setting("enabled", True, "off", "whether Recollect works here at all"),
-    Setting(
-        "mode",
-        "normal",
-        "off",
-        "normal; no-ltm (no long-term memory is injected); incognito (nothing on disk)",
-        ("normal", "no-ltm", "incognito"),
-    ),
-    Setting("database", "", "no", "a postgresql:// address; empty means SQLite files"),
-    Setting("space", "", "no", "the name under which a team shares this project on PostgreSQL"),
-    Setting("capture", True, "off", "whether rules and preferences in your messages are saved"),
-    Setting(
-        "consolidate", True, "off", "whether finished work becomes episodes and lessons by itself"
-    ),
-    Setting("briefing_budget", 800, "lower", "maximum number of tokens of a start block"),
-    Setting(
-        "stale",
-        "mark",
-        "no",
-        "what a briefing does with memories whose code changed: mark or withhold them",
-        ("mark", "withhold"),
-    ),
-    Setting("recall_limit", 10, "lower", "maximum number of hits of a search"),
-    Setting("recall_budget", 2000, "lower", "maximum number of tokens of a search"),
-    Setting("attachment_limit", 30, "lower", "the largest attachment that is kept, in megabytes"),
-    Setting(
-        "embedder",
-        "static",
-        "no",
-        "search by meaning: static (the model in the package), off (words only), or the "
-        "address of an embeddings server, such as http://localhost:11434/api/embed",
-    ),
-    Setting("embedder_model", "", "no", "the model of the embeddings server"),
-    Setting("embedder_dims", 0, "no", "number of dimensions of its vectors"),
-    Setting("embedder_key", "", "no", "bearer token for the embeddings server"),
-    Setting("lock_wait", 30.0, "no", "seconds to wait for other processes"),
-    Setting("memories_enabled", False, "off", "whether past sessions are worked up by themselves"),
-    Setting("memories_max_rollout_age_days", 30, "lower", "older sessions are not processed"),
-    Setting(
-        "memories_min_rollout_idle_hours", 12.0, "no", "sessions in use more recently are skipped"
-    ),
-    Setting("memories_max_rollouts_per_startup", 64, "lower", "sessions processed in one start"),
-    Setting(
-        "memories_summary_injection_token_limit",
-        5000,
-        "lower",
-        "tokens of memory_summary.md at the start of a session",
-    ),
-    Setting("memories_daily_token_cap", 200_000, "lower", "tokens that models may cost in a day"),
-    Setting("memories_chunk_tokens", 24_000, "lower", "tokens of a session that a model reads"),
-    Setting("memories_answer_tokens", 4_000, "lower", "tokens that a model may answer with"),
-    Setting("memories_concurrency", 1, "lower", "sessions that are extracted at the same time"),
-    Setting("memories_lease_seconds", 120, "no", "seconds without a heartbeat until a job is lost"),
-    Setting(
-        "models_default",
-        "",
-        "no",
-        "the model for extraction: anthropic:MODEL, openai:MODEL, http://HOST/v1 MODEL, or "
-        "command:WORDS for a program that reads the prompt from standard input; empty means rules",
-    ),
-    Setting("models_smol", "", "no", "the model for consolidation; empty means models_default"),
-    Setting("models_key", "", "no", "the key for the model's server, if no variable holds it"),
-    Setting("models_timeout", 120.0, "no", "seconds that a model may take for an answer"),
-)
-_BY_NAME = {setting.name: setting for setting in SETTINGS}
-
-
 class Settings(NamedTuple):
-    """The effective settings."""
+    """The effective settings, with their defaults."""
 
     enabled: bool = True
     mode: str = "normal"
@@ -135,6 +53,82 @@ class Settings(NamedTuple):
     models_smol: str = ""
     models_key: str = ""
     models_timeout: float = 120.0
+
+
+class Setting(NamedTuple):
+    """One setting. `project` is what a repository may do with it: `lower`, `off` or `no`."""
+
+    name: str
+    project: str
+    help: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def default(self) -> Any:
+        return Settings._field_defaults[self.name]
+
+    @property
+    def variable(self) -> str:
+        return "RECOLLECT_" + self.name.upper()
+
+
+SETTINGS = (
+    Setting("enabled", "off", "whether Recollect works here at all"),
+    Setting(
+        "mode",
+        "off",
+        "normal; no-ltm (no long-term memory is injected); incognito (nothing on disk)",
+        ("normal", "no-ltm", "incognito"),
+    ),
+    Setting("database", "no", "a postgresql:// address; empty means SQLite files"),
+    Setting("space", "no", "the name under which a team shares this project on PostgreSQL"),
+    Setting("capture", "off", "whether rules and preferences in your messages are saved"),
+    Setting("consolidate", "off", "whether finished work becomes episodes and lessons by itself"),
+    Setting("briefing_budget", "lower", "maximum number of tokens of a start block"),
+    Setting(
+        "stale",
+        "no",
+        "what a briefing does with memories whose code changed: mark or withhold them",
+        ("mark", "withhold"),
+    ),
+    Setting("recall_limit", "lower", "maximum number of hits of a search"),
+    Setting("recall_budget", "lower", "maximum number of tokens of a search"),
+    Setting("attachment_limit", "lower", "the largest attachment that is kept, in megabytes"),
+    Setting(
+        "embedder",
+        "no",
+        "search by meaning: static (the model in the package), off (words only), or the "
+        "address of an embeddings server, such as http://localhost:11434/api/embed",
+    ),
+    Setting("embedder_model", "no", "the model of the embeddings server"),
+    Setting("embedder_dims", "no", "number of dimensions of its vectors"),
+    Setting("embedder_key", "no", "bearer token for the embeddings server"),
+    Setting("lock_wait", "no", "seconds to wait for other processes"),
+    Setting("memories_enabled", "off", "whether past sessions are worked up by themselves"),
+    Setting("memories_max_rollout_age_days", "lower", "older sessions are not processed"),
+    Setting("memories_min_rollout_idle_hours", "no", "sessions in use more recently are skipped"),
+    Setting("memories_max_rollouts_per_startup", "lower", "sessions processed in one start"),
+    Setting(
+        "memories_summary_injection_token_limit",
+        "lower",
+        "tokens of memory_summary.md at the start of a session",
+    ),
+    Setting("memories_daily_token_cap", "lower", "tokens that models may cost in a day"),
+    Setting("memories_chunk_tokens", "lower", "tokens of a session that a model reads"),
+    Setting("memories_answer_tokens", "lower", "tokens that a model may answer with"),
+    Setting("memories_concurrency", "lower", "sessions that are extracted at the same time"),
+    Setting("memories_lease_seconds", "no", "seconds without a heartbeat until a job is lost"),
+    Setting(
+        "models_default",
+        "no",
+        "the model for extraction: anthropic:MODEL, openai:MODEL, http://HOST/v1 MODEL, or "
+        "command:WORDS for a program that reads the prompt from standard input; empty means rules",
+    ),
+    Setting("models_smol", "no", "the model for consolidation; empty means models_default"),
+    Setting("models_key", "no", "the key for the model's server, if no variable holds it"),
+    Setting("models_timeout", "no", "seconds that a model may take for an answer"),
+)
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 def load_settings(
