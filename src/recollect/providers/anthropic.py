@@ -16,25 +16,8 @@ from itertools import groupby
 from ..errors import InvalidInput
 from ..text.messages import Block, blocks_of, image_text, parse_arguments
 from ..types.records import Json, Message, ToolCall
-from .content_blocks import (
-    JSON_OBJECT,
-    Record,
-    attach_rest,
-    content_shape,
-    inline_image,
-    make_extra,
-    omit_keys,
-    opaque_block,
-    optional_list,
-    optional_text,
-    put_content,
-    read_extra,
-    read_rest,
-    required_text,
-    simplify_blocks,
-    stub_text,
-    whole_block,
-)
+from . import content_blocks as wire
+from .content_blocks import JSON_OBJECT, Record
 
 FORMAT = "anthropic"
 SYSTEM_ROLES = ("system", "developer")
@@ -46,7 +29,7 @@ def decode(record: Record) -> list[Message]:
         return [_assistant(record)]
     if isinstance(record.get("content"), str):
         return [Message(record["role"], record["content"])]
-    return _listed(record) or [_words(record["role"], [], content_shape(record))]
+    return _listed(record) or [_words(record["role"], [], wire.content_shape(record))]
 
 
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
@@ -107,23 +90,23 @@ def _assistant(record: Record) -> Message:
             call = _call(block)
             calls.append(call)
             blocks.append({"type": "call", "id": call.id})
-            if rest := omit_keys(block, "type", "id", "name", "input"):
+            if rest := wire.omit_keys(block, "type", "id", "name", "input"):
                 rests[call.id] = rest
         else:
             blocks.append(_block(block))
-    content = raw if isinstance(raw, str) else simplify_blocks(_places_if_between(blocks))
-    shape = content_shape(record)
+    content = raw if isinstance(raw, str) else wire.simplify_blocks(_places_if_between(blocks))
+    shape = wire.content_shape(record)
     return Message(
         "assistant",
         content,
         tuple(calls),
-        model=optional_text(record, "model"),
+        model=wire.optional_text(record, "model"),
         usage=usage if usage is not None and isinstance(usage, JSON_OBJECT) else None,
-        extra=make_extra(
+        extra=wire.make_extra(
             FORMAT,
             shape="" if shape == "list" else shape,
             calls=rests,
-            response=omit_keys(record, "role", "content", "model", "usage"),
+            response=wire.omit_keys(record, "role", "content", "model", "usage"),
         ),
     )
 
@@ -137,10 +120,10 @@ def _places_if_between(blocks: list[Block]) -> list[Block]:
 
 
 def _call(block: Record) -> ToolCall:
-    name = required_text(block, "name", "a tool_use block")
+    name = wire.required_text(block, "name", "a tool_use block")
     arguments = block.get("input", {})
     return ToolCall(
-        required_text(block, "id", f"the call of {name}"),
+        wire.required_text(block, "id", f"the call of {name}"),
         name,
         arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False),
     )
@@ -164,9 +147,11 @@ def _listed(record: Record) -> list[Message]:
 
 
 def _words(role: str, blocks: list[Block], shape: str) -> Message:
-    content = simplify_blocks(blocks)
+    content = wire.simplify_blocks(blocks)
     usual = "str" if isinstance(content, str) else "list"
-    return Message(role, content, extra=make_extra(FORMAT, shape="" if shape == usual else shape))
+    return Message(
+        role, content, extra=wire.make_extra(FORMAT, shape="" if shape == usual else shape)
+    )
 
 
 def _result(block: Record) -> Message:
@@ -175,18 +160,18 @@ def _result(block: Record) -> Message:
     content = (
         raw
         if isinstance(raw, str)
-        else simplify_blocks(list(map(_block, optional_list(block, "content"))))
+        else wire.simplify_blocks(list(map(_block, wire.optional_list(block, "content"))))
     )
     usual = "str" if isinstance(content, str) else "list"
-    shape = content_shape(block)
+    shape = wire.content_shape(block)
     known = ("type", "tool_use_id", "content", *(("is_error",) if failed else ()))
     return Message(
         "tool",
         content,
-        call_id=required_text(block, "tool_use_id", "a tool_result block"),
+        call_id=wire.required_text(block, "tool_use_id", "a tool_result block"),
         is_error=failed,
-        extra=make_extra(
-            FORMAT, shape="" if shape == usual else shape, rest=omit_keys(block, *known)
+        extra=wire.make_extra(
+            FORMAT, shape="" if shape == usual else shape, rest=wire.omit_keys(block, *known)
         ),
     )
 
@@ -197,23 +182,25 @@ def _block(raw: Json) -> Block:
     kind = raw.get("type")
     if kind == "text":
         bare = {"type": "text", "text": raw.get("text")}
-        return attach_rest(bare, FORMAT, omit_keys(raw, "type", "text"))
+        return wire.attach_rest(bare, FORMAT, wire.omit_keys(raw, "type", "text"))
     if kind == "thinking":
         bare = {"type": "reasoning", "text": str(raw.get("thinking", ""))}
-        return attach_rest(bare, FORMAT, omit_keys(raw, "type", "thinking"))
+        return wire.attach_rest(bare, FORMAT, wire.omit_keys(raw, "type", "thinking"))
     if kind == "redacted_thinking":
-        return attach_rest({"type": "reasoning", "text": ""}, FORMAT, omit_keys(raw, "type"))
+        return wire.attach_rest(
+            {"type": "reasoning", "text": ""}, FORMAT, wire.omit_keys(raw, "type")
+        )
     source = raw.get("source")
     if kind == "image" and isinstance(source, JSON_OBJECT):
-        rest = omit_keys(raw, "type", "source")
+        rest = wire.omit_keys(raw, "type", "source")
         if source.get("type") == "base64":
-            media_type = optional_text(source, "media_type") or "image"
-            data = required_text(source, "data", "an inline image")
-            return attach_rest(inline_image(media_type, data), FORMAT, rest)
+            media_type = wire.optional_text(source, "media_type") or "image"
+            data = wire.required_text(source, "data", "an inline image")
+            return wire.attach_rest(wire.inline_image(media_type, data), FORMAT, rest)
         if source.get("type") == "url":
-            url = required_text(source, "url", "an image by its address")
-            return attach_rest({"type": "image", "url": url}, FORMAT, rest)
-    return opaque_block(FORMAT, raw)
+            url = wire.required_text(source, "url", "an image by its address")
+            return wire.attach_rest({"type": "image", "url": url}, FORMAT, rest)
+    return wire.opaque_block(FORMAT, raw)
 
 
 # ---------------------------------------------------------------- to the wire
@@ -230,8 +217,8 @@ def _record(role: str, messages: Sequence[Message]) -> dict[str, Json]:
     if len(messages) == 1 and messages[0].role != "tool" and not messages[0].calls:
         message = messages[0]
         usual = "list" if role == "assistant" else ""
-        shape = read_extra(message, FORMAT).get("shape") or usual
-        put_content(out, "content", message.content, shape, _raw_block)
+        shape = wire.read_extra(message, FORMAT).get("shape") or usual
+        wire.put_content(out, "content", message.content, shape, _raw_block)
     else:
         out["content"] = [raw for message in messages for raw in _raw_parts(message)]
     return out
@@ -241,7 +228,7 @@ def _raw_parts(message: Message) -> Iterator[Json]:
     if message.role == "tool":
         yield _raw_result(message)
         return
-    rests = read_extra(message, FORMAT).get("calls", {})
+    rests = wire.read_extra(message, FORMAT).get("calls", {})
     calls = {call.id: _raw_call(call, rests.get(call.id, {})) for call in message.calls}
     for block in blocks_of(message.content):
         raw = calls.pop(block["id"], None) if block.get("type") == "call" else _raw_block(block)
@@ -251,9 +238,9 @@ def _raw_parts(message: Message) -> Iterator[Json]:
 
 
 def _raw_result(message: Message) -> dict[str, Json]:
-    note = read_extra(message, FORMAT)
+    note = wire.read_extra(message, FORMAT)
     out: dict[str, Json] = {"type": "tool_result", "tool_use_id": message.call_id}
-    put_content(out, "content", message.content, note.get("shape", ""), _raw_block)
+    wire.put_content(out, "content", message.content, note.get("shape", ""), _raw_block)
     if message.is_error:
         out["is_error"] = True
     return {**out, **note.get("rest", {})}
@@ -267,7 +254,7 @@ def _raw_call(call: ToolCall, rest: Record) -> dict[str, Json]:
 
 def _raw_block(block: Block) -> Json | None:
     kind = block.get("type")
-    rest = read_rest(block, FORMAT)
+    rest = wire.read_rest(block, FORMAT)
     if kind == "text":
         return {"type": "text", "text": block["text"], **rest}
     if kind == "reasoning" and "data" in rest:
@@ -283,7 +270,7 @@ def _raw_block(block: Block) -> Json | None:
     if kind == "image":
         return {"type": "text", "text": image_text(block), **rest}
     if kind == "opaque" and block["as"] == FORMAT:
-        return whole_block(block, FORMAT) or {"type": "text", "text": stub_text(block)}
+        return wire.whole_block(block, FORMAT) or {"type": "text", "text": wire.stub_text(block)}
     return None
 
 

@@ -11,25 +11,8 @@ from collections.abc import Sequence
 from ..errors import InvalidInput
 from ..text.messages import Block, Content, blocks_of, image_text, simplify_content
 from ..types.records import Json, Message, ToolCall
-from .content_blocks import (
-    JSON_OBJECT,
-    Record,
-    attach_rest,
-    content_shape,
-    image_block,
-    make_extra,
-    omit_keys,
-    opaque_block,
-    optional_list,
-    optional_text,
-    put_content,
-    read_extra,
-    read_rest,
-    required_text,
-    simplify_blocks,
-    stub_text,
-    whole_block,
-)
+from . import content_blocks as wire
+from .content_blocks import JSON_OBJECT, Record
 
 FORMAT = "chat"
 _REASONING = ("reasoning_content", "reasoning")
@@ -43,15 +26,15 @@ def decode(record: Record) -> list[Message]:
             hint="Write it as tool_calls, and its result as a message of role tool.",
         )
     taken = {"role", "content"}
-    name, call_id = optional_text(record, "name"), ""
+    name, call_id = wire.optional_text(record, "name"), ""
     if name:
         taken.add("name")
     if record["role"] == "tool":
-        call_id = required_text(record, "tool_call_id", "a tool result")
+        call_id = wire.required_text(record, "tool_call_id", "a tool result")
         taken.add("tool_call_id")
     if record.get("tool_calls"):
         taken.add("tool_calls")
-    decoded = [_call(call) for call in optional_list(record, "tool_calls")]
+    decoded = [_call(call) for call in wire.optional_list(record, "tool_calls")]
     reasoning = _reasoning(record)
     taken.update(block["rest"][FORMAT]["field"] for block in reasoning)
     message = Message(
@@ -61,11 +44,11 @@ def decode(record: Record) -> list[Message]:
         call_id=call_id,
         name=name,
     )
-    shape = content_shape(record)
-    extra = make_extra(
+    shape = wire.content_shape(record)
+    extra = wire.make_extra(
         FORMAT,
         shape="" if shape == _usual_shape(message) else shape,
-        rest=omit_keys(record, *taken),
+        rest=wire.omit_keys(record, *taken),
         calls={call.id: rest for call, rest in decoded if rest},
     )
     return [message._replace(extra=extra)]
@@ -78,7 +61,7 @@ def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
 
 def _reasoning(record: Record) -> list[Block]:
     return [
-        attach_rest({"type": "reasoning", "text": text}, FORMAT, {"field": field})
+        wire.attach_rest({"type": "reasoning", "text": text}, FORMAT, {"field": field})
         for field in _REASONING
         if isinstance(text := record.get(field), str) and text
     ]
@@ -87,22 +70,24 @@ def _reasoning(record: Record) -> list[Block]:
 def _content(content: Json, reasoning: list[Block]) -> Content:
     if isinstance(content, str):
         return simplify_content([*reasoning, *blocks_of(content)]) if reasoning else content
-    return simplify_blocks([*reasoning, *map(_block, content or ())])
+    return wire.simplify_blocks([*reasoning, *map(_block, content or ())])
 
 
 def _block(raw: Record) -> Block:
     kind = raw.get("type")
     if kind == "text":
         bare = {"type": "text", "text": raw.get("text")}
-        return attach_rest(bare, FORMAT, omit_keys(raw, "type", "text"))
+        return wire.attach_rest(bare, FORMAT, wire.omit_keys(raw, "type", "text"))
     if kind == "image_url":
         image = raw.get("image_url")
         image = image if isinstance(image, JSON_OBJECT) else {"url": image}
-        rest = omit_keys(raw, "type", "image_url")
-        if details := omit_keys(image, "url"):
+        rest = wire.omit_keys(raw, "type", "image_url")
+        if details := wire.omit_keys(image, "url"):
             rest["image_url"] = details
-        return image_block(FORMAT, required_text(image, "url", "an image_url block"), rest)
-    return opaque_block(FORMAT, raw)
+        return wire.image_block(
+            FORMAT, wire.required_text(image, "url", "an image_url block"), rest
+        )
+    return wire.opaque_block(FORMAT, raw)
 
 
 def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
@@ -113,15 +98,15 @@ def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
     inner = raw.get(kind) if isinstance(kind, str) else None
     if not isinstance(inner, JSON_OBJECT):
         raise InvalidInput(f"a tool call of type {kind!r} does not say what it calls")
-    name = required_text(inner, "name", "a tool call")
-    rest = omit_keys(raw, "id", "type", kind)
+    name = wire.required_text(inner, "name", "a tool call")
+    rest = wire.omit_keys(raw, "id", "type", kind)
     if kind == "custom":
         rest["type"] = kind
         arguments = json.dumps({"input": inner.get("input", "")}, ensure_ascii=False)
     else:
         given = inner.get("arguments", "{}")
         arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return ToolCall(required_text(raw, "id", f"the call of {name}"), name, arguments), rest
+    return ToolCall(wire.required_text(raw, "id", f"the call of {name}"), name, arguments), rest
 
 
 def _spoken(message: Message) -> Content:
@@ -141,13 +126,15 @@ def _usual_shape(message: Message) -> str:
 
 
 def _record(message: Message) -> dict[str, Json]:
-    note = read_extra(message, FORMAT)
+    note = wire.read_extra(message, FORMAT)
     out: dict[str, Json] = {"role": message.role, **note.get("rest", {})}
     for block in blocks_of(message.content):
-        if block.get("type") == "reasoning" and (field := read_rest(block, FORMAT).get("field")):
+        if block.get("type") == "reasoning" and (
+            field := wire.read_rest(block, FORMAT).get("field")
+        ):
             out[field] = block["text"]
     shape = note.get("shape") or _usual_shape(message)
-    put_content(out, "content", _spoken(message), shape, _raw_block)
+    wire.put_content(out, "content", _spoken(message), shape, _raw_block)
     if message.name:
         out["name"] = message.name
     if message.calls:
@@ -160,7 +147,7 @@ def _record(message: Message) -> dict[str, Json]:
 
 def _raw_block(block: Block) -> Json | None:
     kind = block.get("type")
-    rest = read_rest(block, FORMAT)
+    rest = wire.read_rest(block, FORMAT)
     if kind == "text":
         return {"type": "text", "text": block["text"], **rest}
     if kind == "image" and "url" in block:
@@ -172,7 +159,7 @@ def _raw_block(block: Block) -> Json | None:
     if kind == "image":
         return {"type": "text", "text": image_text(block)}
     if kind == "opaque" and block["as"] == FORMAT:
-        return whole_block(block, FORMAT) or {"type": "text", "text": stub_text(block)}
+        return wire.whole_block(block, FORMAT) or {"type": "text", "text": wire.stub_text(block)}
     return None
 
 

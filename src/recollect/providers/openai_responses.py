@@ -13,25 +13,8 @@ from functools import partial
 from ..errors import InvalidInput
 from ..text.messages import Block, Content, body_digest, image_text
 from ..types.records import Json, Message, ToolCall
-from .content_blocks import (
-    JSON_OBJECT,
-    Record,
-    attach_rest,
-    content_shape,
-    image_block,
-    make_extra,
-    omit_keys,
-    opaque_block,
-    optional_list,
-    optional_text,
-    put_content,
-    read_extra,
-    read_rest,
-    required_text,
-    simplify_blocks,
-    stub_text,
-    whole_block,
-)
+from . import content_blocks as wire
+from .content_blocks import JSON_OBJECT, Record
 
 FORMAT = "responses"
 _TEXTS = ("input_text", "output_text", "text")
@@ -41,7 +24,7 @@ _SEALED_ENDINGS = ("_call", "_output", "_list_tools", "_request", "_response", "
 
 def decode(record: Record) -> list[Message]:
     """Return the message of one item."""
-    kind = optional_text(record, "type") or "message"
+    kind = wire.optional_text(record, "type") or "message"
     if kind == "message":
         return [_message(record)]
     if kind == "reasoning":
@@ -52,7 +35,7 @@ def decode(record: Record) -> list[Message]:
         return [_result(kind, record)]
     if kind in _SEALED_ITEMS or kind.endswith(_SEALED_ENDINGS):
         # A built-in tool of the provider: there is no result that could lose its call.
-        return [Message("assistant", (opaque_block(FORMAT, record, item=True),))]
+        return [Message("assistant", (wire.opaque_block(FORMAT, record, item=True),))]
     raise InvalidInput(f"items of type {kind!r} are not known")
 
 
@@ -106,23 +89,23 @@ def is_item(kind: str) -> bool:
 def _message(record: Record) -> Message:
     role = record["role"]
     raw = record.get("content")
-    content = raw if isinstance(raw, str) else _content(optional_list(record, "content"), role)
-    shape = content_shape(record)
+    content = raw if isinstance(raw, str) else _content(wire.optional_list(record, "content"), role)
+    shape = wire.content_shape(record)
     return Message(
         role,
         content,
-        name=optional_text(record, "name"),
-        extra=make_extra(
+        name=wire.optional_text(record, "name"),
+        extra=wire.make_extra(
             FORMAT,
             shape="" if shape == "list" else shape,
-            rest=omit_keys(record, "type", "role", "content", "name"),
+            rest=wire.omit_keys(record, "type", "role", "content", "name"),
             untyped="type" not in record,
         ),
     )
 
 
 def _content(raw: Sequence[Json], role: str) -> Content:
-    return simplify_blocks([_block(block, role) for block in raw])
+    return wire.simplify_blocks([_block(block, role) for block in raw])
 
 
 def _block(raw: Json, role: str) -> Block:
@@ -130,13 +113,13 @@ def _block(raw: Json, role: str) -> Block:
         raise InvalidInput("a content block is not an object")
     kind = raw.get("type")
     if kind in _TEXTS:
-        rest = omit_keys(raw, "type", "text")
+        rest = wire.omit_keys(raw, "type", "text")
         if kind != _text_kind(role):
             rest["type"] = kind
-        return attach_rest({"type": "text", "text": raw.get("text")}, FORMAT, rest)
+        return wire.attach_rest({"type": "text", "text": raw.get("text")}, FORMAT, rest)
     if kind == "input_image" and isinstance(url := raw.get("image_url"), str):
-        return image_block(FORMAT, url, omit_keys(raw, "type", "image_url"))
-    return opaque_block(FORMAT, raw)
+        return wire.image_block(FORMAT, url, wire.omit_keys(raw, "type", "image_url"))
+    return wire.opaque_block(FORMAT, raw)
 
 
 def _text_kind(role: str) -> str:
@@ -146,10 +129,10 @@ def _text_kind(role: str) -> str:
 def _reasoning(record: Record) -> Block:
     text = "\n\n".join(
         str(part["text"])
-        for part in (*optional_list(record, "summary"), *optional_list(record, "content"))
+        for part in (*wire.optional_list(record, "summary"), *wire.optional_list(record, "content"))
         if isinstance(part, JSON_OBJECT) and part.get("text")
     )
-    rest = omit_keys(record, "type")
+    rest = wire.omit_keys(record, "type")
     if rest.get("summary") == _summary(text):
         del rest["summary"]
     return {"type": "reasoning", "text": text, "rest": {FORMAT: rest}}
@@ -160,49 +143,51 @@ def _summary(text: str) -> list[Json]:
 
 
 def _call(kind: str, record: Record) -> Message:
-    call_id = required_text(record, "call_id", f"a {kind}")
+    call_id = wire.required_text(record, "call_id", f"a {kind}")
     common = ("type", "call_id")
     if kind == "function_call":
-        name = required_text(record, "name", "a function_call")
+        name = wire.required_text(record, "name", "a function_call")
         given = record.get("arguments", "{}")
         arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        rest = omit_keys(record, *common, "name", "arguments")
+        rest = wire.omit_keys(record, *common, "name", "arguments")
     elif kind == "custom_tool_call":
-        name = required_text(record, "name", "a custom_tool_call")
+        name = wire.required_text(record, "name", "a custom_tool_call")
         arguments = json.dumps({"input": record.get("input", "")}, ensure_ascii=False)
-        rest = omit_keys(record, *common, "name", "input")
+        rest = wire.omit_keys(record, *common, "name", "input")
     else:
         name = kind.removesuffix("_call")
-        arguments = json.dumps(omit_keys(record, *common, "id", "status"), ensure_ascii=False)
+        arguments = json.dumps(wire.omit_keys(record, *common, "id", "status"), ensure_ascii=False)
         rest = {key: record[key] for key in ("id", "status") if key in record}
     return Message(
         "assistant",
         calls=(ToolCall(call_id, name, arguments),),
-        extra=make_extra(FORMAT, kind="" if kind == "function_call" else kind, rest=rest),
+        extra=wire.make_extra(FORMAT, kind="" if kind == "function_call" else kind, rest=rest),
     )
 
 
 def _result(kind: str, record: Record) -> Message:
     output = record.get("output")
-    shape = content_shape(record, "output")
+    shape = wire.content_shape(record, "output")
     if not isinstance(output, str) and isinstance(output, JSON_OBJECT):
-        content: Content = (opaque_block(FORMAT, output),)
+        content: Content = (wire.opaque_block(FORMAT, output),)
         shape = "object"
     else:
         content = (
-            output if isinstance(output, str) else _content(optional_list(record, "output"), "tool")
+            output
+            if isinstance(output, str)
+            else _content(wire.optional_list(record, "output"), "tool")
         )
     usual = "str" if isinstance(content, str) else "list"
     return Message(
         "tool",
         content,
-        call_id=required_text(record, "call_id", f"a {kind}"),
+        call_id=wire.required_text(record, "call_id", f"a {kind}"),
         is_error=record.get("status") == "failed",
-        extra=make_extra(
+        extra=wire.make_extra(
             FORMAT,
             kind="" if kind == "function_call_output" else kind,
             shape="" if shape == usual else shape,
-            rest=omit_keys(record, "type", "call_id", "output"),
+            rest=wire.omit_keys(record, "type", "call_id", "output"),
         ),
     )
 
@@ -211,7 +196,7 @@ def _result(kind: str, record: Record) -> Message:
 
 
 def _items(message: Message) -> Iterator[dict[str, Json]]:
-    note = read_extra(message, FORMAT)
+    note = wire.read_extra(message, FORMAT)
     if message.role == "tool":
         yield _raw_result(message, note)
         return
@@ -241,13 +226,13 @@ def _raw_message(message: Message, content: Content, note: Record) -> dict[str, 
     if message.name:
         out["name"] = message.name
     raw_block = partial(_raw_block, _text_kind(message.role))
-    put_content(out, "content", content, note.get("shape", "list"), raw_block)
+    wire.put_content(out, "content", content, note.get("shape", "list"), raw_block)
     return out
 
 
 def _raw_block(text_kind: str, block: Block) -> Json | None:
     kind = block.get("type")
-    rest = read_rest(block, FORMAT)
+    rest = wire.read_rest(block, FORMAT)
     if kind == "text":
         return {"type": text_kind, "text": block["text"], **rest}
     if kind == "image" and "url" in block:
@@ -258,7 +243,7 @@ def _raw_block(text_kind: str, block: Block) -> Json | None:
     if kind == "image":
         return {"type": text_kind, "text": image_text(block)}
     if kind == "opaque" and block["as"] == FORMAT:
-        return whole_block(block, FORMAT) or {"type": text_kind, "text": stub_text(block)}
+        return wire.whole_block(block, FORMAT) or {"type": text_kind, "text": wire.stub_text(block)}
     return None
 
 
@@ -280,7 +265,7 @@ def _raw_result(message: Message, note: Record) -> dict[str, Json]:
         **note.get("rest", {}),
     }
     shape = note.get("shape", "")
-    put_content(out, "output", message.content, shape, partial(_raw_block, "input_text"))
+    wire.put_content(out, "output", message.content, shape, partial(_raw_block, "input_text"))
     if shape == "object" and isinstance(out.get("output"), list) and len(out["output"]) == 1:
         out["output"] = out["output"][0]
     return out

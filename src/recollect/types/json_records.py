@@ -125,36 +125,72 @@ def _named(value: Json) -> str:
     return names.get(type(value), "nothing" if value is None else "a number")
 
 
+# ---------------------------------------------------------------- values
+
+
+def _unchanged(value: Any) -> Json:
+    return value
+
+
+def _make_reader(wanted: str, *types: type) -> Callable[[Json], Any]:
+    """Return a function that returns a value of these types; ValueError for anything else."""
+
+    def read(value: Json) -> Json:
+        if type(value) not in types:
+            raise ValueError(f"expected {wanted}, found {_named(value)}")
+        return value
+
+    return read
+
+
+read_text = _make_reader("a text", str)
+_read_list = _make_reader("a list", list)
+
+
+def _read_texts(value: Json) -> tuple[str, ...]:
+    return tuple(read_text(item) for item in _read_list(value))
+
+
+def read_time(value: Json) -> int:
+    """Return the microseconds since 1970 of an ISO time; without a zone it is UTC."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        when = datetime.fromisoformat(read_text(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is not a time such as 2026-01-06T10:30:00Z") from None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return (when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def write_time(at: int) -> str:
+    """Return an ISO time in UTC, without an empty fraction."""
+    from datetime import UTC, datetime, timedelta
+
+    when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
+    return when.isoformat().replace("+00:00", "Z")
+
+
 # ---------------------------------------------------------------- fields
 # Each takes the name of the field, and its JSON path if that is another one.
 
 
-def text_field(name: str, path: str = "") -> Field:
-    return Field(name, path or name, read_text, _unchanged)
+def _make_field(
+    read: Callable[[Json], Any], write: Callable[[Any], Json] | None = None
+) -> Callable[..., Field]:
+    def make(name: str, path: str = "") -> Field:
+        return Field(name, path or name, read, write or _unchanged)
+
+    return make
 
 
-def texts_field(name: str, path: str = "") -> Field:
-    return Field(name, path or name, _read_texts, list)
-
-
-def number_field(name: str, path: str = "") -> Field:
-    return Field(name, path or name, _read_number, _unchanged)
-
-
-def integer_field(name: str, path: str = "") -> Field:
-    return Field(name, path or name, _read_integer, _unchanged)
-
-
-def boolean_field(name: str, path: str = "") -> Field:
-    return Field(name, path or name, _read_boolean, _unchanged)
-
-
-def time_field(name: str, path: str = "") -> Field:
-    return Field(name, path or name, read_time, write_time)
-
-
-def json_field(name: str, path: str = "") -> Field:
-    return Field(name, path or name, _unchanged, _unchanged)
+text_field = _make_field(read_text)
+texts_field = _make_field(_read_texts, list)
+number_field = _make_field(_make_reader("a number", int, float))
+integer_field = _make_field(_make_reader("a whole number", int))
+boolean_field = _make_field(_make_reader("true or false", bool))
+time_field = _make_field(read_time, write_time)
+json_field = _make_field(_unchanged)
 
 
 def choice_field(name: str, words: Sequence[str]) -> Field:
@@ -179,65 +215,3 @@ def records_field(
         lambda value: tuple(load_record(kind, fields, item, place) for item in _read_list(value)),
         lambda records: [dump_record(record, fields) for record in records],
     )
-
-
-# ---------------------------------------------------------------- values
-
-
-def _unchanged(value: Any) -> Json:
-    return value
-
-
-def read_text(value: Json) -> str:
-    """Return the text; ValueError for anything else."""
-    if not isinstance(value, str):
-        raise ValueError(f"expected a text, found {_named(value)}")
-    return value
-
-
-def _read_number(value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"expected a number, found {_named(value)}")
-    return value
-
-
-def _read_integer(value: Json) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"expected a whole number, found {_named(value)}")
-    return value
-
-
-def _read_boolean(value: Json) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"expected true or false, found {_named(value)}")
-    return value
-
-
-def _read_texts(value: Json) -> tuple[str, ...]:
-    return tuple(read_text(item) for item in _read_list(value))
-
-
-def _read_list(value: Json) -> list[Json]:
-    if not isinstance(value, list):
-        raise ValueError(f"expected a list, found {_named(value)}")
-    return value
-
-
-def read_time(value: Json) -> int:
-    """Return the microseconds since 1970 of an ISO time; without a zone it is UTC."""
-    from datetime import UTC, datetime, timedelta
-
-    try:
-        when = datetime.fromisoformat(read_text(value))
-    except ValueError:
-        raise ValueError(f"{value!r} is not a time such as 2026-01-06T10:30:00Z") from None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return (when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-
-
-def write_time(at: int) -> str:
-    """Return an ISO time in UTC, without an empty fraction."""
-    from datetime import UTC, datetime, timedelta
-
-    when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
-    return when.isoformat().replace("+00:00", "Z")
