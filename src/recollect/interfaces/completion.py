@@ -7,7 +7,8 @@ commands, options and values from the table of operations, and ids from the stor
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from ..errors import EXIT_STATUS, RecollectError
 from ..operation_table import EVERYDAY, OPERATIONS, SHORT_COMMANDS
@@ -73,20 +74,18 @@ def print_script(words: Sequence[str]) -> int:
 def print_candidates(words: Sequence[str]) -> int:
     """Print the candidates for the last word, one a line; a problem gives none."""
     form, *typed = words or ("plain", "")
-    try:
+    # A store that cannot be read has no ids to offer.
+    with suppress(RecollectError, OSError):
         for value, about in complete(typed or [""]):
             print(_format(form, value, about))
-    except (RecollectError, OSError):
-        return 0  # a store that cannot be read has no ids to offer
     return 0
 
 
 def _format(form: str, value: str, about: str) -> str:
-    if not about or form == "plain":
-        return value.replace(":", "\\:") if form == "described" else value
     if form == "described":
-        return f"{value.replace(':', chr(92) + ':')}:{about}"
-    return f"{value}\t{about}"
+        value = value.replace(":", "\\:")
+    gap = {"described": ":", "tabbed": "\t"}.get(form, "")
+    return f"{value}{gap}{about}" if gap and about else value
 
 
 def complete(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -148,14 +147,12 @@ def _complete_command(group: Sequence[str], last: str) -> Iterator[tuple[str, st
 
 
 def _complete_other(name: str, last: str) -> Iterator[tuple[str, str]]:
-    found: Iterator[tuple[str, str]] = iter(())
     if name == "completion":
-        found = ((shell, "") for shell in SCRIPTS)
+        yield from _starting(last, ((shell, "") for shell in SCRIPTS))
     elif name == "help":
-        found = _complete_command([], last)
+        yield from _complete_command([], last)
     elif name == "edit":
-        found = _memory_ids()
-    yield from _starting(last, found)
+        yield from _starting(last, _memory_ids())
 
 
 def _loose(words: Sequence[str], options: dict[str, commands.Parameter]) -> Iterator[str]:
@@ -171,9 +168,7 @@ def _loose(words: Sequence[str], options: dict[str, commands.Parameter]) -> Iter
             skip = True
 
 
-def _starting(
-    last: str, found: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
+def _starting(last: str, found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     return (one for one in found if one[0].startswith(last))
 
 
@@ -188,9 +183,11 @@ _IDS = ("id", "memory", "source", "target", "address")
 
 def _values(name: str, command: commands.Command) -> Iterator[tuple[str, str]]:
     """Yield the values that a parameter can have."""
+    from ..agents.registry import AGENTS_WITH_HOOKS
+    from ..config import SETTINGS
+    from ..review.queue import ANSWERS
     from ..types.records import KINDS, LAYERS, PRIORITIES, STATUSES
 
-    chosen: Sequence[str] = ()
     if name == "kind":
         yield from ((kind.name, kind.holds) for kind in KINDS.values())
     elif name in _IDS:
@@ -198,25 +195,18 @@ def _values(name: str, command: commands.Command) -> Iterator[tuple[str, str]]:
     elif name == "session":
         yield from _session_ids()
     elif command.words.startswith("config") and name == "name":
-        from ..config import SETTINGS
-
         yield from ((setting.name, setting.help) for setting in SETTINGS)
-    elif name == "scope":
-        chosen = ("user", "project") if command.words in ("init", "config set") else ()
-    elif name == "agent":
-        from ..agents import registry
-
-        chosen = registry.AGENTS_WITH_HOOKS
-    elif name == "answer":
-        from ..review import queue
-
-        chosen = queue.ANSWERS
-    elif name == "verdict":
-        chosen = ("helped", "wrong", "stale")
     else:
-        choices = {"layer": LAYERS, "status": STATUSES, "priority": PRIORITIES}
-        chosen = tuple(choices.get(name, ()))
-    yield from ((value, "") for value in chosen)
+        choices: dict[str, Sequence[str]] = {
+            "layer": LAYERS,
+            "status": STATUSES,
+            "priority": PRIORITIES,
+            "agent": AGENTS_WITH_HOOKS,
+            "answer": ANSWERS,
+            "verdict": ("helped", "wrong", "stale"),
+            "scope": ("user", "project") if command.words in ("init", "config set") else (),
+        }
+        yield from ((value, "") for value in choices.get(name, ()))
 
 
 _MOST_IDS = 200

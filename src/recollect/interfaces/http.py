@@ -18,15 +18,8 @@ from ..client import Recollect
 from ..errors import InvalidInput, Unavailable, missing_extra
 from ..project import make_folder, user_directory, write_once
 from ..types.records import Json
-from . import mcp_tools
-from .mcp_requests import (
-    CACHE_TTL,
-    INVALID_PARAMS,
-    RESOURCE_NOT_FOUND,
-    SERVER_INFO,
-    RequestError,
-    RequestHandlers,
-)
+from . import mcp_requests, mcp_tools
+from .mcp_requests import RequestError, RequestHandlers
 
 try:
     import anyio.to_thread
@@ -62,18 +55,20 @@ def make_server(handlers: RequestHandlers) -> Server[dict[str, Json]]:
             try:
                 done = await anyio.to_thread.run_sync(handlers.answer, method, given)
             except RequestError as error:
-                code = INVALID_PARAMS if error.code == RESOURCE_NOT_FOUND else error.code
+                is_lost = error.code == mcp_requests.RESOURCE_NOT_FOUND
+                code = mcp_requests.INVALID_PARAMS if is_lost else error.code
                 raise MCPError(code, error.message, error.data) from error
             return kind.model_validate(done)
 
         return inner
 
     methods: tuple[CacheableMethod, ...] = get_args(CacheableMethod)
-    hints = {name: CacheHint(ttl_ms=CACHE_TTL[name], scope="private") for name in methods}
+    about, ttl = mcp_requests.SERVER_INFO, mcp_requests.CACHE_TTL
+    hints = {name: CacheHint(ttl_ms=ttl[name], scope="private") for name in methods}
     return Server(
-        SERVER_INFO["name"],
-        version=SERVER_INFO["version"],
-        title=SERVER_INFO["title"],
+        about["name"],
+        version=about["version"],
+        title=about["title"],
         instructions=mcp_tools.INSTRUCTIONS,
         cache_hints=hints,
         on_list_tools=answer("tools/list", types.ListToolsResult),

@@ -80,10 +80,9 @@ def find_agent_sign(process: Process) -> str:
     """Return why a process belongs to an agent, or ""."""
     if process.marks:
         return f"has {process.marks[0]} set"
-    program = os.path.basename(process.words[0]) if process.words else process.name
-    for name in (process.name, program, *_script_names(program, process.words)):
-        if name in _AGENTS:
-            return f"is {name}"
+    program = _program_of(process)
+    if name := _agent_name(process):
+        return f"is {name}"
     if program in _RELAYS and not process.has_terminal:
         return f"is {program} without a terminal"
     return ""
@@ -99,12 +98,20 @@ def is_headless(environment: Mapping[str, str]) -> bool:
     if entry:
         return entry.startswith("sdk")
     for process in _parents():
-        words = process.words[1:]
-        program = os.path.basename(process.words[0]) if process.words else process.name
-        names = (process.name, program, *_script_names(program, process.words))
-        if any(name in _AGENTS for name in names):
-            return not _HEADLESS_WORDS.isdisjoint(words)
+        if _agent_name(process):
+            return not _HEADLESS_WORDS.isdisjoint(process.words[1:])
     return False
+
+
+def _agent_name(process: Process) -> str:
+    """Return the name by which a process is an agent's program, script or package, or ""."""
+    program = _program_of(process)
+    names = (process.name, program, *_script_names(program, process.words))
+    return next((name for name in names if name in _AGENTS), "")
+
+
+def _program_of(process: Process) -> str:
+    return os.path.basename(process.words[0]) if process.words else process.name
 
 
 def _script_names(program: str, words: tuple[str, ...]) -> Iterator[str]:
@@ -148,14 +155,7 @@ def _look_in_proc(pid: int) -> Process | None:
     marks = tuple(name for name in VARIABLES if variables.get(name))
     name = head.partition("(")[2]
     _, parent, _, _, terminal, *_ = fields
-    return Process(
-        pid=pid,
-        parent=int(parent),
-        name=name,
-        words=tuple(words),
-        has_terminal=terminal != "0",
-        marks=marks,
-    )
+    return Process(pid, int(parent), name, tuple(words), has_terminal=terminal != "0", marks=marks)
 
 
 def _read(path: str) -> str:
@@ -180,14 +180,7 @@ def _make_ps_lookup() -> Callable[[int], Process | None]:
         parent, has_terminal, words = listed[pid]
         printed = "".join(_run_ps("-wwE", "-o", "command=", "-p", str(pid)))
         marks = tuple(name for name in VARIABLES if f" {name}=" in printed)
-        return Process(
-            pid=pid,
-            parent=parent,
-            name="",
-            words=words,
-            has_terminal=has_terminal,
-            marks=marks,
-        )
+        return Process(pid, parent, "", words, has_terminal=has_terminal, marks=marks)
 
     return look
 

@@ -73,10 +73,19 @@ def _leave(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
 
+class GivenAnswer(NamedTuple):
+    """An answer to an item, with its new text or scope."""
+
+    item: ReviewItem
+    answer: str
+    text: str = ""
+    scope: tuple[str, ...] = ()
+
+
 class Pending(NamedTuple):
     """Answers that are not written yet, and the items that were left before them."""
 
-    answers: tuple[tuple[ReviewItem, str, str, tuple[str, ...]], ...] = ()
+    answers: tuple[GivenAnswer, ...] = ()
     before: tuple[ReviewItem, ...] = ()
 
 
@@ -126,7 +135,7 @@ class ReviewScreen:
         return bool(self._left)
 
     def _answered(self) -> int:
-        waiting = sum(answer != "later" for _, answer, _, _ in self._pending.answers)
+        waiting = sum(one.answer != "later" for one in self._pending.answers)
         return sum(self._counts.values()) + waiting
 
     def _ask_last(self) -> bool:
@@ -158,10 +167,10 @@ class ReviewScreen:
         """Return the last answer in a few words, while it can be taken back."""
         if not self._pending.answers:
             return ""
-        item, answer, _, _ = self._pending.answers[0]
-        more = len(self._pending.answers) - 1
-        which = f"{more + 1} items" if more else f"“{display.format_line(item.text, 40)}”"
-        return f"{review.DONE[answer]}: {which} (u undoes)"
+        first, *more = self._pending.answers
+        which = f"“{display.format_line(first.item.text, 40)}”"
+        which = f"{len(more) + 1} items" if more else which
+        return f"{review.DONE[first.answer]}: {which} (u undoes)"
 
     def _handle(self, key: str, item: ReviewItem) -> None:
         if key == "u":
@@ -191,7 +200,7 @@ class ReviewScreen:
             scope = tuple(said.split())
             if not scope:
                 return
-        self._give([(item, answer, text, scope)])
+        self._give([GivenAnswer(item, answer, text, scope)])
 
     def _write_rule(self, item: ReviewItem) -> None:
         """Keep an item, and write it into an instruction file that is shown as a diff first."""
@@ -217,7 +226,7 @@ class ReviewScreen:
             return
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(after)
-        self._give([(item, "keep", "", ())])
+        self._give([GivenAnswer(item, "keep")])
         self._written = (path, before, after)
 
     def _answer_group(self, item: ReviewItem, answer: str) -> None:
@@ -232,14 +241,14 @@ class ReviewScreen:
         what = f"{display.format_count(len(group), 'item')} ({', '.join(item.reasons)} {item.kind})"
         print(f"{answer} all {what}? y/N", flush=True)
         if self._keyboard.read_key() in ("y", "Y"):
-            self._give([(one, answer, "", ()) for one in group])
+            self._give([GivenAnswer(one, answer) for one in group])
 
-    def _give(self, answers: list[tuple[ReviewItem, str, str, tuple[str, ...]]]) -> None:
+    def _give(self, answers: list[GivenAnswer]) -> None:
         self.write_pending()
         self._pending = Pending(tuple(answers), tuple(self._left))
-        gone = {item.id for item, _, _, _ in answers}
+        gone = {one.item.id for one in answers}
         self._left = [item for item in self._left if item.id not in gone]
-        self._skipped |= {item.id for item, answer, _, _ in answers if answer == "later"}
+        self._skipped |= {one.item.id for one in answers if one.answer == "later"}
 
     def _undo(self) -> bool:
         if not self._pending.answers:
@@ -249,7 +258,7 @@ class ReviewScreen:
             with open(path, "w", encoding="utf-8", newline="\n") as file:
                 file.write(before)
         self._left = list(self._pending.before)
-        self._skipped -= {item.id for item, _, _, _ in self._pending.answers}
+        self._skipped -= {one.item.id for one in self._pending.answers}
         self._pending = Pending()
         return True
 
@@ -273,11 +282,9 @@ class ReviewScreen:
 
         done = [f"{number} {review.DONE[answer]}" for answer, number in self._counts.items()]
         waiting = review_operations.count_review(self._memory.context)
-        still = (
-            f"{display.format_count(waiting, 'item')} still waiting" if waiting else "nothing waits"
-        )
-        lines = [", ".join([*done, still])]
-        return "\n".join([*([display.escape_invisible(self._note)] if self._note else []), *lines])
+        still = f"{display.format_count(waiting, 'item')} still waiting"
+        counts = ", ".join([*done, still if waiting else "nothing waits"])
+        return style.lines(display.escape_invisible(self._note), counts)
 
     def _help(self, item: ReviewItem) -> str:
         lines = [f"{key}  {_HELP[one]}" for key, one in KEYS.items() if one in item.answers]
@@ -286,7 +293,4 @@ class ReviewScreen:
         return "\n".join(lines)
 
     def _clear(self) -> None:
-        print(
-            "\033[2J\033[H" if can_redraw(sys.stdout) else "-" * 20,
-            end="" if can_redraw(sys.stdout) else "\n",
-        )
+        print("\033[2J\033[H" if can_redraw(sys.stdout) else f"{'-' * 20}\n", end="")
