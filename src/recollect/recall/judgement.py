@@ -7,7 +7,7 @@ hit is right (so that it can be compared between questions), and which hits are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, nextafter
 
 from ..memory import lifecycle
@@ -284,9 +284,13 @@ def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hi
 
 
 def pack_hits(
-    found: Sequence[Hit], limit: int, budget: int, notes: tuple[str, ...] = ()
+    found: Sequence[Hit],
+    limit: int,
+    budget: int,
+    explain: Callable[[Hit], str],
+    notes: tuple[str, ...] = (),
 ) -> Recalled:
-    """Return the best hits that fit into limit and budget, and count the rest."""
+    """Return the best hits that fit into limit and budget, explained, and count the rest."""
     chosen: list[Hit] = []
     spent = 0
     for hit in found:
@@ -295,7 +299,7 @@ def pack_hits(
         texts = [hit.text, *[nearby.text for nearby in hit.around]]
         cost = sum(map(tokens.count_text, texts))
         if not budget or spent + cost <= budget:
-            chosen.append(hit._replace(tokens=cost))
+            chosen.append(hit._replace(tokens=cost, why=explain(hit)))
             spent += cost
     left = len(found) - len(chosen)
     if left and len(chosen) < limit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..memory import lifecycle
@@ -83,14 +83,14 @@ def _recall(
         found += [
             item for item in near if (item.matched.ref, item.matched.seq) not in question.without
         ]
-    best, exact = _rank_hits(found, asked, question, now)
+    best, exact, explain = _rank_hits(found, asked, question, now)
     # A question about one session, or about results, may be answered by one source alone.
     alone = question.session or "tool" in question.kinds
     shown = best if alone else judgement.limit_untrusted(best, exact)
     held_back = len({*best[: question.limit]} - {*shown})
     if held_back:
         notes += (f"{held_back} more of one untrusted source were left out",)
-    return judgement.pack_hits(shown, question.limit, question.budget, notes)
+    return judgement.pack_hits(shown, question.limit, question.budget, explain, notes)
 
 
 class _RankedHit(NamedTuple):
@@ -104,8 +104,9 @@ class _RankedHit(NamedTuple):
 
 def _rank_hits(
     found: Sequence[FoundCandidate], asked: PreparedQuestion, question: RecallQuestion, now: int
-) -> tuple[list[Hit], set[str]]:
-    """Return the hits, best first, and the addresses of those with all that was asked for.
+) -> tuple[list[Hit], set[str], Callable[[Hit], str]]:
+    """Return the hits, best first, the addresses of those with all that was asked for, and what
+    explains a hit that is shown.
 
     Records are loaded only for the candidates that can still win: a record changes the score
     little.
@@ -136,7 +137,6 @@ def _rank_hits(
                 -score,
                 item.loaded.hit._replace(
                     score=value,
-                    why=_explain(asked, item, score),
                     outdated_by=addresses.get(number) or item.loaded.hit.outdated_by,
                 ),
             )
@@ -152,7 +152,11 @@ def _rank_hits(
         if share > WHOLLY
     }
     hits = [hit for _, hit in answer]
-    return hits if steps_candidates.is_filtered(question) else judgement.drop_copies(hits), exact
+    hits = hits if steps_candidates.is_filtered(question) else judgement.drop_copies(hits)
+    scored = {
+        one.loaded.hit.address: (one, score) for one, score in zip(ranked, final, strict=True)
+    }
+    return hits, exact, lambda hit: _explain(asked, *scored[hit.address])
 
 
 def _load_best(
@@ -163,7 +167,7 @@ def _load_best(
     scores = ranking.score_candidates(asked.ranking, everything)
     signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
-    best = order[: question.limit * 2 + 5]
+    best = order[: question.loaded]
     if asked.ranking.naming > ranking.NAME_ALONE:
         best += _find_spelled(found, asked, question, order[len(best) :])
     spelled = _SPELLED_ALONE if asked.ranking.naming > ranking.NAME_ALONE else _SPELLED
@@ -185,7 +189,8 @@ def _load_best(
         for entry, one in read.items():
             place = places[entry]
             factor = one.factor * _weigh_form(one, asked, found[place].candidate)
-            one = one._replace(factor=factor * spelled if one.spelled else factor)
+            factor = factor * spelled if one.spelled else factor
+            one = one._replace(factor=factor) if factor != one.factor else one
             sign = signs[place] if signs else {}
             near.append(_RankedHit(found[place], one, scores[place] * one.factor, sign))
         ranked += _with_outcomes(tx, near, asked, question, now)
@@ -245,7 +250,8 @@ def _with_outcomes(
     whole = [
         item
         for item in sorted(ranked, key=lambda item: -item.score)
-        if share(asked.ranking, item.found.candidate) >= WHOLLY
+        if (item.loaded.calls or item.loaded.stated)
+        and share(asked.ranking, item.found.candidate) >= WHOLLY
     ]
     called = [item for item in whole if item.loaded.calls and _is_command(item, asked)]
     called = called[:MOST_OUTCOMES]

@@ -41,6 +41,7 @@ ALONE = 60
 each other."""
 
 _STANDING_KINDS = frozenset({*BASELINE_KINDS, "pattern", "workflow"})
+_MESSAGES = frozenset({"message", *ROLES})
 _SEARCHED = ("active", "proposed", "hidden")
 _FILTERS = (
     *("kinds", "layers", "sources", "statuses", "tags", "file", "session"),
@@ -73,6 +74,11 @@ class RecallQuestion(NamedTuple):
     """Owners whose records may be shown unasked: see `memory.steps_visible`."""
     without: frozenset[tuple[str, int]] = frozenset()
     """Records to leave out, by reference and number: the evaluation hides some."""
+
+    @property
+    def loaded(self) -> int:
+        """Return the number of candidates whose records are loaded: more cannot win."""
+        return self.limit * 2 + 5
 
 
 class PreparedQuestion(NamedTuple):
@@ -200,17 +206,8 @@ def find_candidates(
 ) -> list[FoundCandidate]:
     """Return the best entries of a space by words and the nearest by meaning."""
     entries = known.entries
-    depth = (
-        recall_ranking.BY_WORDS if entries <= judgement.SMALL else recall_ranking.BY_WORDS * 3 // 4
-    )
-    depth = max(depth, question.limit) if asked.vector else max(WORDS_ALONE, 2 * question.limit)
-    alone = max(ALONE, 2 * question.limit)
     filters = build_filters(tx, question)
-    named = sum([known.holding[asked.stems[place]] for place in asked.ranking.wholes])
-    if not known.messages and named <= NAMED and entries <= judgement.SMALL:
-        depth = min(depth, alone + named)  # more are not kept
-    if "message" not in filters.get("source", question.kinds or ("message",)):
-        depth = min(depth, alone)  # no messages: more are not kept
+    depth, near_depth = _choose_depths(asked, question, known, filters)
     compared = index_steps_nearest.compare_all(tx, asked.vector, entries) if asked.vector else {}
     vector = b"" if compared else asked.vector
     matched = index_sql.find_candidates(tx, asked.searched, depth, filters, vector)
@@ -223,7 +220,7 @@ def find_candidates(
     if len(matched) == depth:
         lean = asked._replace(vector=vector)
         matched = [*matched, *_find_named(tx, lean, known, filters, matched)]
-    matched = _leave_alone(matched, asked, alone)
+    matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit))
     near = {item.entry: compared[item.entry] for item in matched if item.entry in compared}
     if vector:
         held = {item.entry: item.vector for item in matched if item.vector}
@@ -233,13 +230,35 @@ def find_candidates(
         asked.ranking, [item.candidate for item in found], entries
     ):
         records = {_record_key(item) for item in matched}
-        many, least = recall_ranking.BY_MEANING, recall_ranking.LEAST_MEANING
+        least = recall_ranking.LEAST_MEANING
         near_records = index_steps_nearest.find_near_records(
-            tx, asked.vector, filters, many, least, near, compared
+            tx, asked.vector, filters, near_depth, least, near, compared
         )
         new = [one for one in near_records if _record_key(one[0]) not in records]
         found += _make_candidates(tx, new, asked)
     return _mark_typed(found) if judgement.seeks_statement(asked.ranking) else found
+
+
+def _choose_depths(
+    asked: PreparedQuestion,
+    question: RecallQuestion,
+    known: StemFrequencies,
+    filters: Mapping[str, Sequence[Any]],
+) -> tuple[int, int]:
+    """Return the number of candidates by words, and of those by meaning."""
+    fewest = max(WORDS_ALONE, 2 * question.limit)
+    named = min(sum([known.holding[asked.stems[place]] for place in asked.ranking.wholes]), NAMED)
+    if not asked.vector:
+        return fewest + named, 0
+    searched = filters.get("source", question.kinds or ("message",)) if known.messages else ()
+    by_meaning = recall_ranking.BY_MEANING
+    if _MESSAGES.isdisjoint(searched):
+        by_meaning = question.loaded
+    if "message" not in searched:
+        return max(ALONE, fewest) + named, by_meaning  # more are not kept
+    by_words = recall_ranking.BY_WORDS
+    by_words = by_words if known.entries <= judgement.SMALL else by_words * 3 // 4
+    return max(by_words, question.limit), by_meaning
 
 
 def _leave_alone(
@@ -271,8 +290,8 @@ def _find_named(
     if not wholes or not (alone or len(wholes) < len(asked.searched)):
         return []
     texts = [f" {item.stems} " for item in matched]
-    # Larger stores estimate how many entries hold a stem.
-    if known.entries <= judgement.SMALL and all(
+    # A server estimates how many entries of a large store hold a stem; SQLite counts up to 200.
+    if (known.entries <= judgement.SMALL or not tx.is_remote) and all(
         known.holding[stem] <= sum([f" {stem} " in text for text in texts]) for stem in wholes
     ):
         return []
@@ -331,7 +350,7 @@ def _make_candidates(
 def _holds(stems: str, phrases: Sequence[str]) -> bool:
     """Check whether a text holds one of the phrases, each between spaces."""
     padded = f" {stems} "
-    return any(phrase in padded for phrase in phrases)
+    return True in [phrase in padded for phrase in phrases]
 
 
 def is_filtered(question: RecallQuestion) -> bool:

@@ -119,7 +119,9 @@ def _load_memory(memory: memory_sql_sketches.MemorySketch | None, now: int) -> L
     )
     stated = memory.text if memory.label in TRUSTED_ORIGINS else ""
     # Asking must not change the order: recalls do not count here.
-    asked = lifecycle.compute_strength(memory._replace(recalls=0), now)
+    asked = (
+        lifecycle.compute_strength(memory._replace(recalls=0), now) if memory.recalls else strong
+    )
     return LoadedHit(hit, weigh_trust(memory.label, memory.status, asked), stated)
 
 

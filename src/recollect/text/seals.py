@@ -49,15 +49,26 @@ def make_seal(*values: object) -> str:
         whole = "\n".join(texts)
         if whole.isascii():  # encoded at once, in half the time
             sizes = ",".join(map(_NUMERALS.__getitem__, map(len, texts)))
-            return _find_blake2b()(f"{sizes}\n{whole}".encode(), digest_size=16).hexdigest()
+            return _digest(f"{sizes}\n{whole}".encode())
     parts = [
         value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass")
         for value in values
     ]
-    return _find_blake2b()(
-        b"\n".join((",".join(map(str, map(len, parts))).encode(), *parts)),
-        digest_size=16,
-    ).hexdigest()
+    return _digest(b"\n".join((",".join(map(str, map(len, parts))).encode(), *parts)))
+
+
+def digest_utf8(joined: bytes) -> str | None:
+    """Return the seal of the values of a record that are joined with their sizes, as `make_seal`
+    does it; None if they are not UTF-8."""
+    try:
+        joined.decode()
+    except UnicodeDecodeError:
+        return None
+    return _digest(joined)
+
+
+def _digest(joined: bytes) -> str:
+    return _find_blake2b()(joined, digest_size=16).hexdigest()
 
 
 class _Numerals(dict[int, str]):
