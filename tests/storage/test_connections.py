@@ -102,6 +102,25 @@ def test_a_recall_takes_at_most_six_statements(
         assert len(sent) <= 6, (filters, sent)
 
 
+@pytest.mark.parametrize("kind", ["decision", "policy", "fact"])
+def test_a_filtered_recall_in_a_large_space_takes_at_most_six_statements(
+    memory: recollect.Recollect, sent: list[str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Only the rarest words are looked up first, and not all matches are filtered."""
+    fill(memory)
+    memory.learn("Always check the port of a service", kind="policy")
+    memory.learn("Ports of a service are facts to me", layer="user")
+    memory.store.rebuild(missing=True)
+    memory.verify()
+    monkeypatch.setattr("recollect.recall.steps_candidates.COMMON_FROM", 1)
+    monkeypatch.setattr("recollect.recall.steps_candidates.ENOUGH", 1)
+    monkeypatch.setattr("recollect.storage.sql_postgres.POOL", 1)
+    sent.clear()
+    found = memory.recall("which port does service 12 listen on", kind=[kind])
+    assert len(sent) <= 6, sent
+    assert {hit.kind for hit in found} == ({kind} if kind != "decision" else set())
+
+
 LEARNED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("Integration tests need Redis on port 6380", {}, "created"),
     ("Integration tests need Redis on port 6380", {}, "reinforced"),

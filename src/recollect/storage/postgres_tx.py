@@ -281,8 +281,8 @@ class PostgresTx:
         self.finds_nearest = snapshot.finds_nearest
         self.known: dict[str, int] = {}
         self.totals: tuple[Any, ...] = ()
-        self.whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]] = {}
-        self.near: dict[tuple[str, bytes], list[IndexMatch]] = {}
+        self.searches: dict[tuple[Any, ...], sql_postgres.PastSearch] = {}
+        self.near: dict[tuple[str, bytes, bool], list[IndexMatch]] = {}
         self.waiting: set[object] = set()
 
     @property

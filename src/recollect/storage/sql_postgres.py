@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-from ..fast_typing import Any, Protocol
+from ..fast_typing import Any, NamedTuple, Protocol
 from .database import MATCH_COLUMNS, IndexMatch, Params, StemFrequencies, Tx
 
 SCORED = """
@@ -104,6 +104,18 @@ FROM unnest(:entries::bigint[], :vectors::bytea[], :directions::text[])
 ON CONFLICT (space, entry) DO UPDATE SET block = 0, direction = excluded.direction"""
 
 
+class PastSearch(NamedTuple):
+    """A search by words that was answered."""
+
+    limit: int
+    saw_all: bool
+    """Whether the filter was applied to all matches."""
+    found: list[IndexMatch]
+
+
+_NO_SEARCH = PastSearch(0, False, [])
+
+
 class SearchTx(Tx, Protocol):
     """A transaction, and what it found in the index so far."""
 
@@ -112,10 +124,10 @@ class SearchTx(Tx, Protocol):
     """The number of entries with each stem that was asked for."""
     totals: tuple[Any, ...]
     """The size and state of the index, once it was asked for."""
-    whole: dict[tuple[Any, ...], tuple[int, list[IndexMatch]]]
-    """Limit and matches of the searches that saw all matches."""
-    near: dict[tuple[str, bytes], list[IndexMatch]]
-    """The nearest entries by filter and vector."""
+    searches: dict[tuple[Any, ...], PastSearch]
+    near: dict[tuple[str, bytes, bool], list[IndexMatch]]
+    """The nearest entries by filter, vector, and whether all that fulfil the filter were compared.
+    """
     waiting: set[object]
     """Searches and vectors that have no answer in this round: whether an exact search is needed too
     is not known yet."""
@@ -133,53 +145,74 @@ def match(
     """Return the best entries with any of the stems that fulfil `where`; keep those nearest to the
     vector, which the same statement returns, for `nearest`."""
     key = (tuple(stems), where, str(sorted(params.items())))
-    most_asked, whole = tx.whole.get(key, (0, []))
-    if exact and (limit <= most_asked or key in tx.waiting):
-        return whole[:limit]
+    before = tx.searches.get(key, _NO_SEARCH)
+    enough = limit <= before.limit and (before.saw_all or not exact)
+    if enough or (exact and key in tx.waiting):
+        return before.found[:limit]
     known = count_stems(tx, stems)
     others = tx.snapshot.siblings(tx) if not params.get("scopes") else []
-    parts = [known, *(count_stems(other, stems) for other in others)]
-    entries = sum(part.entries for part in parts)
-    sums = {stem: sum(part.holding[stem] for part in parts) for stem in stems}
-    held = {stem: number for stem, number in sums.items() if number}
-    if not held:
+    if not any(known.holding.values()):
         return []
-    length = sum(part.entries * part.average for part in parts)
-    rarities = [
-        max(log((entries - number + 0.5) / (number + 0.5)), 1e-6) if entries > number else 1e-6
-        for number in held.values()
-    ]
+    weights = _weigh(stems, [known, *(count_stems(other, stems) for other in others)])
     pool = max(8 * limit, POOL)
-    bound = {
-        **params,
-        "stems": list(held),
-        "rarities": rarities,
-        "average": max(length / max(entries, 1), 1.0),
-        "pool": pool,
-        "limit": limit,
-    }
+    bound = {**params, **weights, "pool": pool, "limit": limit}
     filtered = f"WHERE {where}" if where else ""
     sql = MATCH.format(
         best=SCORED if where and exact else BEST,
         where=filtered,
         vector=VECTOR if vector else "NULL::bytea",
     )
-    asks_near = vector and tx.finds_nearest and (where, vector) not in tx.near
-    if asks_near:
+    form = _near_form([tx, *others], where, vector, exact)
+    if form:
         # One round trip for words and meaning.
-        sql = f"({sql}) UNION ALL ({NEAREST.format(dims=len(vector), where=filtered)})"
-        bound |= {"vector": _direction(vector), "near": NEAR_AHEAD}
+        clause = where if form is NEAREST_OF else filtered
+        sql = f"({sql}) UNION ALL ({form.format(dims=len(vector), where=clause)})"
+        near = MANY if form is NEAREST_OF else NEAR_AHEAD
+        bound |= {"vector": _direction(vector), "near": near, "count": NEAR_AHEAD}
     rows = (tx.run_batched if others else tx.run)(sql, bound)
-    found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
-    if asks_near:
-        tx.near[where, vector] = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is None]
     if tx.snapshot.is_open:
         tx.waiting |= {key, vector}
         return []
     tx.waiting -= {key, vector}
-    if exact or ((found and rows[0][-1]) or sum(known.holding.values())) < pool:
-        tx.whole[key] = limit, found  # the filter saw all matches
-    return found
+    # The statement answers for the other spaces too.
+    for one in (tx, *([] if tx.snapshot.is_in_rounds else others)):
+        rows = one.run_batched(sql, bound) if others else rows
+        found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
+        if form:
+            near_found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is None]
+            one.near[where, vector, form is NEAREST_OF] = near_found
+        matches = (found and rows[0][-1]) or sum(count_stems(one, stems).holding.values())
+        # Whether the filter saw all matches.
+        one.searches[key] = PastSearch(limit, exact or matches < pool, found)
+    return tx.searches[key].found
+
+
+def _weigh(stems: Sequence[str], parts: Sequence[StemFrequencies]) -> dict[str, Any]:
+    """Return the parameters of BM25, the same for all spaces of a recall."""
+    entries = sum(part.entries for part in parts)
+    sums = {stem: sum(part.holding[stem] for part in parts) for stem in stems}
+    held = {stem: number for stem, number in sums.items() if number}
+    length = sum(part.entries * part.average for part in parts)
+    rarities = [
+        max(log((entries - number + 0.5) / (number + 0.5)), 1e-6) if entries > number else 1e-6
+        for number in held.values()
+    ]
+    average = max(length / max(entries, 1), 1.0)
+    return {"stems": list(held), "rarities": rarities, "average": average}
+
+
+def _near_form(spaces: Sequence[SearchTx], where: str, vector: bytes, exact: bool) -> str:
+    """Return the search by meaning that goes with one by words: the nearest that fulfil `where`; an
+    exact one if those were few in a space; none if both are known."""
+    tx = spaces[0]
+    if not vector or not tx.finds_nearest:
+        return ""
+    if (where, vector, False) not in tx.near:
+        return NEAREST
+    if not exact or not where or " facets " in where or (where, vector, True) in tx.near:
+        return ""
+    few = any(3 * len(one.near.get((where, vector, False), ())) < NEAR_AHEAD for one in spaces)
+    return NEAREST_OF if few else ""
 
 
 def filter_entries(
@@ -237,8 +270,8 @@ def nearest(
 ) -> list[IndexMatch]:
     """Return entries by pgvector's index: of the nearest those that fulfil `where`, or with `exact`
     the nearest among all that fulfil it."""
-    if not exact and (where, vector) in tx.near:
-        return tx.near[where, vector]
+    if (where, vector, exact) in tx.near:
+        return tx.near[where, vector, exact]
     if exact and vector in tx.waiting:
         return []
     form = NEAREST_OF if exact and where else NEAREST
