@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -72,6 +73,7 @@ def test_a_recall_takes_at_most_six_statements(
     memory: recollect.Recollect, sent: list[str], project: Path
 ) -> None:
     (project / "tax.py").write_text("def total(): return 0\n")
+    os.utime(project / "tax.py", (1_700_000_000, 1_700_000_000))  # not just now: a check is saved
     memory.learn("Amounts of `total()` in tax.py are cents")
     memory.procedures.learn("check-amounts", "Check the amounts of an invoice", steps=["do it"])
     fill(memory)
