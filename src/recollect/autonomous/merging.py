@@ -1,256 +1,94 @@
 """Merge what the extractions of all sessions and the memories in force say: phase 2 by rules.
 
-Every statement is worded by our own code from calls and exit statuses, or is the quoted words of
-the user or an agent. Nothing here is prose of a tool.
+Every statement is worded by our own code from calls and exit statuses (here), or is the quoted
+words of the user or an agent (`quotations`). Nothing here is prose of a tool. A command is told
+with all its arguments, and each session that is counted and cited ran it so.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, wording
 from ..episodes import session_errors
 from ..fast_typing import NamedTuple
 from ..lessons import findings
-from ..text import display, terms
+from ..text import display
 from ..types.records import Json
-from . import commands
-from .quotations import (
-    CitedMemory,
+from . import quotations
+from .statements import (
+    CLAIMS,
+    COMMANDS,
+    ERRORS,
+    HISTORY,
+    PLACES,
+    Extraction,
+    PageStatement,
     SessionEvidence,
-    answer_statement,
-    commit_statement,
-    conclusion_statement,
     group_evidence,
-    memory_statement,
-    pull_statement,
-    quotes_statement,
     sources_of,
-    task_statement,
 )
-from .statements import CLAIMS, ERRORS, HISTORY, PLACES, Extraction, PageStatement
 
 CONFIRMED = findings.CONFIRMED
+PROVEN = 3
+"""Where a command worked in so many sessions, others for the same purpose that worked once are left
+out."""
+
+FEWEST_WORDS, MOST_WORDS = 3, 6
+"""A command of fewer words that ran or installed something once is bare: its arguments are missing.
+One of more words that worked once is about one time."""
+
+MOST_WORDINGS = 2
+"""So many wordings of one command are told: with another option it may do something else."""
+
 MOST_OF = {CLAIMS: 40, HISTORY: 60}
 """So many statements of a section are kept, the newest."""
 
 TOGETHER = 4
 """So many sessions must have changed two files together that have different names."""
 
-SAME, SAME_PULL = 0.5, 0.4
-"""Share of the words of two commits from which on the later one is a new attempt of the earlier, if
-they changed a file in common; and of a commit and the pull request that is about it."""
-
 RECURRING = 3
 """Sessions that must meet an error before it gets a line without a confirmed remedy."""
+
+_ALONE = frozenset(("test", "lint", "format", "typecheck", "build"))
+"""What a command is for that is told from the first session on, when it ran without arguments."""
+
+_SELECTS = frozenset(
+    ("--filter", "-F", "--workspace", "-w", "--prefix", "-C", "--cwd", "--manifest-path")
+)
+_CUSTOMARY = (
+    r"(?:go (?:build|vet|mod tidy|fmt)|cargo (?:build|check|fmt)"
+    r"|(?:npm|pnpm|yarn|bun) (?:install|i|ci))(?: (?:\.|\./\S*|-v))*"
+)
+"""Matches the command that anybody would try first in a project of its kind."""
 
 
 def merge(
     extractions: Sequence[Extraction],
-    memories: Sequence[CitedMemory],
+    memories: Sequence[quotations.CitedMemory],
     now: int,
     scripts: Sequence[str] | None = None,
 ) -> list[PageStatement]:
     """Return the statements of MEMORY.md, those of a section best first. `scripts` are those of the
     project's manifests; None when they are not known."""
-    found = [one for cited in memories for one in memory_statement(cited)]
+    found = [quotations.memory_statement(cited) for cited in memories]
     groups = group_evidence(extractions)
-    replaced: dict[str, list[str]] = {}
-    merged: list[tuple[str, str, findings.MergedFinding, list[SessionEvidence]]] = []
+    commands: dict[str, findings.MergedFinding] = {}
     for (kind, subject), seen in groups.items():
         bodies = [one.evidence.body for one in seen]
         finding = findings.finding(kind, bodies, [one.evidence.at for one in seen])
-        if finding is not None:
-            merged.append((kind, subject, finding, seen))
-            better = _replacement(finding.body) if kind == "command" else ""
-            if better:
-                replaced.setdefault(better, []).append(subject)
-    proven = {
-        str(finding.body["purpose"])
-        for kind, _, finding, _ in merged
-        if kind == "command" and finding.sessions >= commands.PROVEN
-    }
-    # Time in which nobody worked here does not make a command old.
-    now = min(now, max((one.at for kind, _, one, _ in merged if kind == "command"), default=now))
-    for kind, subject, finding, seen in merged:
-        match kind:
-            case "command" if not commands.is_weak(subject, finding, proven):
-                instead = replaced.get(subject, [])
-                found += commands.statements_of(subject, finding, seen, now, scripts, instead)
-            case "error":
-                found += _errors(subject, finding, seen)
-            case "place":
-                found += _places(subject, finding, seen)
-            case "conclusion":
-                found += conclusion_statement(subject, finding, seen)
-            case "task":
-                found += task_statement(subject, seen)
-            case "commit":
-                found += commit_statement(subject, seen)
-            case "pull":
-                found += pull_statement(subject, seen)
-            case "answer":
-                found += answer_statement(subject, seen)
-            case "quote":
-                found += quotes_statement(subject, seen)
-    cited = [one for one in found if one.sources]
-    return _distinct(_limited(_newest_attempts(cited, groups)))
-
-
-def _newest_attempts(
-    found: Sequence[PageStatement], groups: Mapping[tuple[str, str], Sequence[SessionEvidence]]
-) -> list[PageStatement]:
-    """Leave out commits that a later one made anew, plans whose files a later one changed, and pull
-    requests of told commits."""
-    told = {one.key for one in found}
-    made = [
-        _Attempt(kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), key)
-        for (kind, key), ((_, one), *_) in groups.items()
-        if kind in ("commit", "pull", "task") and f"{kind}:{key}" in told
-    ]
-    dropped = {
-        f"{one.kind}:{one.key}" for one in made if any(_replaces(other, one) for other in made)
-    }
-    return [one for one in found if one.key not in dropped]
-
-
-class _Attempt(NamedTuple):
-    """What was made: a commit, a pull request or a task, with its words and files."""
-
-    kind: str
-    at: int
-    words: set[str]
-    files: set[str]
-    key: str
-
-
-def _replaces(new: _Attempt, old: _Attempt) -> bool:
-    shared = old.files & new.files
-    if old.kind == "task":
-        return new.kind == "task" and new.at > old.at and 2 * len(shared) >= len(old.files)
-    if new.kind != "commit" or not (old.kind == "pull" or (new.at > old.at and shared)):
-        return False
-    enough = SAME_PULL if old.kind == "pull" else SAME
-    return len(old.words & new.words) >= enough * len(old.words | new.words)
-
-
-def _replacement(body: Mapping[str, Json]) -> str:
-    """Return the command that worked in place of one that fails in several sessions."""
-    fails = body["failed"] >= CONFIRMED and body["in_a_row"]
-    return str(body.get("replaced_by", "")) if fails else ""
-
-
-# ---------------------------------------------------------------- findings
-
-
-def _errors(
-    line: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
-) -> list[PageStatement]:
-    """Return an error that came up in several sessions: with its remedy where two confirm it."""
-    body = finding.body
-    first = min(int(one.evidence.body.get("rank", 0)) for one in seen)
-    if finding.sessions < CONFIRMED or not body["commands"] or first or line[:1] in "{[":
-        return []
-    [known, *_] = findings.resolutions(body, body["commands"])
-    if command_words.suggests_danger(" ".join(known.remedy.gained)):
-        return []
-    date = display.format_time(finding.at)[:10]
-    told, sources = f" in {finding.sessions} sessions, last on {date}", sources_of(seen)
-    if known.confirmed:
-        resolved = wording.resolution_line(known).line
-        often = told if finding.sessions > known.sessions else ""
-        told = f"{often}; {resolved[0].lower()}{resolved[1:]}"
-        sources = sources_of(_with_remedy(seen, known.remedy), each=3)
-    elif finding.sessions < RECURRING or _is_timeout(line):
-        return []
-    elif all(one.evidence.body["remedy"]["files"] for one in seen):
-        told += "; each time it passed after edits of the files concerned"
-    return [
-        PageStatement(
-            key=f"error:{line}",
-            section=ERRORS,
-            line=f"- {rendering.code(known.command)} failed with "
-            f"{rendering.code(known.signature)}{told}",
-            label="system",
-            sources=sources,
-            at=finding.at,
-            weight=finding.sessions,
-            refs=(f"resolution:{known.command}:{known.signature}",),
-        )
-    ]
-
-
-def _is_timeout(line: str) -> bool:
-    return any(word in line for word in ("timeout", "timed out", "deadline"))
-
-
-def _with_remedy(
-    seen: Sequence[SessionEvidence], remedy: session_errors.Remedy
-) -> list[SessionEvidence]:
-    """Return the sessions that resolved it so, at least in part."""
-    words = {*remedy.gained, *remedy.lost, *remedy.files, *remedy.added}
-    commands = {remedy.step_before, remedy.other_form} - {""}
-
-    def same(one: SessionEvidence) -> bool:
-        given = one.evidence.body["remedy"]
-        told = {word for key in _REMEDY_WORDS for word in given.get(key, ())}
-        return bool(words & told) or bool(commands & {given["step_before"], given["other_form"]})
-
-    return [one for one in seen if same(one)]
-
-
-_REMEDY_WORDS = ("gained", "lost", "files", "added", "also")
-
-
-def _places(
-    path: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
-) -> list[PageStatement]:
-    known = [one for one in findings.known_places(finding.body) if _belong(path, one, finding)]
-    found = []
-    for item in wording.place_lines(path, known):
-        both = [_only_edits(one, (path, *item.files)) for one in seen]
-        both = [one for one in both if len(one.evidence.spans) > 1]
-        sessions = max(place.sessions for place in known)
-        found.append(
-            PageStatement(
-                key=f"place:{' '.join(sorted((path, *item.files)))}",
-                section=PLACES,
-                line=f"- {item.line} in {sessions} sessions",
-                label="system",
-                sources=sources_of(both),
-                at=finding.at,
-                weight=sessions,
-                refs=(item.id,),
-            )
-        )
-    return found
-
-
-def _belong(path: str, place: findings.KnownPlace, finding: findings.MergedFinding) -> bool:
-    """Check whether files were changed together more often than not; a file and its tests always
-    are, which goes without saying."""
-    own, other = path.rpartition("/")[2], place.files[0].rpartition("/")[2]
-    if own == other:
-        return True
-    often = place.sessions >= TOGETHER and 2 * place.sessions > finding.sessions
-    return often and _stem(own) != _stem(other)
-
-
-def _stem(name: str) -> str:
-    """Return the name of a file without its extension and its test mark (`test_`, `.spec`)."""
-    return re.sub(r"^test_|(?:[._-](?:tests?|spec|stories|d))?\.\w+$", "", name.lower())
-
-
-# ---------------------------------------------------------------- choosing
-
-
-def _only_edits(one: SessionEvidence, files: Sequence[str]) -> SessionEvidence:
-    """Return the evidence of a place with the edits of some files only."""
-    edits = one.evidence.body["edits"]
-    spans = tuple((edits[path][0], edits[path][1]) for path in files if path in edits)
-    return one._replace(evidence=one.evidence._replace(spans=spans))
+        if finding is not None and kind == "command":
+            commands[subject] = finding
+        elif finding is not None and kind in _WORDED:
+            found.append(_WORDED[kind](subject, finding, seen))
+        elif finding is not None and kind in quotations.WORDED:
+            found.append(quotations.WORDED[kind](subject, seen))
+    found += _commands(commands, groups, now, scripts)
+    cited = [one for one in found if one and one.sources]
+    return _distinct(_limited(quotations.newest_attempts(cited, groups)))
 
 
 def _limited(found: Sequence[PageStatement]) -> list[PageStatement]:
@@ -272,3 +110,250 @@ def _distinct(found: Sequence[PageStatement]) -> list[PageStatement]:
             kept.append(one)
         seen |= {one.key, one.line}
     return kept
+
+
+# ---------------------------------------------------------------- commands
+
+
+class Workflow(NamedTuple):
+    """Commands that several sessions ran before a commit, with their sources."""
+
+    steps: tuple[str, ...]
+    purposes: tuple[str, ...]
+    sessions: int
+    last: int
+    sources: tuple[str, ...]
+
+
+def workflows(extractions: Sequence[Extraction]) -> list[Workflow]:
+    """Return the sequences of commands that enough sessions ran before a commit, most first. Each
+    command is worded as it is where it worked."""
+    found = []
+    groups = group_evidence(extractions)
+    wordings = {}
+    for (kind, form), seen in groups.items():
+        if kind == "command":
+            said = Counter(one.evidence.body.get("wording", form) for one in seen)
+            wordings[form] = str(said.most_common(1)[0][0])
+    for (kind, _), seen in groups.items():
+        if kind == "workflow" and len(seen) >= findings.PROPOSED:
+            body = seen[0].evidence.body
+            steps = tuple(wordings.get(step, step) for step in body["steps"])
+            last = seen[0].evidence.at
+            # Of the newest session each step, of the others the commit.
+            steps_of = sources_of(seen[:1], each=len(body["steps"]) + 1)
+            sources = tuple(dict.fromkeys((*steps_of, *sources_of(seen[1:], each=1))))
+            found.append(Workflow(steps, tuple(body["purposes"]), len(seen), last, sources))
+    return sorted(found, key=lambda one: (-one.sessions, -one.last))
+
+
+def _commands(
+    merged: Mapping[str, findings.MergedFinding],
+    groups: Mapping[tuple[str, str], Sequence[SessionEvidence]],
+    now: int,
+    scripts: Sequence[str] | None,
+) -> Iterator[PageStatement]:
+    """Yield the commands that are worth a line."""
+    replaced: dict[str, list[str]] = {}
+    for form, finding in merged.items():
+        body = finding.body
+        fails = body["failed"] >= CONFIRMED and body["in_a_row"]
+        if fails and (better := str(body.get("replaced_by", ""))):
+            replaced.setdefault(better, []).append(form)
+    proven = {str(one.body["purpose"]) for one in merged.values() if one.sessions >= PROVEN}
+    # Time in which nobody worked here does not make a command old.
+    now = min(now, max((one.at for one in merged.values()), default=now))
+    for form, finding in merged.items():
+        if not _is_weak(form, finding, proven):
+            known = findings.known_command(form, finding.body, now, scripts)
+            known = known._replace(replaces=tuple(sorted(replaced.get(form, ()))))
+            score = findings.score(finding.body, now)
+            yield from _wordings_of(form, finding, known, groups["command", form], score)
+
+
+def _is_weak(form: str, finding: findings.MergedFinding, proven: Container[str]) -> bool:
+    """Check whether a command is worth no line: its purpose is unknown, or it worked once and is
+    bare, or a better one has the same purpose."""
+    purpose = str(finding.body["purpose"])
+    if not purpose:
+        return finding.sessions < PROVEN
+    is_bare = purpose in ("run", "install") and len(form.split()) < FEWEST_WORDS
+    return finding.sessions < 2 and (purpose in proven or is_bare)
+
+
+def _wordings_of(
+    form: str,
+    finding: findings.MergedFinding,
+    known: findings.KnownCommand,
+    seen: Sequence[SessionEvidence],
+    score: float,
+) -> Iterator[PageStatement]:
+    """Yield a command in the wordings that worked in most sessions, with all arguments. Left out:
+    wordings that differed each time, and commands that every project of its kind has. One session
+    is enough for a script of the project, a check without arguments, and a part of the project."""
+    for said, folder, runs in _wordings(seen)[:MOST_WORDINGS]:
+        is_whole = known.purpose in _ALONE and said == runs[0].evidence.body.get("wording")
+        one_will_do = bool(known.script) or is_whole or _names_part(said, folder)
+        if known.retired or len(runs) < (1 if one_will_do else CONFIRMED):
+            continue
+        if command_words.suggests_danger(said) or (not folder and re.fullmatch(_CUSTOMARY, said)):
+            continue
+        told = known._replace(
+            form=said,
+            folder=folder,
+            below="",
+            sessions_succeeded=len(runs),
+            sessions_as_told=len(runs),
+            last_success=max(one.evidence.at for one in runs),
+        )
+        [item] = wording.command_lines([told])
+        yield PageStatement(
+            key=f"command:{said}",
+            section=COMMANDS,
+            line=f"- {item.line}",
+            label="system",
+            sources=sources_of(runs),
+            at=finding.at,
+            weight=score * len(runs) / finding.sessions,
+            short=_short(told),
+            refs=tuple(dict.fromkeys(map(wording.command_ref, (known.form, form, said)))),
+        )
+
+
+def _short(known: findings.KnownCommand) -> str:
+    """Return the short form of a command, to be appended to the line of another one."""
+    folder = f" in {rendering.code(known.folder)}" if known.folder else ""
+    often = "once" if known.sessions_succeeded < 2 else f"in {known.sessions_succeeded}"
+    return f"{rendering.code(known.form)}{folder} {often}"
+
+
+def _wordings(seen: Sequence[SessionEvidence]) -> list[tuple[str, str, list[SessionEvidence]]]:
+    """Return the wordings of a command, those of most sessions first: the words, the folder that
+    it was always run in, and the sessions, each with the messages of its run. Where folders differ
+    it must have worked in several sessions in the project's own, or name its part itself."""
+    folders: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, SessionEvidence]] = {}
+    for one in seen:
+        for folder, said, first, last in one.evidence.body.get("exact", ()):
+            run = one.evidence._replace(spans=((int(first), int(last)),))
+            groups.setdefault(said, {}).setdefault(one.session, SessionEvidence(one.session, run))
+            folders.setdefault(said, []).append(folder)
+    found = []
+    for said, sessions in groups.items():
+        places = folders[said]
+        is_anywhere = places.count("") >= CONFIRMED or not _SELECTS.isdisjoint(said.split())
+        if len(set(places)) == 1 or is_anywhere:
+            found.append((said, "" if is_anywhere else places[0], list(sessions.values())))
+    return sorted(found, key=lambda one: (-len(one[2]), len(one[0])))
+
+
+def _names_part(command: str, folder: str) -> bool:
+    """Check whether a command names a part of the project and a task there: then one session is
+    enough."""
+    words = command.split()
+    whole = len(words) <= MOST_WORDS and "--" not in words
+    options = any(word.startswith("-") for word in words)
+    return whole and (not _SELECTS.isdisjoint(words) or (bool(folder) and options))
+
+
+# ---------------------------------------------------------------- errors and places
+
+
+def _error(
+    line: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
+) -> PageStatement | None:
+    """Return an error that came up in several sessions: with its remedy where two confirm it."""
+    body = finding.body
+    first = min(int(one.evidence.body.get("rank", 0)) for one in seen)
+    if finding.sessions < CONFIRMED or not body["commands"] or first or line[:1] in "{[":
+        return None
+    [known, *_] = findings.resolutions(body, body["commands"])
+    if command_words.suggests_danger(" ".join(known.remedy.gained)):
+        return None
+    date = display.format_time(finding.at)[:10]
+    told, sources = f" in {finding.sessions} sessions, last on {date}", sources_of(seen)
+    if known.confirmed:
+        resolved = wording.resolution_line(known).line
+        often = told if finding.sessions > known.sessions else ""
+        told = f"{often}; {resolved[0].lower()}{resolved[1:]}"
+        sources = sources_of(_with_remedy(seen, known.remedy), each=3)
+    elif finding.sessions < RECURRING or re.search("timeout|timed out|deadline", line):
+        return None
+    elif all(one.evidence.body["remedy"]["files"] for one in seen):
+        told += "; each time it passed after edits of the files concerned"
+    command, signature = rendering.code(known.command), rendering.code(known.signature)
+    return PageStatement(
+        key=f"error:{line}",
+        section=ERRORS,
+        line=f"- {command} failed with {signature}{told}",
+        label="system",
+        sources=sources,
+        at=finding.at,
+        weight=finding.sessions,
+        refs=(f"resolution:{known.command}:{known.signature}",),
+    )
+
+
+def _with_remedy(
+    seen: Sequence[SessionEvidence], remedy: session_errors.Remedy
+) -> list[SessionEvidence]:
+    """Return the sessions that resolved it so, at least in part."""
+    words = {*remedy.gained, *remedy.lost, *remedy.files, *remedy.added}
+    commands = {remedy.step_before, remedy.other_form} - {""}
+
+    def same(given: Mapping[str, Json]) -> bool:
+        told = {word for key in _REMEDY_WORDS for word in given.get(key, ())}
+        return bool(words & told) or bool(commands & {given["step_before"], given["other_form"]})
+
+    return [one for one in seen if same(one.evidence.body["remedy"])]
+
+
+_REMEDY_WORDS = ("gained", "lost", "files", "added", "also")
+
+
+def _place(
+    path: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
+) -> PageStatement | None:
+    """Return the files that were changed together with a file."""
+    known = [one for one in findings.known_places(finding.body) if _belong(path, one, finding)]
+    item = next(iter(wording.place_lines(path, known)), None)
+    if item is None:
+        return None
+    files = (path, *item.files)
+    both = [one for one in (_only_edits(one, files) for one in seen) if len(one.evidence.spans) > 1]
+    sessions = max(place.sessions for place in known)
+    return PageStatement(
+        key=f"place:{' '.join(sorted(files))}",
+        section=PLACES,
+        line=f"- {item.line} in {sessions} sessions",
+        label="system",
+        sources=sources_of(both),
+        at=finding.at,
+        weight=sessions,
+        refs=(item.id,),
+    )
+
+
+def _belong(path: str, place: findings.KnownPlace, finding: findings.MergedFinding) -> bool:
+    """Check whether files were changed together more often than not; a file and its tests always
+    are, which goes without saying."""
+    own, other = path.rpartition("/")[2], place.files[0].rpartition("/")[2]
+    if own == other:
+        return True
+    often = place.sessions >= TOGETHER and 2 * place.sessions > finding.sessions
+    return often and _stem(own) != _stem(other)
+
+
+def _stem(name: str) -> str:
+    """Return the name of a file without its extension and its test mark (`test_`, `.spec`)."""
+    return re.sub(r"^test_|(?:[._-](?:tests?|spec|stories|d))?\.\w+$", "", name.lower())
+
+
+def _only_edits(one: SessionEvidence, files: Sequence[str]) -> SessionEvidence:
+    """Return the evidence of a place with the edits of some files only."""
+    edits = one.evidence.body["edits"]
+    spans = tuple((edits[path][0], edits[path][1]) for path in files if path in edits)
+    return one._replace(evidence=one.evidence._replace(spans=spans))
+
+
+_WORDED = {"error": _error, "place": _place, "conclusion": quotations.conclusion_statement}

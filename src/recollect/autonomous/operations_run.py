@@ -22,7 +22,6 @@ from ..project import user_directory
 from ..secrets import redaction
 from ..text import messages, tokens
 from ..types.records import Json, Stored
-from . import commands as autonomous_commands
 from . import evidence, files_io, merging, models_io, pages, prompts, sql, statements, steps
 from .operations import Rebuilt
 from .operations_jobs import (
@@ -259,7 +258,7 @@ def _skills(material: steps.Material) -> list[skills.Procedure]:
     procedures."""
     observed = (
         pages.workflow_skill(one.steps, one.purposes, (one.sessions, one.last), one.sources)
-        for one in autonomous_commands.workflows(material.extractions)
+        for one in merging.workflows(material.extractions)
     )
     return [
         one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..actions import command_words
 from ..briefing import rendering, selection, wording
@@ -17,16 +17,14 @@ from .statements import (
     CLAIMS,
     DECISIONS,
     HISTORY,
+    MOST_SOURCES,
     PROPOSED,
     RULES,
-    Evidence,
-    Extraction,
     PageStatement,
-    addresses_of,
-    conversation_of,
+    SessionEvidence,
+    sources_of,
 )
 
-MOST_SOURCES = 7
 FEWEST_WORDS = 4
 """A goal with fewer content words tells nothing to a reader who was not there."""
 
@@ -39,6 +37,10 @@ FEWEST_CHARACTERS = 60
 SMALL, LARGE = 20, 40
 """Changed lines below which a commit must give a cause, and from which it may go without a reason
 if it changed several files."""
+
+SAME, SAME_PULL = 0.5, 0.4
+"""Share of the words of two commits from which on the later one is a new attempt of the earlier, if
+they changed a file in common; and of a commit and the pull request that is about it."""
 
 MOST_FILES, LONGEST_GOAL, LONGEST_QUOTE = 3, 160, 400
 _PLANS = ("Implement the following plan: ", "Plan: ")
@@ -68,50 +70,17 @@ def messages_around(
     return said, tuple(text for seq, text in rows if seq > place.first)[: standalone.MOST_AFTER]
 
 
-class SessionEvidence(NamedTuple):
-    """Evidence, and the session that gave it."""
-
-    session: str
-    evidence: Evidence
-
-
-def group_evidence(
-    extractions: Iterable[Extraction],
-) -> dict[tuple[str, str], list[SessionEvidence]]:
-    """Return the evidence by kind and subject, newest first, one for each conversation."""
-    groups: dict[tuple[str, str], list[SessionEvidence]] = {}
-    for extraction in extractions:
-        for one in extraction.evidence:
-            groups.setdefault((one.kind, one.subject), []).append(
-                SessionEvidence(extraction.session, one)
-            )
-    for key, seen in groups.items():
-        unique: dict[str, SessionEvidence] = {}
-        for each in sorted(seen, key=lambda one: (-one.evidence.at, one.session)):
-            unique.setdefault(conversation_of(each.session), each)
-        groups[key] = list(unique.values())
-    return groups
-
-
-def sources_of(seen: Iterable[SessionEvidence], each: int = 2) -> tuple[str, ...]:
-    """Return the addresses of the first spans of each session, the newest sessions first."""
-    found = [
-        address for one in seen for address in addresses_of(one.session, one.evidence.spans[:each])
-    ]
-    return tuple(dict.fromkeys(found))[:MOST_SOURCES]
-
-
-def memory_statement(cited: CitedMemory) -> list[PageStatement]:
+def memory_statement(cited: CitedMemory) -> PageStatement | None:
     """Return a memory as a statement; none when it is never shown by itself."""
     memory, sources = cited.memory, cited.sources
     if selection.why_never(memory) or not sources:
-        return []
+        return None
     heard = str(memory.detail.get("captured", ""))
     sessions = len({source.partition("/messages/")[0] for source in sources})
     if heard == "repetition" and sessions < RECURRING:
-        return []
+        return None
     if heard and not standalone.is_durable(memory.text, cited.message, cited.after, sessions):
-        return []
+        return None
     section = CLAIMS
     if memory.label in ("user", "system"):
         section = RULES if memory.kind in _RULE_KINDS else DECISIONS
@@ -120,67 +89,61 @@ def memory_statement(cited: CitedMemory) -> list[PageStatement]:
     line = rendering.line(item._replace(note=scope))
     # A claim of an agent waits for evidence before it is shown unasked.
     shown = section != CLAIMS or selection.has_evidence(memory, "")
-    return [
-        PageStatement(
-            key=f"memory:{memory.root}",
-            section=section,
-            line=line,
-            label=memory.label,
-            sources=sources[:MOST_SOURCES],
-            at=memory.last_reinforced or memory.valid_from,
-            weight=memory.reinforcement + memory.confidence,
-            refs=(memory.id,),
-            in_summary=shown,
-        )
-    ]
+    return PageStatement(
+        key=f"memory:{memory.root}",
+        section=section,
+        line=line,
+        label=memory.label,
+        sources=sources[:MOST_SOURCES],
+        at=memory.last_reinforced or memory.valid_from,
+        weight=memory.reinforcement + memory.confidence,
+        refs=(memory.id,),
+        in_summary=shown,
+    )
 
 
 def conclusion_statement(
     subject: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
-) -> list[PageStatement]:
+) -> PageStatement | None:
     """Return the conclusion of an agent as a quotation."""
     known = findings.conclusion(finding.body, finding.at)
     if command_words.suggests_danger(known.text):
-        return []
+        return None
     item = wording.conclusion_line(known)
-    return [
-        PageStatement(
-            key=f"conclusion:{subject}",
-            section=CLAIMS,
-            line=rendering.line(item),
-            label="agent",
-            sources=sources_of(seen),
-            at=finding.at,
-            refs=(item.address,),
-        )
-    ]
+    return PageStatement(
+        key=f"conclusion:{subject}",
+        section=CLAIMS,
+        line=rendering.line(item),
+        label="agent",
+        sources=sources_of(seen),
+        at=finding.at,
+        refs=(item.address,),
+    )
 
 
-def quotes_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
+def quotes_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
     """Return what a model picked out of a session: the quoted words, never the model's own."""
     newest = seen[0].evidence
     body = newest.body
     if newest.label not in ("user", "agent") or command_words.suggests_danger(str(body["quote"])):
-        return []
+        return None
     is_users = newest.label == "user"
     who = "user" if is_users else f"unconfirmed {body['kind']}, agent"
     date = display.format_time(newest.at)[:10]
     quote = display.quote_data(str(body["quote"])[:LONGEST_QUOTE])
-    return [
-        PageStatement(
-            key=f"quote:{subject}",
-            section=PROPOSED if is_users else CLAIMS,
-            line=f"> {who} {date}: {quote}",
-            label=newest.label,
-            sources=sources_of(seen),
-            at=newest.at,
-            weight=len(seen),
-            in_summary=not is_users and bool(body.get("evidence")),
-        )
-    ]
+    return PageStatement(
+        key=f"quote:{subject}",
+        section=PROPOSED if is_users else CLAIMS,
+        line=f"> {who} {date}: {quote}",
+        label=newest.label,
+        sources=sources_of(seen),
+        at=newest.at,
+        weight=len(seen),
+        in_summary=not is_users and bool(body.get("evidence")),
+    )
 
 
-def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
+def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
     """Return a plan that was carried out without a commit: its title, quoted, what was changed, the
     last check. A request in other words needs what was said around it."""
     body = seen[0].evidence.body
@@ -188,31 +151,31 @@ def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageSt
     title = next((goal.removeprefix(lead) for lead in _PLANS if goal.startswith(lead)), "")
     title = title.removeprefix("Plan: ")
     if not title or not body["outcome"] or not body["files"] or body["commit"]:
-        return []
+        return None
     words = set(terms.query_terms(title))
     if (
         len(words - _PASSING) < FEWEST_WORDS
         or words & _ELSEWHERE
         or all(map(_is_test, body["files"]))
     ):
-        return []
+        return None
     changed = _changed(body["files"], len(body["files"]))
     short = f"carried out the plan {display.quote_data(_short(title))}"
-    return [_past(f"task:{subject}", f"{short}{changed}; {body['outcome']}", seen, short)]
+    return _past(f"task:{subject}", f"{short}{changed}; {body['outcome']}", seen, short)
 
 
-def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
+def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
     """Return a commit of an agent with the reason that it gives and the files that were edited for
     it; its words are quoted. One that tells nothing to later sessions is left out."""
     body = seen[0].evidence.body
     title, reason = str(body["subject"]), str(body.get("reason", ""))
     words = set(terms.query_terms(title))
     if len(words - _PASSING) < FEWEST_WORDS - 1:
-        return []
+        return None
     if words & _MOVES or (words & (_ELSEWHERE | _CHORES) and not commits.gives_reason(reason)):
-        return []
+        return None
     if title.lower().startswith(_SMALL_TYPES) or not _is_telling(body, f"{title}. {reason}"):
-        return []
+        return None
     hash = f" ({rendering.code(str(body['hash'])[:10])})" if body["hash"] else ""
     told = f"committed {display.quote_data(_short(title))}{hash}"
     short = told
@@ -221,21 +184,21 @@ def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[Page
     told += _changed(body["files"], int(body["count"]))
     made = _past(f"commit:{subject}", told, seen[:1], short)
     # Words of a session that read the web are not shown unasked.
-    return [made._replace(in_summary=not body.get("foreign"))]
+    return made._replace(in_summary=not body.get("foreign"))
 
 
-def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
+def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
     """Return a pull request of an agent with the reasons that it gives; its words are quoted."""
     body = seen[0].evidence.body
     title, reason = str(body["subject"]), str(body["reason"])
     words = set(terms.query_terms(title))
     if len(words - _PASSING) < FEWEST_WORDS - 1 or words & (_ELSEWHERE | _CHORES):
-        return []
+        return None
     if title.lower().startswith(_SMALL_TYPES) or len(reason) < FEWEST_CHARACTERS:
-        return []
+        return None
     told = f"opened pull request {body['number']} {display.quote_data(_short(title))}"
     made = _past(f"pull:{subject}", f"{told}: {display.quote_data(reason)}", seen[:1])
-    return [made._replace(in_summary=False)]
+    return made._replace(in_summary=False)
 
 
 def _is_telling(body: Mapping[str, Json], text: str) -> bool:
@@ -258,24 +221,22 @@ def _is_test(path: str) -> bool:
     return re.search(r"(?i)(?:^|[/_.-])(?:tests?|specs?|e2e)(?:[/_.-]|$)", path) is not None
 
 
-def answer_statement(subject: str, seen: Sequence[SessionEvidence]) -> list[PageStatement]:
+def answer_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
     """Return a question of an agent with the user's answer, both quoted."""
     newest = seen[0].evidence
     date = display.format_time(newest.at)[:10]
     question, answer = (display.quote_data(str(newest.body[key])) for key in ("question", "answer"))
     meant = str(newest.body["meant"])
     told = f"chose {answer} ({display.quote_data(meant)})" if meant else f"answered {answer}"
-    return [
-        PageStatement(
-            key=f"answer:{subject}",
-            section=DECISIONS,
-            line=f"> {date}: asked {question}, the user {told}",
-            label="agent",
-            sources=sources_of(seen[:1]),
-            at=newest.at,
-            in_summary=False,
-        )
-    ]
+    return PageStatement(
+        key=f"answer:{subject}",
+        section=DECISIONS,
+        line=f"> {date}: asked {question}, the user {told}",
+        label="agent",
+        sources=sources_of(seen[:1]),
+        at=newest.at,
+        in_summary=False,
+    )
 
 
 def _past(key: str, told: str, seen: Sequence[SessionEvidence], short: str = "") -> PageStatement:
@@ -322,3 +283,53 @@ _CHORES = frozenset(
 
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST_GOAL else f"{text[: LONGEST_GOAL - 1].rstrip()}…"
+
+
+# ---------------------------------------------------------------- attempts
+
+
+def newest_attempts(
+    found: Sequence[PageStatement], groups: Mapping[tuple[str, str], Sequence[SessionEvidence]]
+) -> list[PageStatement]:
+    """Leave out commits that a later one made anew, plans whose files a later one changed, and pull
+    requests of told commits."""
+    told = {one.key for one in found}
+    made = [
+        _Attempt(kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), key)
+        for (kind, key), ((_, one), *_) in groups.items()
+        if kind in ("commit", "pull", "task") and f"{kind}:{key}" in told
+    ]
+    dropped = {
+        f"{one.kind}:{one.key}" for one in made if any(_replaces(other, one) for other in made)
+    }
+    return [one for one in found if one.key not in dropped]
+
+
+class _Attempt(NamedTuple):
+    """What was made: a commit, a pull request or a task, with its words and files."""
+
+    kind: str
+    at: int
+    words: set[str]
+    files: set[str]
+    key: str
+
+
+def _replaces(new: _Attempt, old: _Attempt) -> bool:
+    shared = old.files & new.files
+    if old.kind == "task":
+        return new.kind == "task" and new.at > old.at and 2 * len(shared) >= len(old.files)
+    if new.kind != "commit" or not (old.kind == "pull" or (new.at > old.at and shared)):
+        return False
+    enough = SAME_PULL if old.kind == "pull" else SAME
+    return len(old.words & new.words) >= enough * len(old.words | new.words)
+
+
+WORDED = {
+    "task": task_statement,
+    "commit": commit_statement,
+    "pull": pull_statement,
+    "answer": answer_statement,
+    "quote": quotes_statement,
+}
+"""How evidence of each kind is worded."""

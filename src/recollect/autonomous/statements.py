@@ -1,12 +1,13 @@
 """Records of the two phases: the extraction of one session, and the statements of all of them.
 
 An extraction holds evidence: what a session says about a subject, and the messages that say so.
-Statements are what MEMORY.md is made of; each cites messages.
+Statements are what MEMORY.md is made of; each cites messages. The evidence of all sessions is
+grouped by what it is about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..text.messages import range_address
@@ -20,6 +21,8 @@ ERRORS, PLACES, CLAIMS = "Errors and what helped", "Files changed together", "Un
 PROPOSED, HISTORY = "Proposed, not confirmed", "What was done"
 SECTIONS = (RULES, DECISIONS, COMMANDS, ERRORS, PLACES, CLAIMS, PROPOSED, HISTORY)
 """The sections of MEMORY.md, in their order."""
+
+MOST_SOURCES = 7
 
 
 class Evidence(NamedTuple):
@@ -71,6 +74,39 @@ def addresses_of(session: str, spans: Sequence[Span]) -> list[str]:
 def conversation_of(session: str) -> str:
     """Return the conversation that a session belongs to: subagents are part of their parent's."""
     return ".".join(session.split(".")[:2])
+
+
+class SessionEvidence(NamedTuple):
+    """Evidence, and the session that gave it."""
+
+    session: str
+    evidence: Evidence
+
+
+def group_evidence(
+    extractions: Iterable[Extraction],
+) -> dict[tuple[str, str], list[SessionEvidence]]:
+    """Return the evidence by kind and subject, newest first, one for each conversation."""
+    groups: dict[tuple[str, str], list[SessionEvidence]] = {}
+    for extraction in extractions:
+        for one in extraction.evidence:
+            groups.setdefault((one.kind, one.subject), []).append(
+                SessionEvidence(extraction.session, one)
+            )
+    for key, seen in groups.items():
+        unique: dict[str, SessionEvidence] = {}
+        for each in sorted(seen, key=lambda one: (-one.evidence.at, one.session)):
+            unique.setdefault(conversation_of(each.session), each)
+        groups[key] = list(unique.values())
+    return groups
+
+
+def sources_of(seen: Iterable[SessionEvidence], each: int = 2) -> tuple[str, ...]:
+    """Return the addresses of the first spans of each session, the newest sessions first."""
+    found = [
+        address for one in seen for address in addresses_of(one.session, one.evidence.spans[:each])
+    ]
+    return tuple(dict.fromkeys(found))[:MOST_SOURCES]
 
 
 def evidence_to_json(one: Evidence) -> dict[str, Json]:
