@@ -8,8 +8,8 @@ import recollect
 from recollect.briefing import sql as briefing_sql
 from recollect.briefing import steps_follow_up as briefing_steps_follow_up
 from recollect.briefing.rendering import Item
-from recollect.briefing.sql import FOLLOWED, IGNORED
-from recollect.briefing.steps_follow_up import SessionActs, ShownRef, judge
+from recollect.briefing.sql import FOLLOWED, IGNORED, ShownRef
+from recollect.briefing.steps_follow_up import SessionActs, judge
 from recollect.storage.database import Tx
 
 Mem = recollect.Recollect

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from recollect.briefing.budget import fit_lines
 from recollect.briefing.matching import Instructions
 from recollect.briefing.rendering import (
     READING_RULES,
     SECTIONS,
     BriefingPlan,
     Item,
+    fit_lines,
     line,
     short_block,
     start_block,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
-from ..briefing import budget
+from ..briefing import rendering
 from ..config import Settings
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
@@ -309,7 +309,7 @@ def save_outputs(
     about = {"head": head, "tail": tail, "lines": lines}
     for address, title, text, fields in (
         (MEMORY_ADDRESS, "MEMORY.md", outputs.page.text, pages.page_to_json(outputs.page)),
-        (budget.SUMMARY_ADDRESS, "root", outputs.summary_text, about),
+        (rendering.SUMMARY_ADDRESS, "root", outputs.summary_text, about),
     ):
         new = documents_steps.NewDocument(address, ROOT, title, text, fields)
         documents_steps.write_revision(tx, new, "system", now, "agent")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..text.terms import query_terms, stem
+from ..text.terms import query_stems, query_terms, stem
 
 MOST_WORDS = 24
 """So many words of a prompt are looked up; a longer prompt is pasted text for the most part."""
@@ -46,12 +46,7 @@ class Passage(NamedTuple):
 def words_of(prompt: str) -> PromptWords:
     """Return the names in a prompt; “ok” and “go on” have none."""
     names = tuple(dict.fromkeys(_names(prompt)))[:MOST_WORDS]
-    stems = tuple(
-        dict.fromkeys(
-            stem(term) for term in query_terms(prompt) if len(term) > 2 and term not in _MANNER
-        )
-    )
-    return PromptWords(names, stems[:MOST_WORDS])
+    return PromptWords(names, tuple(content_stems(prompt)[:MOST_WORDS]))
 
 
 _WORDS = """
@@ -115,7 +110,7 @@ def match_sentence(
     """Return the sentence as a passage when it shares a name or two rare words."""
     small = sentence.casefold()
     named = [name for name in words.names if _stands_in(name, small)]
-    held = {stem(term) for term in query_terms(sentence)}
+    held = set(query_stems(sentence))
     shared = [one for one in words.stems if one in held]
     rare = [one for one in shared if is_rare(holding.get(one, 0), passages)]
     telling = [name for name in named if _is_telling(name, holding, passages)]
@@ -151,17 +146,15 @@ def shared_by_statements(
     return found
 
 
-def content_stems(text: str) -> frozenset[str]:
-    """Return the stems of a text's content words."""
-    return frozenset(
-        stem(term) for term in query_terms(text) if len(term) > 2 and term not in _MANNER
-    )
+def content_stems(text: str) -> list[str]:
+    """Return the stems of a text's content words, each once."""
+    told = [term for term in query_terms(text) if len(term) > 2 and term not in _MANNER]
+    return list(dict.fromkeys(map(stem, told)))
 
 
 def _is_telling(name: str, holding: Mapping[str, int], passages: int) -> bool:
     """Check whether any word of a name is rare: `README.md` and `main` are names of everything."""
-    parts = {stem(term) for term in query_terms(name)}
-    return any(is_rare(holding.get(part, 0), passages) for part in parts)
+    return any(is_rare(holding.get(part, 0), passages) for part in query_stems(name))
 
 
 def _stands_in(name: str, text: str) -> bool:
@@ -225,7 +218,7 @@ class Instructions:
         """Return the file that says a statement; empty when none does."""
         if not self._files:
             return ""
-        wanted = _stems(statement)
+        wanted = frozenset(query_stems(statement))
         if not wanted:
             return ""
         for name, text, stems in self._split():
@@ -251,7 +244,7 @@ class Instructions:
     def _split(self) -> list[tuple[str, str, frozenset[str]]]:
         if self._paragraphs is None:
             self._paragraphs = [
-                (name, _flat(part), _stems(part))
+                (name, _flat(part), frozenset(query_stems(part)))
                 for name, text in self._files
                 for part in re.split(_PARTS, text)
                 if part.strip()
@@ -262,10 +255,6 @@ class Instructions:
 NOTHING = Instructions()
 _PARTS = r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)"
 """Match where a new statement begins: an empty line, a list item, a heading."""
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(term) for term in query_terms(text))
 
 
 def _flat(text: str) -> str:

@@ -18,7 +18,6 @@ from ..storage.database import Tx
 from ..text import tokens as text_tokens
 from ..types.records import STALE_STATES, Json, SafeText
 from ..window import sql as window_sql
-from . import budget as briefing_budget
 from . import (
     instruction_files_io,
     matching,
@@ -212,7 +211,7 @@ def _since_resumed(
     assert loaded.frozen is not None
     had = {*loaded.frozen.ids, *loaded.shown}
     new = [item for item in plan.items if not had.intersection(steps_follow_up.refs_of(item))]
-    added = briefing_budget.fit_lines(new, context.settings.briefing_budget)
+    added = rendering.fit_lines(new, context.settings.briefing_budget)
     return steps.Briefing(
         stable=loaded.frozen.text,
         turn=rendering.short_block(added.items),
@@ -318,9 +317,9 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
         state = fresh[memory.id].state if memory.id in fresh else ""
         if state in STALE_STATES and (withhold or state == "missing"):
             reason = f"what it says of the code is {state}"
-            left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
-        elif memory.label == "agent" and not selection.has_evidence(memory, state):
-            reason = "an agent's claim that nothing confirms: only on explicit recall"
+        else:
+            reason = selection.why_unproven(memory, state)
+        if reason:
             left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
         else:
             why = f"applies to {', '.join(ask.files[:3])}"
@@ -350,7 +349,7 @@ def _spoken(
 ) -> Spoken:
     if not items:
         return SILENT._replace(left_out=tuple(left_out))
-    plan = briefing_budget.fit_lines(items, min(budget, context.settings.briefing_budget))
+    plan = rendering.fit_lines(items, min(budget, context.settings.briefing_budget))
     return Spoken(
         text=rendering.short_block(plan.items),
         items=plan.items,

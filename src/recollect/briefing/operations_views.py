@@ -30,11 +30,19 @@ from ..recall import steps_records as recall_steps_records
 from ..recall.operations import RecallFilters
 from ..review import steps as review_steps
 from ..storage.database import Tx
-from ..text import addresses, display
+from ..text import addresses
 from ..types.records import BASELINE_KINDS, FOREVER, KINDS, Document, Hit, Memory, Recalled
 from ..work import operations_tasks as work_operations_tasks
 from ..work import steps_tasks as work_steps_tasks
-from . import instruction_files_io, operations, rendering, steps, steps_follow_up, wording
+from . import (
+    instruction_files_io,
+    operations,
+    rendering,
+    selection,
+    steps,
+    steps_follow_up,
+    wording,
+)
 
 MOST_MEMORIES = 1000
 MOST_COMMANDS = 5
@@ -93,19 +101,8 @@ def memory_md(txs: Sequence[Tx]) -> str:
 
 
 def _line(memory: Memory) -> str:
-    return rendering.line(
-        rendering.Item(
-            id=memory.id,
-            address=memory.address,
-            layer=memory.layer,
-            section="",
-            kind=memory.kind,
-            text=memory.text,
-            label=memory.label,
-            date=display.format_time(memory.valid_from)[:10],
-            note=f"for {', '.join(memory.scope)}" if memory.scope else "",
-        )
-    )
+    scope = f"for {', '.join(memory.scope)}" if memory.scope else ""
+    return rendering.line(selection.item_of(memory, "")._replace(note=scope))
 
 
 def skill_md(txs: Sequence[Tx], name: str) -> str:

@@ -18,7 +18,7 @@ wording (`briefing.rendering` and `briefing.wording` do).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..actions import command_words
 from ..fast_typing import NamedTuple
@@ -34,7 +34,6 @@ from ..types.records import (
     UNTRUSTED_ORIGINS,
     Memory,
 )
-from . import budget as fitting
 from . import matching
 from .rendering import (
     ABOUT_USER,
@@ -48,10 +47,12 @@ from .rendering import (
     STATE,
     UNCONFIRMED,
     USER_RULES,
+    BlockLimits,
     BriefingPlan,
     Item,
     LeftOut,
     Wanted,
+    fit_start,
 )
 
 BUDGET = 800
@@ -70,15 +71,8 @@ SHORT_TEXT, LONG_TEXT = 80, 200
 """Characters. What the user said in passing is served by its length, because more of it fits; what
 is longer than LONG_TEXT is served last in its section."""
 
-MOST_ITEMS: Mapping[str, int] = {
-    DISCOVERIES: 15,
-    SOLUTIONS: 15,
-    PATTERNS: 10,
-    PITFALLS: 10,
-    SKILLS: 3,
-    HISTORY: 3,
-}
-MOST_TOKENS: Mapping[str, int] = {STATE: 150, ABOUT_USER: 100, COMMANDS: 135}
+MOST_ITEMS = {DISCOVERIES: 15, SOLUTIONS: 15, PATTERNS: 10, PITFALLS: 10, SKILLS: 3, HISTORY: 3}
+MOST_TOKENS = {STATE: 150, ABOUT_USER: 100, COMMANDS: 135}
 
 _SECTIONS = {"solution": SOLUTIONS, "pattern": PATTERNS, "pitfall": PITFALLS, "workflow": SKILLS}
 _REACH = 6
@@ -138,7 +132,7 @@ def plan_start(
     aims = {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}
     wanted = [
         # 2: after the memories of its section, whose keys go on with a truth value
-        Wanted(item, (*_SECTION_RANK[item.section], 2, place), item.text, aims.get(item.section, 0))
+        Wanted(item, (_SECTION_RANK[item.section], 2, place), item.text, aims.get(item.section, 0))
         for place, item in enumerate(material.lines)
     ]
     left_out = list(material.left_out)
@@ -155,23 +149,24 @@ def plan_start(
         if reason:
             left_out.append(LeftOut(skill.id, skill.address, reason))
         else:
-            wanted.append(_of_skill(skill))
+            place = (_SECTION_RANK[SKILLS], 0, -skill.successes, skill.name)
+            wanted.append(Wanted(skill_item(skill, SKILLS), place, skill.name, AIM))
     distinct, alike = _distinct(sorted(wanted, key=lambda one: one.sort_key), _REACH * budget)
     share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
-    limits = fitting.BlockLimits(budget, MOST_ITEMS, share)
-    plan = fitting.fit_start(distinct, limits, count or tokens.count_tokens)
+    limits = BlockLimits(budget, MOST_ITEMS, share)
+    plan = fit_start(distinct, limits, count)
     return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
 
 
-_SECTION_RANK: Mapping[str, tuple[int]] = {
-    STATE: (0,),
-    USER_RULES: (1,),
-    ABOUT_USER: (1,),
-    COMMANDS: (2,),
-    **dict.fromkeys((DISCOVERIES, SOLUTIONS, PATTERNS, PITFALLS), (3,)),
-    UNCONFIRMED: (4,),
-    SKILLS: (5,),
-    HISTORY: (6,),
+_SECTION_RANK = {
+    STATE: 0,
+    USER_RULES: 1,
+    ABOUT_USER: 1,
+    COMMANDS: 2,
+    **dict.fromkeys((DISCOVERIES, SOLUTIONS, PATTERNS, PITFALLS), 3),
+    UNCONFIRMED: 4,
+    SKILLS: 5,
+    HISTORY: 6,
 }
 """Which sections get room first when the budget runs out."""
 
@@ -214,8 +209,8 @@ def _why_not_now(candidate: Candidate, withhold: bool) -> str:
         return "it applies to some files only: it is shown when one of them is changed"
     if is_rule(memory) or is_profile(memory):
         return ""
-    if memory.label == "agent" and not has_evidence(memory, candidate.freshness):
-        return "an agent's claim that nothing confirms: only on explicit recall"
+    if unproven := why_unproven(memory, candidate.freshness):
+        return unproven
     strength = candidate.strength * memory.confidence * candidate.usefulness
     low = strength < LEAST_STRENGTH
     return f"strength {strength:.2f} is below {LEAST_STRENGTH}" if low else ""
@@ -225,6 +220,14 @@ def has_evidence(memory: Memory, freshness: str) -> bool:
     """Check whether a claim has evidence besides the agent's word: it worked, or the code that it
     names is unchanged."""
     return memory.successes > memory.failures or freshness == "fresh"
+
+
+def why_unproven(memory: Memory, freshness: str) -> str:
+    """Return why a claim of an agent is not shown unasked; empty with evidence, or if it is not an
+    agent's."""
+    if memory.label != "agent" or has_evidence(memory, freshness):
+        return ""
+    return "an agent's claim that nothing confirms: only on explicit recall"
 
 
 def _why_no_skill(skill: Skill) -> str:
@@ -298,7 +301,7 @@ def _of_memory(candidate: Candidate) -> Wanted:
     )
     sort_key = (
         # What the user decided is served with the rules, after them.
-        *_SECTION_RANK[USER_RULES if own else section],
+        _SECTION_RANK[USER_RULES if own else section],
         not rule,
         not profile,
         candidate.freshness == "missing",
@@ -355,19 +358,18 @@ def _note(memory: Memory) -> str:
     return "; ".join(notes)
 
 
-def _of_skill(skill: Skill) -> Wanted:
-    tried = skill.successes + skill.failures
-    item = Item(
+def skill_item(skill: Skill, section: str) -> Item:
+    """Return a proven skill as an item of a section."""
+    worked = f"worked {skill.successes} of {skill.successes + skill.failures} times"
+    return Item(
         id=skill.id,
         address=skill.address,
         layer="C",
-        section=SKILLS,
+        section=section,
         kind="skill",
         text=f"{skill.name}: {skill.description}" if skill.description else skill.name,
         label=skill.label,
         date=iso(skill.at)[:10],
-        note=f"worked {skill.successes} of {tried} times" if tried else "",
-        why=f"worked {skill.successes} of {tried} times",
+        note=worked,
+        why=worked,
     )
-    place = (*_SECTION_RANK[SKILLS], 0, -skill.successes, skill.name)
-    return Wanted(item, place, skill.name, AIM)

@@ -43,14 +43,23 @@ def add(tx: Tx, rows: Iterable[ShownRow], now: int) -> None:
     tx.insert("injections", columns, ((*row, "", "", now) for row in rows))
 
 
-def list_unjudged(tx: Tx, session: str) -> list[tuple[str, str, str, int]]:
-    """Return id, moment, ref and time of the items shown in a session that were not judged yet."""
+class ShownRef(NamedTuple):
+    """A shown item: the row's id, the moment, the name it is logged under, and the time."""
+
+    id: str
+    moment: str
+    ref: str
+    at: int
+
+
+def list_unjudged(tx: Tx, session: str) -> list[ShownRef]:
+    """Return the items shown in a session that were not judged yet."""
     rows = tx.run(
         "SELECT id, moment, ref, at FROM injections WHERE space = :space AND session = :session "
         "AND outcome = '' AND moment <> '' ORDER BY at, id",
         {"session": session},
     )
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return list(map(ShownRef._make, rows))
 
 
 def judge(tx: Tx, outcomes: Iterable[tuple[str, str]]) -> None:

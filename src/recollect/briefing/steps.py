@@ -25,7 +25,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import sql as window_sql
-from . import budget, matching, selection, sql, steps_action, steps_follow_up, wording
+from . import matching, rendering, selection, sql, steps_action, steps_follow_up, wording
 from .rendering import COMMANDS, Item, LeftOut
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class LoadedStart(NamedTuple):
     material: selection.StartMaterial = selection.StartMaterial()
     frozen: window_sql.StableBlock | None = None
     shown: frozenset[str] = frozenset()
-    summary: budget.InjectedSummary | None = None
+    summary: rendering.InjectedSummary | None = None
     commands: tuple[KnownCommand, ...] = ()
     """All commands that may be shown, also those that are not in the block."""
     checks: freshness_steps.LoadedChecks | None = None
@@ -143,7 +143,7 @@ def load_start(
     for tx in txs:
         kinds = (*BASELINE_KINDS, *REST)
         memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
-        skills += [_skill(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
+        skills += [skill_of(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
     rules = tuple(memories)
     added = _summary(txs, instructions, summary_limit) if summary_limit else None
     said = added.refs if added else frozenset()
@@ -152,7 +152,7 @@ def load_start(
     lines, full = _lines(txs, ask, now, commands, said)
     left_out += full
     left_out += [
-        LeftOut(one.id, one.address, budget.IN_SUMMARY) for one in memories if one.id in said
+        LeftOut(one.id, one.address, rendering.IN_SUMMARY) for one in memories if one.id in said
     ]
     memories = [one for one in memories if one.id not in said]
     if txs and len(lines) + len(memories) < FEW_LINES:
@@ -179,12 +179,12 @@ def load_start(
 
 def _summary(
     txs: Sequence[Tx], instructions: matching.Instructions, limit: int
-) -> budget.InjectedSummary | None:
+) -> rendering.InjectedSummary | None:
     """Return the summary of autonomous memory, if there is one."""
-    document = documents_sql.get_document(txs[0], budget.SUMMARY_ADDRESS) if txs else None
+    document = documents_sql.get_document(txs[0], rendering.SUMMARY_ADDRESS) if txs else None
     if document is None or document.label == "import":  # the label of one changed from outside
         return None
-    return budget.fit_summary(document.fields, limit, instructions.where)
+    return rendering.fit_summary(document.fields, limit, instructions.where)
 
 
 def _lines(
@@ -267,7 +267,8 @@ def _judged(
     return tuple(found)
 
 
-def _skill(row: procedures_sql.ProcedureRow) -> selection.Skill:
+def skill_of(row: procedures_sql.ProcedureRow) -> selection.Skill:
+    """Return a stored procedure as a skill that may be shown."""
     return selection.Skill(
         id=row.id,
         address=f"memory://{row.id}",

@@ -20,7 +20,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Json, Memory
 from ..window import sql as window_sql
-from . import budget, command_rules, matching, selection, sql, steps_follow_up, wording
+from . import command_rules, matching, rendering, selection, sql, steps_follow_up, wording
 from .rendering import Item, LeftOut
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def usable_commands(
     commands: list[KnownCommand] = []
     left_out: list[LeftOut] = []
     for one, ref in zip(known, refs, strict=True):
-        reason = one.retired or (budget.IN_SUMMARY if ref in said else "")
+        reason = one.retired or (rendering.IN_SUMMARY if ref in said else "")
         if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
         if not reason and (place := instructions.where_command(one.form)):

@@ -46,15 +46,6 @@ class SessionActs(NamedTuple):
     """The commands as they are shown."""
 
 
-class ShownRef(NamedTuple):
-    """A shown item: the row's id, the moment, the record, and the time."""
-
-    id: str
-    moment: str
-    ref: str
-    at: int
-
-
 class InTime(NamedTuple):
     """Counts for one kind of moment: chances to show a memory, items shown, followed and
     ignored."""
@@ -106,10 +97,7 @@ def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
     root: the top of the working tree, to know files by
     """
     acts = _acts(tx, session, root)
-    shown = [
-        ShownRef(id, moment, _keyed(ref), at)
-        for id, moment, ref, at in sql.list_unjudged(tx, session)
-    ]
+    shown = [one._replace(ref=_keyed(one.ref)) for one in sql.list_unjudged(tx, session)]
     outcomes = judge(shown, acts)
     if outcomes:
         sql.judge(tx, outcomes)
@@ -208,13 +196,13 @@ def _messages(tx: Tx, session: str) -> Iterator[messages.NumberedMessage]:
         yield messages.NumberedMessage(row.seq, message._replace(at=row.at))
 
 
-def judge(shown: Sequence[ShownRef], acts: SessionActs) -> list[tuple[str, str]]:
+def judge(shown: Sequence[sql.ShownRef], acts: SessionActs) -> list[tuple[str, str]]:
     """Return the outcome of each row that can be judged."""
     judged = ((one.id, _outcome(one, acts)) for one in shown)
     return [(id, outcome) for id, outcome in judged if outcome]
 
 
-def _outcome(one: ShownRef, acts: SessionActs) -> str:
+def _outcome(one: sql.ShownRef, acts: SessionActs) -> str:
     """Return whether a shown command was run, or others in its place; a failing form avoided; a
     shown file opened, or only others."""
     ran = [name for at, name in acts.forms if one.moment == "start" or at > one.at]

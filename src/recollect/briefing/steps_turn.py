@@ -26,7 +26,7 @@ from ..types.records import ORIGINS, STALE_STATES, UNTRUSTED_ORIGINS, Memory
 from ..window import sql as window_sql
 from . import matching, selection, sql, wording
 from .rendering import Item, LeftOut
-from .steps import Ask
+from .steps import Ask, skill_of
 
 MOST_MATCHES = 60
 MOST_SCORED = 1_000
@@ -171,7 +171,7 @@ def _memories(
     a session, also lessons that hold most of what it asks for."""
     held = memory_sql.get_many(tx, [match.ref for match in found])
     stated = {
-        memory.id: matching.content_stems(memory.text)
+        memory.id: frozenset(matching.content_stems(memory.text))
         for memory in held.values()
         if are_all and memory.label == "user"
     }
@@ -263,20 +263,7 @@ def skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
         passage = _task_match(match, words)
         # The label of a row that was changed from outside is not the one that the index has.
         if row and row.label in _SHOWN_ORIGINS and passage is not None and row.successes:
-            found.append(
-                Item(
-                    id=row.id,
-                    address=f"memory://{row.id}",
-                    layer="C",
-                    section="",
-                    kind="skill",
-                    text=f"{row.name}: {row.description}",
-                    label=row.label,
-                    date=iso(row.valid_from)[:10],
-                    note=f"worked {row.successes} of {row.successes + row.failures} times",
-                    why=passage.why,
-                )
-            )
+            found.append(selection.skill_item(skill_of(row), "")._replace(why=passage.why))
     return found
 
 
@@ -299,8 +286,8 @@ def items(
         reason = ""
         if withhold and state in STALE_STATES:
             reason = f"withheld: what it says of the code is {state}"
-        elif memory.label == "agent" and not selection.has_evidence(memory, state):
-            reason = "an agent's claim that nothing confirms: only on explicit recall"
+        elif unproven := selection.why_unproven(memory, state):
+            reason = unproven
         elif memory.id in said:
             reason = "it is in the start block"
         elif matching.is_alike(memory.text, texts):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..fast_typing import TYPE_CHECKING
 from ..text import display
 from ..text.tokens import count_tokens
-from ..types.records import Document
+from ..types.records import Document, Json
 from .rendering import COMMANDS, HISTORY, STATE, UNCONFIRMED, Item, code, plain
 
 if TYPE_CHECKING:
@@ -65,19 +65,21 @@ def _command_items(commands: Sequence[KnownCommand]) -> list[Item]:
 def _command_item(group: Sequence[KnownCommand], before: KnownCommand | None) -> Item:
     forms = tuple(one.form for one in group)
     worked = max(one.sessions_succeeded for one in group)
-    return Item(
-        id=command_ref(forms[0]),
-        address=command_ref(forms[0]),
-        layer="B",
-        section=COMMANDS,
-        kind="command",
+    return _fact(
+        "command",
+        command_ref(forms[0]),
+        COMMANDS,
         text=" ".join(forms),
-        label="system",
         date=_date(max(one.last_success for one in group)),
         why=f"worked in up to {display.format_count(worked, 'session')}",
         line=_command_line(group, before),
         forms=forms,
     )
+
+
+def _fact(kind: str, ref: str, section: str = "", **more: Json) -> Item:
+    """Return a line that our own code worded."""
+    return Item(ref, ref, "B", section, kind, label="system", **more)
 
 
 def command_ref(form: str) -> str:
@@ -129,14 +131,10 @@ def advice_line(advice: CommandAdvice) -> Item:
     failed = f"failed in {advice.sessions_failed} sessions"
     worked = _times(advice.sessions_succeeded, advice.last, "worked since, ")
     worked = worked.replace("since, in ", "since in ").replace("since, once", "since once")
-    return Item(
-        id=avoid_ref(advice.form),
-        address=avoid_ref(advice.form),
-        layer="B",
-        section="",
-        kind="advice",
+    return _fact(
+        "advice",
+        avoid_ref(advice.form),
         text=advice.form,
-        label="system",
         date=_date(advice.last),
         why=f"{failed}, another form succeeded since",
         line=f"{code(advice.form)} {failed}; {code(advice.better)} {worked}",
@@ -161,15 +159,10 @@ def resolution_line(known: KnownResolution) -> Item:
         else f"Unconfirmed: this error went away once, on {_date(known.last)}"
     )
     remedy = known.remedy
-    ref = f"resolution:{known.command}:{known.signature}"
-    return Item(
-        id=ref,
-        address=ref,
-        layer="B",
-        section="",
-        kind="resolution",
+    return _fact(
+        "resolution",
+        f"resolution:{known.command}:{known.signature}",
         text=known.signature,
-        label="system",
         date=_date(known.last),
         why="the same error was resolved before",
         line=f"{when}, {describe_remedy(remedy, known.command)}",
@@ -212,14 +205,10 @@ def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:
         return []
     sessions = max(place.sessions for place in often)
     return [
-        Item(
-            id=f"place:{path}",
-            address=f"place:{path}",
-            layer="B",
-            section="",
-            kind="place",
+        _fact(
+            "place",
+            f"place:{path}",
             text=path,
-            label="system",
             why=f"changed together in {sessions} sessions",
             line=f"{code(path)} was changed together with {_listed(named[:MOST_TOGETHER])}",
             files=tuple(named[:MOST_TOGETHER]),
