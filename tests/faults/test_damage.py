@@ -14,7 +14,8 @@ import apsw
 import pytest
 
 import recollect
-from recollect.work import steps as work_steps
+from recollect.memory import sql as memory_sql
+from recollect.memory import sql_lists as memory_sql_lists
 from tests.interfaces.conftest import HOOK
 
 NOT_TEXT = "CAST(x'61ff62' AS TEXT)"
@@ -201,7 +202,9 @@ def test_all_memories_behind_a_damaged_one_are_taken_once(
 ) -> None:
     ids = [memory.learn(f"fact number {number}").memory.id for number in range(5)]
     damage(f"UPDATE memories SET text = {NOT_TEXT} WHERE id = '{ids[2]}'")
-    found = memory.context.project_space.read(work_steps.list_open_memories)
+    found = memory.context.project_space.read(
+        lambda tx: memory_sql_lists.list_open(tx, {}, memory_sql.ALL)
+    )
     assert sorted(one.id for one in found) == sorted({*ids} - {ids[2]})
 
 

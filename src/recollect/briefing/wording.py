@@ -256,9 +256,9 @@ def episode_line(id: str, goal: str, outcome: str, at: int) -> Item:
 
 def task_lines(document: Document) -> Iterator[Item]:
     """Return the running task, and its blocked phases."""
-    from ..work import tasks
+    from ..work import records
 
-    task = tasks.task_from_json(document.fields)
+    task = records.task_from_json(document.fields)
     waiting = [one.name for one in task.phases if one.state not in ("done", "active", "blocked")]
     step = f", phase {task.phase}" if task.phase else ""
     after = f", next: {waiting[0]}" if waiting else ""

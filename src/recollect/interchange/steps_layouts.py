@@ -27,7 +27,7 @@ from ..providers import openai_chat
 from ..storage.database import Tx
 from ..text import addresses, display
 from ..types.records import STATUSES_IN_USE, Json, Memory, Session
-from ..work import ledgers
+from ..work import records as work_records
 from ..work import steps as work_steps
 from ..work import steps_tasks as work_steps_tasks
 from .formats import CLIO
@@ -320,7 +320,7 @@ def _save_handoff(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
     handoff = work_steps.check_handoff({"id": given.name, **given.value})
     held = documents_sql.get_document(tx, f"memory://handoff/{addresses.check_key(handoff.id)}")
     if held is None:
-        work_steps.give_handoff(tx, handoff, ledgers.TreeState(), handoff.id, origin, now)
+        work_steps.give_handoff(tx, handoff, work_records.TreeState(), handoff.id, origin, now)
     return held is None
 
 

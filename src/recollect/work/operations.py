@@ -14,6 +14,7 @@ from ..documents import steps as documents_steps
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
+from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
 from ..project import make_folder, write_private
 from ..recall import operations as recall_operations
@@ -27,12 +28,13 @@ from . import operations_tasks, steps, steps_tasks
 
 if TYPE_CHECKING:
     from .audit import Audit
-    from .notes import EventRule, Notes, Reference
+    from .notes import EventRule, Reference
 
 
 _LARGEST_FILE = 200_000
 
 _MOST_NAMED = 5
+_ALL = 10_000
 
 
 class Continuity(NamedTuple):
@@ -138,7 +140,7 @@ def list_todos(
             hint=f'add it to the list: recollect todo --add "{session}"',
         )
     name = f"{_TODO}:{session}" if session else _TODO
-    held = [one for one in _list_scratch(context) if one.title == name]
+    held = [one for one in list_scratch(context, _ALL) if one.title == name]
     items = work_notes.parse_todos(held[0].text if held else "")
     new = work_notes.change_todos(items, add, done)
     if new == items and held:
@@ -194,11 +196,11 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     on_file = _read_file(path)
     edited = context.project_space.read(lambda tx: steps.is_edited(tx, steps.CONTINUITY, on_file))
     by_hand = continuity.parse_continuity(on_file or "")
-    words = (
-        doing
-        or (by_hand.doing if edited else "")
-        or _describe_objective(_active_notes(context).notes)
-    )
+    words = doing or (by_hand.doing if edited else "")
+    if not words:
+        notes = _active_notes(context).notes
+        phase = f" ({notes.phase})" if notes.phase else ""
+        words = f"{notes.objective}{phase}" if notes.objective else ""
     hits = recall_operations.recall_unprompted(context, words, 20) if words else ()
     known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
     avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
@@ -252,7 +254,7 @@ def audit_memory(context: Context) -> Audit:
     Example: recollect audit
     """
     memory_operations.write_recalls(context)
-    known = context.project_space.read(steps.list_open_ids)
+    known = context.project_space.read(memory_sql.list_open_ids)
     fresh = freshness_steps.check_freshness(context, known)
     stale = {
         id: [f"{one.state} {one.moved_to}".strip()]
@@ -295,7 +297,7 @@ def handle_event(
 def _on_context_start(context: Context, task: str, session: str) -> _EventResult:
     read = [("memory://notes", _active_notes(context).text)]
     key = _session_key(session)
-    found = [one for one in _list_scratch(context) if one.title == key]
+    found = [one for one in list_scratch(context, _ALL) if one.title == key]
     read += [(one.address, one.text) for one in found]
     return read + (_read_pages(context, task) if task else []), []
 
@@ -303,7 +305,7 @@ def _on_context_start(context: Context, task: str, session: str) -> _EventResult
 def _on_phase_start(context: Context, task: str, session: str) -> _EventResult:
     key = _session_key(session)
     written = []
-    if all(one.title != key for one in _list_scratch(context)):
+    if all(one.title != key for one in list_scratch(context, _ALL)):
         text = work_notes.render_session_notes(task)
         now = context.clock()
         made = context.project_space.write(
@@ -333,14 +335,11 @@ def _on_task_complete(context: Context, task: str, session: str) -> _EventResult
 
 def _on_conversation_end(context: Context, task: str, session: str) -> _EventResult:
     now = context.clock()
-    mine = [one for one in _list_scratch(context) if not session or _belongs_to(one.title, session)]
+    lead = f"{session}:" if session else ""
+    mine = [one for one in list_scratch(context, _ALL) if one.title.startswith(lead)]
     for one in mine:
         context.project_space.write(partial(documents_steps.delete_scratch, key=one.title, now=now))
     return [], [one.address for one in mine]
-
-
-def _list_scratch(context: Context) -> list[Document]:
-    return context.project_space.read(lambda tx: documents_steps.list_scratch(tx, 10_000))
 
 
 def _read_pages(context: Context, task: str) -> list[tuple[str, str]]:
@@ -356,18 +355,8 @@ _EventResult = tuple[list[tuple[str, str]], list[str]]
 """What was read (address and text), and the addresses written."""
 
 
-def _describe_objective(notes: Notes) -> str:
-    """Return the active objective with its phase."""
-    phase = f" ({notes.phase})" if notes.phase else ""
-    return f"{notes.objective}{phase}" if notes.objective else ""
-
-
 def _session_key(session: str) -> str:
     return f"{session}:notes" if session else "session-notes"
-
-
-def _belongs_to(key: str, session: str) -> bool:
-    return key.startswith(f"{session}:")
 
 
 def _make_references(hits: Sequence[Hit]) -> list[Reference]:

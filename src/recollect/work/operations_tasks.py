@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from ..context import Context, new_id
 from ..errors import InvalidInput
@@ -14,10 +14,7 @@ from ..storage.database import Tx
 from ..text import addresses
 from ..types.records import Json
 from ..undo import steps as undo_steps
-from . import ledgers, steps, steps_tasks
-
-if TYPE_CHECKING:
-    from .ledgers import TreeState
+from . import records, steps, steps_tasks
 
 
 def _write_task(
@@ -96,8 +93,6 @@ def enter_phase(
     Example: recollect task phase feature-x design
     Example: recollect task phase feature-x design --report "One table, two endpoints"
     """
-    from . import tasks
-
     if report and blocked:
         raise InvalidInput("a phase is done or blocked, not both", where=f"task {slug}")
     if report:
@@ -118,7 +113,9 @@ def enter_phase(
         f"{'blocked' if blocked else 'entered'} the phase {name} of the task",
         slug,
         lambda task: (
-            tasks.block_phase(task, name, blocked) if blocked else tasks.enter_phase(task, name)
+            records.set_phase(task, name, "blocked", blocked)
+            if blocked
+            else records.enter_phase(task, name)
         ),
         _gate("phase blocked" if blocked else "phase start", phase=name, reason=blocked),
     )
@@ -135,14 +132,12 @@ def record_decision(
 
     Example: recollect task decide feature-x "Use one table" --reason "fewer joins"
     """
-    from . import tasks
-
     now = context.clock()
     return _change_task(
         context,
         "recorded a decision of the task",
         slug,
-        lambda task: tasks.add_decision(task, text, reason, now),
+        lambda task: records.add_decision(task, text, reason, now),
         _gate("decision", text=text, reason=reason),
         text,
     )
@@ -178,7 +173,13 @@ def verify_task_items(
 
     Example: recollect task verify feature-x --item "login works"
     """
-    step = steps_tasks.verify_change(revise, items, context.clock())
+    now = context.clock()
+
+    def step(task: records.Task) -> records.Task:
+        return records.verify_items(
+            records.revise_plan(task, revise, now) if revise else task, items
+        )
+
     gate = _gate("plan revised" if revise else "items verified", items=list(items), reason=revise)
     return _change_task(context, "verified items of the task", slug, step, gate, ", ".join(items))
 
@@ -289,7 +290,7 @@ def give_handoff(
     if given is None:
         commit = _read_tree_state(context, ()).commit
         state = parts.pop("git_state", "") or (f"commit {commit}" if commit else "")
-        made = ledgers.Handoff(
+        made = records.Handoff(
             id=id,
             from_agent=sender,
             to_agent=to,
@@ -298,7 +299,7 @@ def give_handoff(
             git_state=state,
             **_to_tuples(parts),
         )
-        given = ledgers.handoff_to_json(made)
+        given = records.handoff_to_json(made)
     checked = steps.check_handoff(given)
     tree = _read_tree_state(context, checked.artifacts)
     return undo_steps.write_undoable(
@@ -341,7 +342,7 @@ def list_handoffs(
     return tuple(context.project_space.read(lambda tx: steps.list_handoffs(tx, to, limit)))
 
 
-def _read_tree_state(context: Context, files: Sequence[str]) -> TreeState:
+def _read_tree_state(context: Context, files: Sequence[str]) -> records.TreeState:
     """Read the commit of the tree and the digests of these files."""
     from ..freshness import git_io
     from ..freshness.working_tree_io import WorkTree
@@ -349,7 +350,7 @@ def _read_tree_state(context: Context, files: Sequence[str]) -> TreeState:
     commits = git_io.read_git_state(context.top).commits
     tree = WorkTree(context.top)
     contents = {path: tree.blob(path)[:16] for path in files}
-    return ledgers.TreeState(commits[0].split(" ")[0] if commits else "", contents)
+    return records.TreeState(commits[0].split(" ")[0] if commits else "", contents)
 
 
 def _to_tuples(parts: HandoffParts) -> dict[str, Json]:

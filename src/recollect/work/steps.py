@@ -21,11 +21,9 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
-from ..types.records import Document, Json, Memory
-from . import ledgers
+from ..types.records import Document, Json
+from . import audit, records
 from . import notes as work_notes
-from .audit import Audit
-from .audit import run_audit as looked_over
 
 NOTES, CONTINUITY = "memory://notes", "memory://continuity"
 
@@ -149,39 +147,39 @@ def read_ledger(tx: Tx, agent: str) -> Mapping[str, Json]:
     """Return the ledger of an agent as JSON."""
     address = f"memory://ledger/{addresses.check_key(agent)}"
     fields = get_document(tx, address, "an agent writes its own with `recollect ledger`").fields
-    return ledgers.ledger_to_json(ledgers.ledger_from_json(fields))
+    return records.ledger_to_json(records.ledger_from_json(fields))
 
 
 def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapping[str, Json]:
     """Write the ledger of an agent; return it as stored."""
-    held = ledgers.ledger_from_json(given)
+    held = records.ledger_from_json(given)
     if held.agent_id not in ("", agent):
         raise InvalidInput(
             f"this is the ledger of {held.agent_id}, not of {agent}", where="ledger.agent_id"
         )
-    body = ledgers.ledger_to_json(held._replace(agent_id=agent))
+    body = records.ledger_to_json(held._replace(agent_id=agent))
     address = f"memory://ledger/{addresses.check_key(agent)}"
     write_document(tx, _new_record(address, "ledger", agent, body, agent), origin, now)
     return read_ledger(tx, agent)
 
 
-def check_handoff(given: Json) -> ledgers.Handoff:
+def check_handoff(given: Json) -> records.Handoff:
     """Parse a handoff from a JSON object; raise InvalidInput if a part is missing."""
-    handoff = ledgers.handoff_from_json(given)
+    handoff = records.handoff_from_json(given)
     if not handoff.to_agent or not handoff.what_was_done:
         raise InvalidInput("a handoff needs to_agent and what_was_done", where="handoff")
     return handoff
 
 
 def give_handoff(
-    tx: Tx, handoff: ledgers.Handoff, tree: ledgers.TreeState, id: str, origin: str, now: int
+    tx: Tx, handoff: records.Handoff, tree: records.TreeState, id: str, origin: str, now: int
 ) -> ShownHandoff:
     """Store a handoff; another one with the same id is refused.
 
     The digests of its files are stored beside it, to tell the receiver what changed.
     """
     name = addresses.check_key(handoff.id or id)
-    body = ledgers.handoff_to_json(handoff._replace(id=name))
+    body = records.handoff_to_json(handoff._replace(id=name))
     address = f"memory://handoff/{name}"
     held = documents_sql.get_document(tx, address)
     if held and held.fields != json.loads(redaction.redact_json(body).text):
@@ -204,25 +202,25 @@ def get_artifacts(tx: Tx, name: str) -> tuple[str, ...]:
         "`recollect handoff list` lists them",
         "there is no such handoff",
     )
-    return ledgers.handoff_from_json(document.fields).artifacts
+    return records.handoff_from_json(document.fields).artifacts
 
 
 def accept_handoff(
-    tx: Tx, name: str, agent: str, tree: ledgers.TreeState, origin: str, now: int
+    tx: Tx, name: str, agent: str, tree: records.TreeState, origin: str, now: int
 ) -> ShownHandoff:
     """Accept a handoff for its receiver, and report changes of the tree since it was given."""
     address = f"memory://handoff/{addresses.check_key(name)}"
     document = get_document(tx, address)
-    handoff = ledgers.handoff_from_json(document.fields)
+    handoff = records.handoff_from_json(document.fields)
     if agent and agent != handoff.to_agent:
         raise Conflict(f"this handoff is for {handoff.to_agent}, not for {agent}", where=address)
     if not handoff.accepted_at:
-        body = ledgers.handoff_to_json(handoff._replace(accepted_at=now))
+        body = records.handoff_to_json(handoff._replace(accepted_at=now))
         label = trust.least_trusted((document.label, origin))
         new = _new_record(address, "handoff", document.title, body, document.owner)
         write_document(tx, new, origin, now, label)
     then = dict(json.loads(storage_sql.get_value(tx, _CONTENTS + name) or "[]"))
-    moved = ledgers.moved_since(handoff, then, tree)
+    moved = records.moved_since(handoff, then, tree)
     return get_handoff(tx, name)._replace(moved=str(moved) if moved else "")
 
 
@@ -237,9 +235,9 @@ def list_handoffs(tx: Tx, to: str, limit: int) -> list[ShownHandoff]:
 
 
 def _show_document(document: Document) -> ShownHandoff:
-    handoff = ledgers.handoff_from_json(document.fields)
+    handoff = records.handoff_from_json(document.fields)
     name = document.address.removeprefix("memory://handoff/")
-    return ShownHandoff(name, ledgers.handoff_to_json(handoff), bool(handoff.accepted_at))
+    return ShownHandoff(name, records.handoff_to_json(handoff), bool(handoff.accepted_at))
 
 
 def _new_record(
@@ -258,21 +256,12 @@ OFTEN_INJECTED = 10
 MOST_USELESS = 100
 
 
-def list_open_ids(tx: Tx) -> list[str]:
-    """Return the ids of all open memories."""
-    return memory_sql.list_open_ids(tx)
-
-
-def list_open_memories(tx: Tx) -> list[Memory]:
-    """Return all open memories."""
-    return memory_sql_lists.list_open(tx, {}, memory_sql.ALL)
-
-
-def audit_memories(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> Audit:
+def audit_memories(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> audit.Audit:
     """Audit the open memories; `stale` maps ids to citations that no longer hold."""
     shown = {
         row[0]: int(row[1])
         for row in memory_sql_lists.find_never_useful(tx, OFTEN_INJECTED, MOST_USELESS)
     }
     opposite = [(link.source, link.target) for link in links_sql.list_open(tx, "contradicts")]
-    return looked_over(list_open_memories(tx), now, stale, notes, shown, opposite)
+    memories = memory_sql_lists.list_open(tx, {}, memory_sql.ALL)
+    return audit.run_audit(memories, now, stale, notes, shown, opposite)

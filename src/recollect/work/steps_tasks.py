@@ -13,6 +13,8 @@ from typing import NamedTuple
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..errors import Conflict, InvalidInput, Refused
+from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..memory import steps_learn as memory_steps_learn
 from ..memory import steps_neighbours as memory_steps_neighbours
@@ -27,10 +29,10 @@ from ..text import addresses
 from ..types import trust
 from ..types.json_records import write_time
 from ..types.records import STATUSES_IN_USE, Document, Json, Memory
-from . import promotion, tasks
+from . import promotion, records
 from . import steps as work_steps
 
-TaskChange = Callable[[tasks.Task], tasks.Task]
+TaskChange = Callable[[records.Task], records.Task]
 
 PAGE_TYPE = "task page"
 
@@ -43,7 +45,7 @@ class ShownTask(NamedTuple):
     phase: str
     completed: str
     task: Mapping[str, Json]
-    regressions: tuple[tasks.Regression, ...]
+    regressions: tuple[records.Regression, ...]
     pages: tuple[str, ...]
     report: str = ""
     lessons: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ def task_address(slug: str, page: str = "") -> str:
 def start_task(tx: Tx, title: str, phases: Sequence[str], origin: str, now: int) -> ShownTask:
     """Start a task, or return the existing one with the same title."""
     safe = redaction.redact  # addresses are made of them
-    task = tasks.new_task(safe(title), [safe(phase) for phase in phases])
+    task = records.new_task(safe(title), [safe(phase) for phase in phases])
     held = documents_sql.get_document(tx, task_address(task.slug))
     if held:
         if held.title != task.title:
@@ -88,13 +90,15 @@ def change_task(tx: Tx, slug: str, step: TaskChange, origin: str, now: int) -> S
 
 def finish_phase(tx: Tx, slug: str, phase: str, report: str, origin: str, now: int) -> ShownTask:
     """End a phase with its report, which becomes a page of the task."""
-    shown = change_task(tx, slug, lambda task: tasks.finish_phase(task, phase, report), origin, now)
+    shown = change_task(
+        tx, slug, lambda task: records.set_phase(task, phase, "done", report), origin, now
+    )
     return shown._replace(report=write_report(tx, slug, phase, origin, now))
 
 
 def write_report(tx: Tx, slug: str, phase: str, origin: str, now: int) -> str:
     """Write the completion report of a phase, or of the whole task."""
-    text = tasks.render_report(load_task(tx, slug), phase)
+    text = records.render_report(load_task(tx, slug), phase)
     _write_page(tx, slug, report_page(phase), text, origin, now)
     return text
 
@@ -107,7 +111,7 @@ def report_page(phase: str) -> str:
 def complete_task(tx: Tx, slug: str, origin: str, now: int, review: str = "") -> ShownTask:
     """Complete a task and write its report, and the final review if there was one."""
 
-    def done(task: tasks.Task) -> tasks.Task:
+    def done(task: records.Task) -> records.Task:
         return task._replace(extra={**task.extra, COMPLETED: write_time(now)})
 
     shown = change_task(tx, slug, done, origin, now)
@@ -117,22 +121,13 @@ def complete_task(tx: Tx, slug: str, origin: str, now: int, review: str = "") ->
     return show_task(tx, slug)._replace(report=report, completed=shown.completed)
 
 
-def verify_change(reason: str, items: Sequence[str], now: int) -> TaskChange:
-    """Return the change that marks items as verified, in a new revision if a reason is given."""
-
-    def step(task: tasks.Task) -> tasks.Task:
-        return tasks.verify_items(tasks.revise_plan(task, reason, now) if reason else task, items)
-
-    return step
-
-
-def load_task(tx: Tx, slug: str, hold: bool = False) -> tasks.Task:
+def load_task(tx: Tx, slug: str, hold: bool = False) -> records.Task:
     """Load a task by its slug."""
     hint = "`recollect task list` lists them"
     document = work_steps.get_document(tx, task_address(slug), hint, "there is no such task")
     if hold:
         documents_sql.get_document(tx, document.address, hold=True)
-    return tasks.task_from_json(document.fields)
+    return records.task_from_json(document.fields)
 
 
 def show_task(tx: Tx, slug: str) -> ShownTask:
@@ -144,8 +139,8 @@ def show_task(tx: Tx, slug: str) -> ShownTask:
         title=task.title,
         phase=task.phase,
         completed=str(task.extra.get(COMPLETED, "")),
-        task=tasks.task_to_json(task),
-        regressions=tasks.find_regressions(task.revisions),
+        task=records.task_to_json(task),
+        regressions=records.find_regressions(task.revisions),
         pages=tuple(page.address for page in pages),
     )
 
@@ -161,9 +156,9 @@ def list_pages(tx: Tx, slug: str) -> list[Document]:
     return documents_sql.list_documents(tx, PAGE_TYPE, 1_000, slug)
 
 
-def _save_task(tx: Tx, task: tasks.Task, origin: str, now: int) -> ShownTask:
-    body = tasks.task_to_json(task)
-    text = tasks.render_report(task)
+def _save_task(tx: Tx, task: records.Task, origin: str, now: int) -> ShownTask:
+    body = records.task_to_json(task)
+    text = records.render_report(task)
     new = documents_steps.NewDocument(
         address=task_address(task.slug),
         type=TYPE,
@@ -174,7 +169,7 @@ def _save_task(tx: Tx, task: tasks.Task, origin: str, now: int) -> ShownTask:
         owner=task.slug,
     )
     work_steps.write_document(tx, new, origin, now)
-    for name, page in tasks.render_artifacts(task).items():
+    for name, page in records.render_artifacts(task).items():
         _write_page(tx, task.slug, name, page, origin, now)
     return show_task(tx, task.slug)
 
@@ -246,15 +241,8 @@ def read_log(tx: Tx, slug: str, limit: int) -> str:
     """Return the gate events of a task, one JSON object a line."""
     rows = documents_sql.list_events(tx, f"task/{addresses.check_slug(slug)}", limit)
     return "".join(
-        tasks.render_event(
-            tasks.GateEvent(
-                trace=row.trace,
-                at=row.at,
-                agent=row.agent,
-                phase=row.phase,
-                type=row.type,
-                payload=json.loads(row.payload),
-            )
+        records.render_event(
+            row.trace, row.at, row.agent, row.phase, row.type, json.loads(row.payload)
         )
         for row in rows
     )
@@ -287,7 +275,7 @@ def promote_notes(
     tx: Tx, owner: str, apply: bool, origin: str, now: int, new_id: Callable[[str], str]
 ) -> Promoted:
     """Review the notes of a task or session with the checklist; save those that pass."""
-    known = work_steps.list_open_memories(tx)
+    known = memory_sql_lists.list_open(tx, {}, memory_sql.ALL)
     notes = [one for one in known if one.layer in _NOTE_LAYERS and one.owner == owner]
     durable = [
         promotion.KnownNote(one.id, (one.subject, one.text), one.scope)

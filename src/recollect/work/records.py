@@ -1,8 +1,12 @@
-"""Tasks: phases, decisions, plan revisions, verified items, and regressions.
+"""Records of work that outlives a conversation: tasks, ledgers and handoffs, as JSON.
 
-An item that an earlier revision had verified and the newest has not is a regression: the plan or
-the code changed and it was not verified again. A task is an immutable value; every change returns a
-new one.
+A task has phases, decisions, plan revisions and verified items. An item that an earlier revision
+had verified and the newest has not is a regression: the plan or the code changed and it was not
+verified again. A ledger is the state of an agent, a handoff is work passed from one agent to
+another; here is also decided whether the working tree has changed since a handoff.
+
+Every record is an immutable value. Other programs write this JSON too: reading and writing again
+loses nothing.
 """
 
 from __future__ import annotations
@@ -15,15 +19,16 @@ from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..text.addresses import slugify
 from ..types.json_records import (
+    boolean_field,
     choice_field,
     dump_record,
     integer_field,
-    json_field,
     load_record,
     records_field,
     text_field,
     texts_field,
     time_field,
+    write_time,
 )
 from ..types.records import Json
 
@@ -106,20 +111,11 @@ def enter_phase(task: Task, name: str) -> Task:
         )
     if all(one.name.casefold() != name.casefold() for one in task.phases):
         task = task._replace(phases=(*task.phases, Phase(name)))
-    return _with_phase(task, name, "active", "")
+    return set_phase(task, name, "active")
 
 
-def finish_phase(task: Task, name: str, report: str) -> Task:
-    """Return the task with a phase done."""
-    return _with_phase(task, name, "done", report.strip())
-
-
-def block_phase(task: Task, name: str, why: str) -> Task:
-    """Return the task with a phase blocked."""
-    return _with_phase(task, name, "blocked", why.strip())
-
-
-def _with_phase(task: Task, name: str, state: str, report: str) -> Task:
+def set_phase(task: Task, name: str, state: str, report: str = "") -> Task:
+    """Return the task with a phase in another state, with its report or why it is blocked."""
     wanted = " ".join(name.split()).casefold()
     if all(one.name.casefold() != wanted for one in task.phases):
         known = ", ".join(one.name for one in task.phases) or "none"
@@ -127,7 +123,7 @@ def _with_phase(task: Task, name: str, state: str, report: str) -> Task:
             f"there is no phase {name!r}", where=f"task {task.slug}", hint=f"Phases: {known}."
         )
     changed = (
-        one._replace(state=state, report=report) if one.name.casefold() == wanted else one
+        one._replace(state=state, report=report.strip()) if one.name.casefold() == wanted else one
         for one in task.phases
     )
     return task._replace(phases=tuple(changed))
@@ -175,17 +171,8 @@ def find_regressions(revisions: Sequence[Revision]) -> tuple[Regression, ...]:
 
 # ---------------------------------------------------------------- JSON
 
-_PHASE = (
-    text_field("name"),
-    choice_field("state", STATES),
-    text_field("report"),
-)
-_DECISION = (
-    text_field("text"),
-    text_field("reason"),
-    text_field("phase"),
-    time_field("at", "time"),
-)
+_PHASE = (text_field("name"), choice_field("state", STATES), text_field("report"))
+_DECISION = (*map(text_field, ("text", "reason", "phase")), time_field("at", "time"))
 _REVISION = (
     integer_field("number"),
     text_field("reason"),
@@ -276,31 +263,146 @@ def render_report(task: Task, phase: str = "") -> str:
 # ---------------------------------------------------------------- gate events
 
 
-class GateEvent(NamedTuple):
-    """An event at a gate of a task, for a log that is only written."""
-
-    trace: str = ""
-    at: int = 0
-    agent: str = ""
-    phase: str = ""
-    type: str = ""
-    payload: Json = None
-    extra: Mapping[str, Json] = {}
-
-
-_EVENT = (
-    text_field("trace", "trace_id"),
-    time_field("at", "time"),
-    text_field("agent"),
-    text_field("phase"),
-    text_field("type"),
-    json_field("payload"),
-)
-
-
-def render_event(event: GateEvent) -> str:
-    """Render an event as one line of the log, with its line end."""
-    line = json.dumps(dump_record(event, _EVENT), ensure_ascii=False, separators=(",", ":"))
+def render_event(trace: str, at: int, agent: str, phase: str, type: str, payload: Json) -> str:
+    """Render an event at a gate of a task as one line of the log, with its line end."""
+    about = {"trace_id": trace, "time": write_time(at), "agent": agent, "phase": phase}
+    told = {key: value for key, value in {**about, "type": type}.items() if value}
+    line = json.dumps({**told, "payload": payload}, ensure_ascii=False, separators=(",", ":"))
     for mark in ("\u2028", "\u2029", "\u0085"):
         line = line.replace(mark, f"\\u{ord(mark):04x}")
     return line + "\n"
+
+
+# ---------------------------------------------------------------- ledgers and handoffs
+
+
+class Ledger(NamedTuple):
+    """The state of an agent: its last checkpoint, task, files, and what it has learned."""
+
+    agent_id: str = ""
+    last_checkpoint: int = 0
+    tasks_completed: int = 0
+    current_task: str = ""
+    files_modified: tuple[str, ...] = ()
+    uncommitted_changes: bool = False
+    last_commit: str = ""
+    tech_stack: tuple[str, ...] = ()
+    patterns_learned: tuple[str, ...] = ()
+    current_goal: str = ""
+    extra: Mapping[str, Json] = {}
+
+
+class Handoff(NamedTuple):
+    """Work passed to another agent. `accepted_at` is 0 until the receiver accepts it."""
+
+    id: str = ""
+    from_agent: str = ""
+    to_agent: str = ""
+    at: int = 0
+    what_was_done: str = ""
+    artifacts: tuple[str, ...] = ()
+    git_state: str = ""
+    needs_testing: tuple[str, ...] = ()
+    known_issues: tuple[str, ...] = ()
+    relevant_patterns: tuple[str, ...] = ()
+    accepted_at: int = 0
+    extra: Mapping[str, Json] = {}
+
+
+_LEDGER = (
+    text_field("agent_id"),
+    time_field("last_checkpoint"),
+    integer_field("tasks_completed"),
+    text_field("current_task"),
+    texts_field("files_modified", "state.files_modified"),
+    boolean_field("uncommitted_changes", "state.uncommitted_changes"),
+    text_field("last_commit", "state.last_git_commit"),
+    texts_field("tech_stack", "context.tech_stack"),
+    texts_field("patterns_learned", "context.patterns_learned"),
+    text_field("current_goal", "context.current_goal"),
+)
+_HANDOFF = (
+    text_field("id"),
+    text_field("from_agent"),
+    text_field("to_agent"),
+    time_field("at", "timestamp"),
+    text_field("what_was_done", "context.what_was_done"),
+    texts_field("artifacts", "context.artifacts"),
+    text_field("git_state", "context.git_state"),
+    texts_field("needs_testing", "context.needs_testing"),
+    texts_field("known_issues", "context.known_issues"),
+    texts_field("relevant_patterns", "context.relevant_patterns"),
+    time_field("accepted_at"),
+)
+
+
+def ledger_from_json(given: Json) -> Ledger:
+    """Parse a ledger from a JSON object."""
+    return load_record(Ledger, _LEDGER, given, "ledger")
+
+
+def ledger_to_json(ledger: Ledger) -> dict[str, Json]:
+    """Convert a ledger to JSON, lossless."""
+    return dump_record(ledger, _LEDGER)
+
+
+def handoff_from_json(given: Json) -> Handoff:
+    """Parse a handoff from a JSON object."""
+    return load_record(Handoff, _HANDOFF, given, "handoff")
+
+
+def handoff_to_json(handoff: Handoff) -> dict[str, Json]:
+    """Convert a handoff to JSON, lossless."""
+    return dump_record(handoff, _HANDOFF)
+
+
+# ---------------------------------------------------------------- changes of the tree
+
+
+class TreeState(NamedTuple):
+    """The commit of the tree, and a digest of each of a handoff's files, empty if missing."""
+
+    commit: str = ""
+    contents: Mapping[str, str] = {}
+
+
+class TreeChanges(NamedTuple):
+    """Changes of the tree since a handoff: the two commits, changed and missing files."""
+
+    before: str
+    now: str
+    changed: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = []
+        if self.before != self.now:
+            parts.append(
+                f"the tree moved from {self.before or 'no commit'} to {self.now or 'none'}"
+            )
+        if self.changed:
+            parts.append(f"changed since: {', '.join(self.changed)}")
+        if self.gone:
+            parts.append(f"gone since: {', '.join(self.gone)}")
+        return "; ".join(parts)
+
+
+def commit_in(git_state: str) -> str:
+    """Return the commit named in a git state (`commit abc123` or a bare hash), or nothing."""
+    found = re.search(r"\b[0-9a-f]{6,40}\b", git_state.casefold())
+    return found[0] if found else ""
+
+
+def moved_since(handoff: Handoff, then: Mapping[str, str], now: TreeState) -> TreeChanges | None:
+    """Compare the tree with a handoff; None if it has not changed.
+
+    `then` are the digests of the handoff's files: uncommitted changes count too.
+    """
+    before, current = commit_in(handoff.git_state), now.commit.casefold()
+    same = not before or before.startswith(current[:40] or "-") or current.startswith(before)
+    other = [path for path, held in then.items() if now.contents.get(path, "") != held]
+    changed = tuple(path for path in other if now.contents.get(path))
+    gone = tuple(path for path in other if not now.contents.get(path))
+    if same and not other:
+        return None
+    return TreeChanges(before, before if same else now.commit, changed, gone)
