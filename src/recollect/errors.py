@@ -22,6 +22,10 @@ exit status of the command line.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class RecollectError(Exception):
     """Root of all errors: a message, the place it is about, and a hint."""
@@ -53,6 +57,13 @@ class InvalidInput(RecollectError):
     """An argument is invalid; nothing was changed."""
 
     code = "invalid_input"
+
+    @classmethod
+    def choice(cls, name: str, value: str, allowed: Iterable[str]) -> InvalidInput:
+        """Return the error for a value that is none of the allowed ones."""
+        article = "an" if name[0] in "aeiou" else "a"
+        listed = ", ".join(filter(None, allowed))
+        return cls(f"{value!r} is not {article} {name}", where=name, hint=f"one of: {listed}")
 
 
 class NotFound(RecollectError):

@@ -56,11 +56,7 @@ def open_context(
 ) -> Context:
     """Return the context of the project that `path` belongs to."""
     if origin not in CALLER_ORIGINS:
-        raise InvalidInput(
-            f"{origin!r} is not an origin",
-            where="origin",
-            hint=f"one of: {', '.join(CALLER_ORIGINS)}",
-        )
+        raise InvalidInput.choice("origin", origin, CALLER_ORIGINS)
     if path is None:
         path = variables.get("RECOLLECT_PROJECT") or "."
     project = find_project(path)

@@ -71,11 +71,7 @@ def parse_incoming(
     else:
         found = providers_formats.from_wire(message)
     if origin and origin not in records.CALLER_ORIGINS:
-        raise InvalidInput(
-            f"{origin!r} is not an origin",
-            where="origin",
-            hint=f"one of: {', '.join(records.CALLER_ORIGINS)}",
-        )
+        raise InvalidInput.choice("origin", origin, records.CALLER_ORIGINS)
     if key:
         found = [
             item._replace(key=f"{key}#{place}" if place else key)
@@ -97,9 +93,7 @@ def _parse_text(text: str, role: str) -> Message:
 def _check_message(message: Message) -> Message:
     """Return the message; raise InvalidInput with the name of a wrong field."""
     if message.role not in ROLES:
-        raise InvalidInput(
-            f"{message.role!r} is not a role", where="role", hint=f"one of: {', '.join(ROLES)}"
-        )
+        raise InvalidInput.choice("role", message.role, ROLES)
     content = message.content
     blocks = isinstance(content, tuple) and all(isinstance(item, Mapping) for item in content)
     if not isinstance(content, str) and not blocks:

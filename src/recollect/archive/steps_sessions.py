@@ -109,8 +109,7 @@ def list_sessions(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
     `idle` is derived, not stored: an active session without a message for an hour.
     """
     if status not in ("", *SESSION_STATUSES):
-        hint = f"one of: {', '.join(SESSION_STATUSES)}"
-        raise InvalidInput(f"{status!r} is not a status of a session", where="status", hint=hint)
+        raise InvalidInput.choice("status", status, SESSION_STATUSES)
     quiet = now - IDLE_AFTER
     if status == "idle":
         found = sql.latest_sessions(tx, limit, "active", until=quiet)

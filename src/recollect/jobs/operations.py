@@ -42,9 +42,7 @@ def list_jobs(
     Example: recollect jobs list --status error
     """
     if status and status not in STATUSES:
-        raise InvalidInput(
-            f"{status!r} is not a status", where="status", hint=f"one of: {', '.join(STATUSES)}"
-        )
+        raise InvalidInput.choice("status", status, STATUSES)
     if not context.project_space.present():
         return ()
     found = context.project_space.read(lambda tx: sql.list_jobs(tx, status, kind, limit))
@@ -120,17 +118,5 @@ def _existing(tx: Tx, id: str) -> sql.Job:
 
 
 def _state(job: sql.Job) -> JobState:
-    return JobState(
-        id=job.id,
-        kind=job.kind,
-        subject=job.subject,
-        status=job.status,
-        tries=job.failures,
-        run_after=job.run_after,
-        lease_until=job.lease_until,
-        input_watermark=job.input_watermark,
-        success_watermark=job.success_watermark,
-        error=job.error,
-        created=job.created,
-        updated=job.updated,
-    )
+    known = {**job._asdict(), "tries": job.failures}
+    return JobState(**{name: known[name] for name in JobState._fields})

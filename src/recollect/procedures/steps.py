@@ -143,9 +143,7 @@ def accept_procedure(tx: Tx, name: str, origin: str, now: int, id: str) -> Shown
 def count_use(tx: Tx, name: str, result: str, now: int) -> ShownProcedure:
     """Count the result of a use."""
     if result not in RESULTS:
-        raise InvalidInput(
-            f"{result!r} is not a result", where="result", hint=f"one of: {', '.join(RESULTS)}"
-        )
+        raise InvalidInput.choice("result", result, RESULTS)
     row = get_procedure(tx, name, hold=True)
     count = "successes" if result == "success" else "failures"
     sql.update(tx, row.id, {count: getattr(row, count) + 1, "last_used": now})
@@ -173,50 +171,31 @@ def get_procedure(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
 
 def show_row(row: sql.ProcedureRow) -> ShownProcedure:
     """Return a stored procedure as a record."""
-    return ShownProcedure(
-        id=row.id,
-        name=row.name,
-        description=row.description,
-        status=row.status,
-        revision=row.revision,
-        successes=row.successes,
-        failures=row.failures,
-        last_used=row.last_used,
-        origin=row.origin,
-        label=row.label,
-        valid_from=row.valid_from,
-        procedure=parse_row(row),
-    )
+    known = {**row._asdict(), "procedure": parse_row(row)}
+    return ShownProcedure(**{name: known[name] for name in ShownProcedure._fields})
 
 
 def parse_row(row: sql.ProcedureRow) -> skills.Procedure:
     """Parse the skill of a row, with its counts."""
     body = json.loads(row.body)
-    extra = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in body["extra"].items()
-    }
-    return skills.Procedure(
-        name=row.name,
-        description=row.description,
-        title=body["title"],
-        intro=body["intro"],
-        prerequisites=tuple(body["prerequisites"]),
-        steps=tuple(body["steps"]),
-        errors=tuple(skills.KnownError(*one) for one in body["errors"]),
-        exit_criteria=tuple(body["exit_criteria"]),
-        sections=tuple(skills.Section(*one) for one in body["sections"]),
-        successes=row.successes,
-        failures=row.failures,
-        extra=extra,
-    )
+    body |= {name: getattr(row, name) for name in _IN_COLUMNS}
+    body["errors"] = [skills.KnownError(*one) for one in body["errors"]]
+    body["sections"] = [skills.Section(*one) for one in body["sections"]]
+    body["extra"] = {key: _to_tuple(value) for key, value in body["extra"].items()}
+    return skills.Procedure(**{name: _to_tuple(body[name]) for name in skills.Procedure._fields})
+
+
+def _to_tuple(value: Json) -> Json:
+    return tuple(value) if isinstance(value, list) else value
+
+
+_IN_COLUMNS = ("name", "description", "successes", "failures")
+"""The parts of a procedure that are columns of its row, and not in the body."""
 
 
 def _to_json(procedure: skills.Procedure) -> dict[str, Json]:
-    kept = procedure._asdict()
-    for name in ("name", "description", "successes", "failures"):
-        del kept[name]
-    return kept | {"extra": dict(procedure.extra)}
+    kept = {key: value for key, value in procedure._asdict().items() if key not in _IN_COLUMNS}
+    return {**kept, "extra": dict(procedure.extra)}
 
 
 def _index_row(tx: Tx, row: sql.ProcedureRow) -> None:

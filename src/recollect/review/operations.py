@@ -125,11 +125,7 @@ def _check_answer(
     context: Context, answer: str, text: str, scope: Sequence[str], many: bool
 ) -> None:
     if answer not in queue.ANSWERS:
-        raise InvalidInput(
-            f"{answer!r} is not an answer",
-            where="answer",
-            hint=f"one of: {', '.join(queue.ANSWERS)}",
-        )
+        raise InvalidInput.choice("answer", answer, queue.ANSWERS)
     if answer not in ("hide", "later"):
         trust.require_person(
             context.origin,

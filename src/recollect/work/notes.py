@@ -324,11 +324,7 @@ def rule_for_event(name: str) -> EventRule:
     for rule in RULES:
         if rule.event == wanted:
             return rule
-    raise InvalidInput(
-        f"{name!r} is not an event",
-        where="event",
-        hint=f"One of: {', '.join(rule.event for rule in RULES)}.",
-    )
+    raise InvalidInput.choice("event", name, [rule.event for rule in RULES])
 
 
 # ---------------------------------------------------------------- todo list
