@@ -7,7 +7,7 @@ back in the same place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
@@ -97,30 +97,19 @@ def redact_bytes(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     return (data, ()) if clean.text == text else (clean.text.encode(code), clean.found)
 
 
-def make_rows(found: Iterable[Attachment]) -> list[tuple[str, str, bytes]]:
-    """Return hash, media type and bytes of attachments."""
-    return [(one.sha256, one.media_type, one.data) for one in found]
-
-
 def references(message: Message) -> set[str]:
     """Return the hashes of the attachments that a message names."""
-    found: set[str] = set()
-    _walk(
-        [list(message.content) if not isinstance(message.content, str) else (), message.extra],
-        found.add,
-    )
-    return found
+    return {*_walk(message.content), *_walk(message.extra)}
 
 
-def _walk(value: Any, seen: Callable[[str], object]) -> None:
+def _walk(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         if value.get("type") in (MARK, "image") and "sha256" in value:
-            seen(value["sha256"])
-        for inner in value.values():
-            _walk(inner, seen)
-    elif isinstance(value, (list, tuple)):
+            yield value["sha256"]
+        value = tuple(value.values())
+    if isinstance(value, (list, tuple)):
         for inner in value:
-            _walk(inner, seen)
+            yield from _walk(inner)
 
 
 def attach(message: Message, held: Mapping[str, bytes]) -> Message:

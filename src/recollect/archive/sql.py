@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..fast_typing import NamedTuple
+from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..storage.database import Row, Tx, batches, ids_with_prefix, load_json, wanted_rows
 from ..types.records import FOREVER, Json, SafeText, Session
 
+if TYPE_CHECKING:
+    from .attachments import Attachment
+
 _SESSION = (
-    "s.id, s.name, s.agent, s.cwd, s.branch, s.status, s.created, s.last_active, s.next_seq, "
+    "s.id, s.name, s.agent, s.cwd, s.branch, s.status, s.created, s.last_active, s.next_seq - 1, "
     "coalesce(w.window_from, 1), coalesce(w.summary, ''), s.usage, s.head"
 )
 
@@ -112,30 +115,6 @@ def get_usage(tx: Tx, session: str) -> Mapping[str, Json]:
     return dict(load_json(row[0])) if row else {}
 
 
-def set_usage(tx: Tx, session: str, total: SafeText) -> None:
-    """Store the token usage of a session."""
-    tx.run(
-        "UPDATE sessions SET usage = :total WHERE space = :space AND id = :id",
-        {"id": session, "total": total},
-    )
-
-
-def rename(tx: Tx, session: str, name: SafeText) -> None:
-    """Rename a session."""
-    tx.run(
-        "UPDATE sessions SET name = :name WHERE space = :space AND id = :id",
-        {"id": session, "name": name},
-    )
-
-
-def set_status(tx: Tx, session: str, status: str) -> None:
-    """Set the status of a session; its next message makes it active again."""
-    tx.run(
-        "UPDATE sessions SET status = :status WHERE space = :space AND id = :id",
-        {"id": session, "status": status},
-    )
-
-
 def insert_messages(tx: Tx, rows: Sequence[Row]) -> None:
     """Append messages, as tuples in the order of `MessageRow`: building one for each is slow."""
     tx.insert("messages", _MESSAGE, rows)
@@ -164,7 +143,8 @@ def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
 
 
 def update_details(tx: Tx, session: str, about: Mapping[str, SafeText]) -> None:
-    """Set details of a session: name, agent, cwd, branch or status."""
+    """Set details of a session: name, agent, cwd, branch, usage, or the status, which is active
+    again with its next message."""
     if about:
         changes = ", ".join(f"{column} = :{column}" for column in about)
         tx.run(
@@ -281,23 +261,8 @@ def counts(tx: Tx) -> tuple[int, int]:
 
 
 def _session(row: Row) -> Session:
-    (id, name, agent, cwd, branch, status, created, last_active, next_seq, *rest) = row
-    window_from, summary, usage, head = rest
-    return Session(
-        id=id,
-        name=name,
-        agent=agent,
-        cwd=cwd,
-        branch=branch,
-        status=status,
-        created=created,
-        last_active=last_active,
-        messages=next_seq - 1,
-        window_from=window_from,
-        summary=summary,
-        usage=load_json(usage),
-        head=head,
-    )
+    found = Session._make(row)
+    return found._replace(usage=load_json(str(found.usage)))
 
 
 # ---------------------------------------------------------------- transcripts and hook events
@@ -336,14 +301,14 @@ def lock_imports(tx: Tx, now: int) -> None:
         )
 
 
-def keep_attachments(tx: Tx, rows: Iterable[tuple[str, str, bytes]], now: int) -> None:
+def keep_attachments(tx: Tx, rows: Iterable[Attachment], now: int) -> None:
     """Store the bytes of attachments by hash and media type; those that are known stay."""
     tx.many(
         "INSERT INTO attachments (space, sha256, media_type, data, created) "
         "VALUES (:space, :sha256, :media_type, :data, :now) ON CONFLICT (space, sha256) DO NOTHING",
         [
-            {"sha256": digest, "media_type": media_type, "data": data, "now": now}
-            for digest, media_type, data in rows
+            {"sha256": one.sha256, "media_type": one.media_type, "data": one.data, "now": now}
+            for one in rows
         ],
     )
 

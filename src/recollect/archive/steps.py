@@ -282,7 +282,7 @@ def append(
         sql.insert_messages(tx, rows)
         sql.save_session_head(tx, session.id, seq, head, now)
         if attached := [one for item in new for one in item.attachments]:
-            sql.keep_attachments(tx, archive_attachments.make_rows(attached), now)
+            sql.keep_attachments(tx, attached, now)
         steps_sessions.add_usage(tx, session.id, [item.usage for item in new])
     return places, findable
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..text import addresses
 from ..text import messages as text_messages
-from ..types.records import Json, Message, Recorded, Session, Stored
+from ..types.records import Json, Message, Session, Stored
 from . import attachments, export_formats, sql, steps, steps_sessions
 from .steps import stored_message
 
@@ -138,18 +138,12 @@ def import_messages(
             steps.prepare(steps.Incoming(_add_key(message, part.place + at), "import"), now)
             for at, message in enumerate(part.found)
         ]
-        done = _record_part(space, about(id), ready, now)
+        done = space.write(partial(steps.record, session=about(id), prepared=ready, now=now))
         new += sum(item.new for item in done)
         known += sum(not item.new for item in done)
         if report:
             report(FileProgress(path, part.done, total, new))
     return ImportedFile(path, tuple(made.values()), new, known)
-
-
-def _record_part(
-    space: Database, session: steps.NewSession, ready: Sequence[steps.PreparedMessage], now: int
-) -> list[Recorded]:
-    return space.write(lambda tx: steps.record(tx, session, ready, now))
 
 
 def session_id_of(path: str) -> str:

@@ -109,7 +109,8 @@ def list_sessions(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
     `idle` is derived, not stored: an active session without a message for an hour.
     """
     if status not in ("", *SESSION_STATUSES):
-        raise InvalidInput.choice("status", status, SESSION_STATUSES)
+        hint = f"one of: {', '.join(SESSION_STATUSES)}"
+        raise InvalidInput(f"{status!r} is not a status of a session", where="status", hint=hint)
     quiet = now - IDLE_AFTER
     if status == "idle":
         found = sql.latest_sessions(tx, limit, "active", until=quiet)
@@ -139,14 +140,14 @@ def rename_session(tx: Tx, name: str, title: str) -> Session:
     if not title.strip():
         raise InvalidInput("the name is empty", where="name")
     session = get_session(tx, name)
-    sql.rename(tx, session.id, redaction.redact(" ".join(title.split())))
+    sql.update_details(tx, session.id, {"name": redaction.redact(" ".join(title.split()))})
     return get_session(tx, session.id)
 
 
 def end_session(tx: Tx, name: str) -> Session:
     """Mark a session as ended, and as no longer current."""
     session = get_session(tx, name)
-    sql.set_status(tx, session.id, "ended")
+    sql.update_details(tx, session.id, {"status": redaction.redact("ended")})
     if storage_sql.get_value(tx, CURRENT_SESSION_KEY) == session.id:
         storage_sql.delete_value(tx, CURRENT_SESSION_KEY)
     return get_session(tx, session.id)
@@ -232,7 +233,7 @@ def add_usage(tx: Tx, session: str, reported: Iterable[Usage]) -> None:
     if costs:
         spent = formats.TokenUsage(*map(sum, zip(*costs, strict=True)))
         total = formats.add_usage(sql.get_usage(tx, session), spent)
-        sql.set_usage(tx, session, redaction.redact_json(total._asdict()).text)
+        sql.update_details(tx, session, {"usage": redaction.redact_json(total._asdict()).text})
 
 
 def has_input_tokens(reported: Iterable[Usage]) -> bool:

@@ -62,9 +62,7 @@ def commits_of(
                     "reviewed": bool(before) and bool(re.search(_REVIEW, before[-1])),
                 }
                 body["files"] = _committed(edited, added, int(body["count"]))
-                span = (attempt.asked, max(attempt.asked, attempt.answered))
-                title, spans = commit.subject.casefold(), (span,)
-                found.append(Evidence("commit", title, attempt.at, body, spans, "agent"))
+                found.append(_made("commit", commit.subject, attempt, body))
             edited, added = {}, []
     return found
 
@@ -85,10 +83,13 @@ def pulls_of(messages: Sequence[Stored], tried: Sequence[CallAttempt]) -> list[E
             "reason": _first_points(body),
             "foreign": foreign,
         }
-        span = (attempt.asked, max(attempt.asked, attempt.answered))
-        key = title[2].casefold()
-        found.append(Evidence("pull", key, attempt.at, told, (span,), "agent"))
+        found.append(_made("pull", title[2], attempt, told))
     return found
+
+
+def _made(kind: str, title: str, attempt: CallAttempt, body: Mapping[str, Json]) -> Evidence:
+    span = (attempt.asked, max(attempt.asked, attempt.answered))
+    return Evidence(kind, title.casefold(), attempt.at, body, (span,), "agent")
 
 
 def _first_points(body: str) -> str:
@@ -110,15 +111,12 @@ def _after_rewriting(found: list[Evidence], git: Sequence[Sequence[str]]) -> lis
         elif words[0] == "reset" and any(undone):
             found = found[: -max(int(one[1] or 1) for one in undone if one)]
         elif words[0] == "revert":
-            found = [one for one in found if not _is_named(str(one.body["hash"]), rest)]
+            named = {word[:7] for word in rest}
+            found = [one for one in found if one.body["hash"][:7] not in named]
             found = found[:-1] if "HEAD" in rest else found
         elif words[0] == "rebase" or (words[0] == "pull" and "--rebase" in rest):
             found = [one._replace(body={**one.body, "hash": ""}) for one in found]
     return found
-
-
-def _is_named(hash: str, words: Sequence[str]) -> bool:
-    return bool(hash) and any(word[:7] == hash[:7] for word in words)
 
 
 def _sizes(commit: GitCommit, output: str) -> dict[str, Json]:

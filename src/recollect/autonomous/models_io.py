@@ -31,7 +31,7 @@ LARGEST_ANSWER = 1_000_000
 LONGEST_PAUSE = 3600.0
 _OVERLOADED = (408, 425, 429, 500, 502, 503, 504, 529)
 _LOCAL = ("localhost", "127.0.0.1", "::1")
-_OPENAI, _ANTHROPIC = "https://api.openai.com/v1", "https://api.anthropic.com"
+_SERVERS = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
 
 
 class ModelSpec(NamedTuple):
@@ -79,16 +79,10 @@ def parse_model(setting: str, key: str, environment: Mapping[str, str]) -> Model
     if kind == "command" and rest.strip():
         words = shlex.split(rest)
         return ModelSpec("command", os.path.basename(words[0]), words=tuple(words))
-    if kind == "anthropic" and rest.strip():
-        url = environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC
-        return _checked(
-            ModelSpec(kind, rest.strip(), url, key or environment.get("ANTHROPIC_API_KEY", ""))
-        )
-    if kind == "openai" and rest.strip():
-        url = environment.get("OPENAI_BASE_URL") or _OPENAI
-        return _checked(
-            ModelSpec(kind, rest.strip(), url, key or environment.get("OPENAI_API_KEY", ""))
-        )
+    if kind in _SERVERS and rest.strip():
+        url = environment.get(f"{kind.upper()}_BASE_URL") or _SERVERS[kind]
+        own = key or environment.get(f"{kind.upper()}_API_KEY", "")
+        return _checked(ModelSpec(kind, rest.strip(), url, own))
     url, _, name = given.partition(" ")
     if url.startswith(("http://", "https://")) and name.strip():
         return _checked(ModelSpec("compatible", name.strip(), url, key))
@@ -116,8 +110,7 @@ def ask(spec: ModelSpec, system: str, prompt: str, most: int, wait: float) -> Mo
         text = _run(spec, f"{system}\n\n{prompt}", wait)
         asked = tokens.estimate_tokens(len(system) + len(prompt))
         return ModelAnswer(text, asked, tokens.estimate_tokens(len(text)))
-    body = _request(spec, system, prompt, most)
-    reply = _post(spec, body, wait)
+    reply = _post(spec, _request(spec, system, prompt, most), wait)
     text, spent_in, spent_out = _read(spec, reply)
     return ModelAnswer(
         text,

@@ -6,6 +6,7 @@ Sessions become extractions (phase 1), extractions become MEMORY.md, memory_summ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -70,14 +71,14 @@ class MemoryStatus(NamedTuple):
 
     enabled: bool
     models: dict[str, str]
-    waiting: int
-    jobs: dict[str, int]
-    tokens_today: int
-    calls_today: int
-    cap: int
-    paused_until: int
-    written: int
-    extractions: int
+    waiting: int = 0
+    jobs: Mapping[str, int] = {}
+    tokens_today: int = 0
+    calls_today: int = 0
+    cap: int = 0
+    paused_until: int = 0
+    written: int = 0
+    extractions: int = 0
     errors: tuple[jobs_operations.JobState, ...] = ()
     calls: tuple[sql.SpendRow, ...] = ()
     problems: tuple[str, ...] = ()
@@ -232,19 +233,8 @@ def diagnose(context: Context) -> MemoryStatus:
         except ConfigError as error:
             models[role] = "wrong"
             problems.append(str(error))
-    status = MemoryStatus(
-        enabled=settings.memories_enabled,
-        models=models,
-        waiting=0,
-        jobs={},
-        tokens_today=0,
-        calls_today=0,
-        cap=settings.memories_daily_token_cap,
-        paused_until=0,
-        written=0,
-        extractions=0,
-        problems=tuple(problems),
-    )
+    cap = settings.memories_daily_token_cap
+    status = MemoryStatus(settings.memories_enabled, models, cap=cap, problems=tuple(problems))
     if not context.project_space.present():
         return status
 

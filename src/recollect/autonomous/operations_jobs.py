@@ -107,16 +107,9 @@ class WorkerRun(NamedTuple):
 
 def add(one: Rebuilt, other: Rebuilt) -> Rebuilt:
     """Return the results of two parts of a run together."""
-    return one._replace(
-        extracted=one.extracted + other.extracted,
-        proposed=one.proposed + other.proposed,
-        failed=one.failed + other.failed,
-        statements=one.statements + other.statements,
-        skills=(*one.skills, *other.skills),
-        pruned=(*one.pruned, *other.pruned),
-        files=(*one.files, *other.files),
-        notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
-    )
+    names = ("extracted", "proposed", "failed", "statements", "skills", "pruned", "files")
+    sums = {name: getattr(one, name) + getattr(other, name) for name in names}
+    return one._replace(**sums, notes=tuple(dict.fromkeys((*one.notes, *other.notes))))
 
 
 def beat(length: int) -> float:

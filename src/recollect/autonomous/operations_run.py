@@ -44,10 +44,10 @@ SUMMARISE_LEASE = 1.5
 def work(context: Context, watch: Watch) -> Rebuilt:
     """Process the queue; return at once if another worker of this store is running."""
     settings, owner = context.settings, new_id("w")
-    default = models_io.parse_model(
-        settings.models_default, settings.models_key, context.environment
+    default, smol = (
+        models_io.parse_model(model, settings.models_key, context.environment)
+        for model in (settings.models_default, settings.models_smol)
     )
-    smol = models_io.parse_model(settings.models_smol, settings.models_key, context.environment)
     run = WorkerRun(context, watch, owner, default, smol or default)
     space, length = context.project_space, run.lease(None).length
     now = context.clock()

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 
@@ -78,10 +78,17 @@ def find_pasted(text: str) -> tuple[Span, ...]:
 def without_attachments(message: Message) -> str:
     """Return the words of a message with everything that was added to them blanked; lengths
     stay."""
-    words = plain_text(message)
-    for start, end in attached_spans(message):
-        words = words[:start] + "\n" * (end - start) + words[end:]
-    return words
+    return _blank(plain_text(message), attached_spans(message))
+
+
+def _blank(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with some spans replaced by as many line ends."""
+    kept: list[str] = []
+    position = 0
+    for start, end in spans:
+        kept += (text[position:start], "\n" * (end - start))
+        position = end
+    return "".join((*kept, text[position:]))
 
 
 def find_untyped(message: Message) -> tuple[Span, ...]:
@@ -174,15 +181,7 @@ def _remembered(text: str, span: Span) -> Captured:
 
     kind, priority = RULES["remember"]
     words = text[slice(*span)]
-    return Captured(
-        kind=kind,
-        text=words,
-        priority=priority,
-        span=span,
-        rule="remember",
-        doubt="",
-        quote=words,
-    )
+    return Captured(kind, words, priority, span=span, rule="remember", doubt="", quote=words)
 
 
 def _has_length(masked: str, start: int, end: int) -> bool:
@@ -275,14 +274,7 @@ def mask(text: str) -> str:
 
     Lengths stay, so that a span in the mask is a span in the text.
     """
-    out: list[str] = []
-    position = 0
-    for start, end in find_pasted(text):
-        out.append(text[position:start])
-        out.append("\n" * (end - start))
-        position = end
-    out.append(text[position:])
-    masked = "".join(out).replace("’", "'")
+    masked = _blank(text, find_pasted(text)).replace("’", "'")
     return _pattern("inline").sub(lambda match: "_" * len(match[0]), masked)
 
 
@@ -335,15 +327,11 @@ def _fences(text: str) -> Iterator[Span]:
     for match in _pattern("loose fence").finditer(text):
         if opened is None:
             opened = match
-        elif match[1] and _closes(match[1], opened[1] or opened[2]):
+        elif match[1] and match[1].startswith(opened[1] or opened[2]):
             yield opened.start(), match.end()
             opened = None
     if opened is not None and opened[1]:
         yield opened.start(), len(text)
-
-
-def _closes(fence: str, opened: str) -> bool:
-    return fence[0] == opened[0] and len(fence) >= len(opened)
 
 
 def _expansion(text: str) -> Iterator[Span]:

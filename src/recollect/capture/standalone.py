@@ -371,11 +371,6 @@ def pick_fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
     )
 
 
-def strip_connectives(unit: SaidUnit) -> str:
-    """Return an instruction without its leading connectives."""
-    return unit.text[lead_length(unit.text) :]
-
-
 @cache
 def _set_of(words: str) -> frozenset[str]:
     return frozenset(map(terms.stem, words.split()))

@@ -232,7 +232,7 @@ def _habit(
     if not earlier:
         return None
     best = standalone.pick_fullest(unit, (one for _, one in earlier))
-    text = standalone.strip_connectives(best)
+    text = best.text[standalone.lead_length(best.text) :]
     if hygiene.find_refusal(text, "preference", "project"):
         return None
     same = [(place, one) for place, one in earlier if standalone.is_repeated(unit.words, one.words)]

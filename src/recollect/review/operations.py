@@ -97,8 +97,14 @@ def answer_review(
                 where="id",
                 hint=f"use {ALL} as the id, or leave these options out",
             )
-        (item,) = _single(review(context, id))
-        return (_answer(context, item, answer, text, scope),)
+        items = review(context, id)
+        if len(items) > 1:
+            raise InvalidInput(
+                "several items begin with this id",
+                where=items[0].id,
+                hint=f"one of: {', '.join(item.id for item in items[:5])}",
+            )
+        return (_answer(context, items[0], answer, text, scope),)
     done = []
     for item in review(context, kind=kind, from_=from_, reason=reason, limit=steps.NO_LIMIT):
         try:
@@ -135,21 +141,10 @@ def _check_answer(
         )
     if many and answer not in ("keep", "hide"):
         raise InvalidInput(f"{answer} answers one item at a time", where="answer")
-    for name, value in (("edit", text), ("scope", scope)):
-        field = "text" if name == "edit" else "scope"
+    for name, field, value in (("edit", "text", text), ("scope", "scope", scope)):
         if (answer == name) != bool(value):
             needs = f"{name} needs {field}" if answer == name else f"{field} goes with {name}"
             raise InvalidInput(needs, where=field)
-
-
-def _single(items: Sequence[ReviewItem]) -> Sequence[ReviewItem]:
-    if len(items) > 1:
-        raise InvalidInput(
-            "several items begin with this id",
-            where=items[0].id,
-            hint=f"one of: {', '.join(item.id for item in items[:5])}",
-        )
-    return items
 
 
 def _answer(

@@ -314,9 +314,9 @@ def _cut_message(
 def _shorten(message: Message, length: int, address: str) -> Message:
     blocks = [_make_cuttable(block, length // 2) for block in blocks_of(message.content)]
     total = sum(map(_count_block, blocks))
-    head = _take_front(blocks, length - length // 2)
+    head = _take(blocks, length - length // 2)
     taken = sum(map(_count_block, head))
-    tail = _take_back(blocks, min(length // 2, total - taken))
+    tail = _take(blocks, min(length // 2, total - taken), from_end=True)
     left_out = total - taken - sum(map(_count_block, tail))
     note = f"\n[{left_out} characters left out: {address}]\n"
     parts = (*head, {"type": "text", "text": note}, *tail)
@@ -346,29 +346,18 @@ def _shorten_arguments(arguments: str, length: int, address: str) -> str:
         return arguments
 
 
-def _take_front(blocks: Sequence[Block], room: int) -> list[Block]:
-    """Return the first blocks within `room` characters; the last one may be cut."""
+def _take(blocks: Sequence[Block], room: int, from_end: bool = False) -> list[Block]:
+    """Return the first or last blocks within `room` characters; the one at the cut may be cut."""
     kept: list[Block] = []
-    for block in blocks:
-        if _count_block(block) > room:
-            part = block_text(block)[:room] if block.get("type") == "text" else ""
-            return [*kept, {**block, "text": part}] if part else kept
-        kept.append(block)
-        room -= _count_block(block)
-    return kept
-
-
-def _take_back(blocks: Sequence[Block], room: int) -> list[Block]:
-    """Return the last blocks within `room` characters; the first one may be cut."""
-    kept: list[Block] = []
-    for block in reversed(blocks):
+    for block in reversed(blocks) if from_end else blocks:
         if _count_block(block) > room:
             text = block_text(block) if block.get("type") == "text" else ""
-            part = text[len(text) - room :]
-            return [{**block, "text": part}, *kept] if part else kept
-        kept.insert(0, block)
+            part = text[len(text) - room :] if from_end else text[:room]
+            kept += [{**block, "text": part}] if part else []
+            break
+        kept.append(block)
         room -= _count_block(block)
-    return kept
+    return kept[::-1] if from_end else kept
 
 
 def _make_cuttable(block: Block, longest: int) -> Block:

@@ -69,12 +69,8 @@ def build_request(
     context: int, tools: object, counter: text_tokens.TokenCounter | None, **more: Any
 ) -> context_module.PromptRequest:
     """Check and build a request; `tools` is a number of tokens, JSON, or the definitions."""
-    numbers = {
-        "context_window": context,
-        "max_output": more["output"],
-        "max_prompt": more["largest"],
-    }
-    for name, number in numbers.items():
+    numbers = {"max_output": more["output"], "max_prompt": more["largest"]}
+    for name, number in {"context_window": context, **numbers}.items():
         if not isinstance(number, int) or number < (name == "context_window"):
             raise InvalidInput(f"{name} must be a number of tokens, not {number!r}", where=name)
     if isinstance(tools, str):
@@ -88,11 +84,8 @@ def load_window(tx: Tx, name: str, request: context_module.PromptRequest) -> Loa
     """Load the window of a session for a request."""
     session = archive_steps_sessions.get_session(tx, name)
     kept = sql.get(tx, session.id)
-    now = (
-        window_state.state_from_json(json.loads(kept))
-        if kept
-        else window_state.WindowState(session.id)
-    )
+    now = window_state.WindowState(session.id)
+    now = window_state.state_from_json(json.loads(kept)) if kept else now
     measure = request.counter or archive_steps_sessions.chars_per_token(
         tx, request.model or _find_model(tx, session)
     )
@@ -226,14 +219,14 @@ class Trimmed(NamedTuple):
     elided: int
 
 
+def _plan(loaded: LoadedWindow, budget: window_state.Budget, note: str = "") -> trim.TrimPlan:
+    return trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure, note)
+
+
 def plan_before_sending(loaded: LoadedWindow) -> trim.TrimPlan:
     """Plan the proactive and the validation stage."""
-    plan = trim.plan_trim(
-        loaded.state, loaded.messages, window_state.proactive_budget(loaded.limits), loaded.measure
-    )
-    then = trim.plan_trim(
-        plan.state, loaded.messages, window_state.validation_budget(loaded.limits), loaded.measure
-    )
+    plan = _plan(loaded, window_state.proactive_budget(loaded.limits))
+    then = _plan(loaded._replace(state=plan.state), window_state.validation_budget(loaded.limits))
     if not then.changed:
         return plan
     if not plan.changed:
@@ -251,9 +244,10 @@ def plan_after_refusal(
     budget = window_state.reactive_budget(
         loaded.limits, attempt, refused or now << min(max(attempt, 1), 9) - 1
     )
-    bare = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure)
-    note = _render_recovery(loaded, bare, trees)
-    noted = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure, note)
+    bare = _plan(loaded, budget)
+    facts = _current_facts(loaded, bare)
+    note = redaction.redact(summary.render_recovery(facts, trees.commits, trees.status))
+    noted = _plan(loaded, budget, note)
     # In a tiny window the recovery note could be longer than the dropped messages.
     for plan in (noted, bare):
         if plan.changed and plan.after < plan.before:
@@ -283,29 +277,20 @@ def _count_prompt(loaded: LoadedWindow) -> int:
 def plan_by_hand(loaded: LoadedWindow, target: int) -> trim.TrimPlan:
     """Plan a trim on request: to `target` tokens, or to half of the current prompt."""
     now = _count_prompt(loaded)
-    budget = window_state.Budget(0, target or now // 2, forced=True)
-    plan = trim.plan_trim(loaded.state, loaded.messages, budget, loaded.measure)
+    plan = _plan(loaded, window_state.Budget(0, target or now // 2, forced=True))
     # In a tiny window the summary can be longer than the dropped messages.
     return plan if plan.after < plan.before else _plan_nothing(loaded)
 
 
 def _plan_nothing(loaded: LoadedWindow) -> trim.TrimPlan:
     """Return the plan that changes nothing."""
-    everything = window_state.Budget(0, _NO_LIMIT, forced=False)
-    return trim.plan_trim(loaded.state, loaded.messages, everything, loaded.measure)
-
-
-def _render_recovery(loaded: LoadedWindow, plan: trim.TrimPlan, trees: TreeLines) -> str:
-    return redaction.redact(
-        summary.render_recovery(_current_facts(loaded, plan), trees.commits, trees.status)
-    )
+    return _plan(loaded, window_state.Budget(0, _NO_LIMIT))
 
 
 def _current_facts(loaded: LoadedWindow, plan: trim.TrimPlan) -> thread_facts.Facts:
     """Return the facts of dropped messages and of the window together."""
-    facts = thread_facts.merge_facts(
-        loaded.state.facts, thread_facts.extract_facts(loaded.messages)
-    )
+    fresh = thread_facts.extract_facts(loaded.messages)
+    facts = thread_facts.merge_facts(loaded.state.facts, fresh)
     return facts._replace(task=plan.state.facts.task)
 
 
@@ -355,12 +340,5 @@ def _store_checkpoint(
 
 def describe_trim(session: str, plan: trim.TrimPlan) -> Trimmed:
     """Return the result of a plan."""
-    return Trimmed(
-        session=session,
-        changed=plan.changed,
-        before=plan.before,
-        after=plan.after,
-        kept=plan.kept,
-        dropped=plan.dropped,
-        elided=len(plan.elided),
-    )
+    known = {**plan._asdict(), "session": session, "elided": len(plan.elided)}
+    return Trimmed(**{name: known[name] for name in Trimmed._fields})

@@ -41,15 +41,13 @@ def render_summary(facts: Facts, session: str, share: float = 1.0) -> str:
     task = [clip(fact.text, LONGEST_REQUEST) for fact in facts.task]
     commits = shorten(reversed(list_commits(facts)), MOST_COMMITS)
     usage = shorten(reversed(_list_usage(facts)), MOST_USED)
+    written = shorten((fact.text for fact in facts.written), CAPS["written"])
     sections = [
         _render_section("Current task", task, inline=True),
         _render_section("Active discussion", _list_exchanges(facts, share)),
         _render_section("Recent user requests", _list_requests(facts, share)),
         _render_section("Git commits", commits[::-1]),
-        _render_section(
-            "Files created or modified",
-            shorten((fact.text for fact in facts.written), CAPS["written"]),
-        ),
+        _render_section("Files created or modified", written),
         _render_section("Files read", shorten(_list_only_read(facts), MOST_READ)),
         _render_section("Key decisions", (fact.text for fact in facts.decisions)),
         _render_section("Open", _list_open(facts)),
@@ -137,16 +135,13 @@ def render_recovery(
     `commits_now` and `status` are lines of git, newest commit first; without them the commits that
     the session has seen are used.
     """
+    task = [clip(fact.text, LONGEST_REQUEST) for fact in facts.task]
+    commits = [clip(line, 120) for line in commits_now or list_commits(facts)][:most]
     sections = [
         CONTINUATION_PROMPT,
-        _render_section(
-            "Current task", (clip(fact.text, LONGEST_REQUEST) for fact in facts.task), inline=True
-        ),
+        _render_section("Current task", task, inline=True),
         _render_section("Todo", todo_lines(facts)),
-        _render_section(
-            "Recent commits",
-            [clip(line, 120) for line in commits_now or list_commits(facts)][:most],
-        ),
+        _render_section("Recent commits", commits),
         _render_section("Working tree", [clip(line, 120) for line in status][:20]),
         "More, in this order: the memories already in this prompt; recall_sessions for what was "
         "said; retrieve session_progress; git log.",

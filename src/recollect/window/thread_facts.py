@@ -81,14 +81,8 @@ CAPS: Mapping[str, int] = {
 read 10 are shown, without those that were also written: as many more are kept."""
 
 STANDING = (
-    "original",
-    "phase",
-    "constraints",
-    "blocked",
-    "resolved",
-    "todo_anew",
-    "todo_texts",
-    "todo_statuses",
+    *("original", "phase", "constraints", "blocked", "resolved"),
+    *("todo_anew", "todo_texts", "todo_statuses"),
 )
 """The kinds that describe the current state; a trim reads them from the whole window."""
 
@@ -200,10 +194,8 @@ class _FactCollector:
         """Close the open question with its answer; return the question."""
         question, self.asked = self.asked, ""
         if question and text.strip():
-            fact = Fact(
-                self._asked_at, 0, clip(question, LONGEST_EXCHANGE), clip(text, LONGEST_EXCHANGE)
-            )
-            self._found.setdefault("exchanges", []).append(fact)
+            asked, said = clip(question, LONGEST_EXCHANGE), clip(text, LONGEST_EXCHANGE)
+            self._found.setdefault("exchanges", []).append(Fact(self._asked_at, 0, asked, said))
         return question
 
     def read_staying(self, message: Message) -> None:
@@ -320,10 +312,9 @@ def _note_marked_lines(notes: _FactCollector, text: str, by_user: bool) -> None:
         if mark in ("decision", "decided", "approved"):
             _note_decision(notes, words if mark != "approved" else f"approved: {words}")
         elif mark in ("blocker", "blocked"):
-            nothing = _normalise(words) in ("none", "no", "nothing", "n a")
-            notes.note(
-                "resolved" if nothing else "blocked", words, "*" if nothing else _normalise(words)
-            )
+            key = _normalise(words)
+            nothing = key in ("none", "no", "nothing", "n a")
+            notes.note("resolved" if nothing else "blocked", words, "*" if nothing else key)
         elif mark in ("resolved", "unblocked"):
             notes.note("resolved", words, _normalise(words))
         elif mark == "phase":

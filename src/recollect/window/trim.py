@@ -56,13 +56,13 @@ class TrimPlan(NamedTuple):
     """A planned trim; if unchanged, `state` is the old one and nothing is dropped or elided."""
 
     state: WindowState
-    changed: bool
-    dropped: tuple[tuple[int, int], ...]
-    elided: tuple[int, ...]
-    kept: int
-    before: int
-    after: int
-    target: int
+    changed: bool = False
+    dropped: tuple[tuple[int, int], ...] = ()
+    elided: tuple[int, ...] = ()
+    kept: int = 0
+    before: int = 0
+    after: int = 0
+    target: int = 0
 
     @property
     def fits(self) -> bool:
@@ -89,16 +89,7 @@ def plan_trim(
     system_to = state.system_to if state.window_from > 1 else find_system_end(messages)
     system, rest = split_visible(state._replace(system_to=system_to), messages)
     spoken = len(prompt) - len(system) - len(preface(state.summary, state.note))
-    unchanged = TrimPlan(
-        state=state,
-        changed=False,
-        dropped=(),
-        elided=(),
-        kept=spoken,
-        before=before,
-        after=before,
-        target=budget.target,
-    )
+    unchanged = TrimPlan(state, kept=spoken, before=before, after=before, target=budget.target)
     if before <= budget.trigger:
         return unchanged
     target = min(budget.target, before - 1) if budget.forced else budget.target
