@@ -307,6 +307,17 @@ def test_a_proposed_procedure_waits_too(mem: recollect.Recollect, as_origin: Ope
     assert waiting(mem) == 0
 
 
+def test_a_procedure_that_was_hidden_is_back_when_it_is_learned_again(
+    mem: recollect.Recollect, as_origin: Open
+) -> None:
+    agent = as_origin("agent")
+    agent.procedures.learn("add-table", "How to add a table", steps=["edit", "run the tests"])
+    mem.memories.answer(mem.memories.review(kind="procedure")[0].id, "hide")
+    assert mem.procedures.show("add-table").status == "hidden"
+    again = mem.procedures.learn("add-table", "Add a table", steps=["edit", "migrate"])
+    assert (again.status, again.revision) == ("active", 2)
+
+
 class Counting:
     """A transaction that keeps the statements that it runs."""
 

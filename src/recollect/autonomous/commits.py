@@ -77,12 +77,10 @@ def pulls_of(messages: Sequence[Stored], tried: Sequence[CallAttempt]) -> list[E
         if not title or not number:
             continue
         body = re.sub(r"(?s)```.*?(?:```|\Z)|\*\*", "", attempt.script[title.end() :])
-        told = {
-            "subject": title[2],
-            "number": int(number[1]),
-            "reason": _first_points(body),
-            "foreign": foreign,
-        }
+        points = [" ".join(one.split()) for one in re.findall(r"(?m)^\s*[-*] (?!\[)(.+)$", body)]
+        reason = _whole_sentences(points[:MOST_POINTS], "; ")
+        about = {"subject": title[2], "number": int(number[1])}
+        told = {**about, "reason": reason, "foreign": foreign}
         found.append(_made("pull", title[2], attempt, told))
     return found
 
@@ -90,12 +88,6 @@ def pulls_of(messages: Sequence[Stored], tried: Sequence[CallAttempt]) -> list[E
 def _made(kind: str, title: str, attempt: CallAttempt, body: Mapping[str, Json]) -> Evidence:
     span = (attempt.asked, max(attempt.asked, attempt.answered))
     return Evidence(kind, title.casefold(), attempt.at, body, (span,), "agent")
-
-
-def _first_points(body: str) -> str:
-    """Return the first points of a description, as far as they belong together."""
-    points = re.findall(r"(?m)^\s*[-*] (?!\[)(.+)$", body)
-    return _whole_sentences([" ".join(one.split()) for one in points[:MOST_POINTS]], "; ")
 
 
 _PULL = r"\bgh pr create\b[^\n]*?--title[ =]([\"'])((?:(?!\1).){8,160})\1"

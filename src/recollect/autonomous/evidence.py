@@ -17,7 +17,7 @@ from ..episodes import session_observations
 from ..episodes.session_errors import SessionObservation
 from ..text.messages import parse_arguments
 from ..types.records import Json, Stored
-from . import commits as autonomous_commits
+from . import commits
 from .statements import Evidence, Span
 
 MOST_SPANS = 7
@@ -51,17 +51,13 @@ def extract(
         if one.kind == "command":
             one = one._replace(body={**one.body, "exact": _exact(one.subject, ran)})
         if one.kind == "place":
-            edits = _edits(one, tried, cwd)
-            one = one._replace(body={**one.body, "edits": edits})
+            one = one._replace(body={**one.body, "edits": _edits(one, tried, cwd)})
         spans = tuple(dict.fromkeys(_spans(one, tried, cwd)))[:MOST_SPANS]
         if spans:
             label = "agent" if one.kind == "conclusion" else "system"
             traced.append(Evidence(one.kind, one.subject, one.at, one.body, spans, label))
     told = filter(None, (_task(task, tried, cwd) for task in tasks))
-    made = [
-        *autonomous_commits.commits_of(ours, tried, cwd),
-        *autonomous_commits.pulls_of(ours, tried),
-    ]
+    made = (*commits.commits_of(ours, tried, cwd), *commits.pulls_of(ours, tried))
     return (*traced, *made, *_answers(tried), *told)
 
 
@@ -165,13 +161,13 @@ def _edits(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> d
 
 def _workflow(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the commit, and the last run of each step before it."""
-    commits = [a for a in tried if a.at == one.at and a.state == "ok" and "commit" in a.script]
-    if not commits:
+    made = [a for a in tried if a.at == one.at and a.state == "ok" and "commit" in a.script]
+    if not made:
         return
-    yield _span(commits[-1])
+    yield _span(made[-1])
     for step in one.body["steps"]:
         for attempt in reversed(tried):
-            if attempt.asked <= commits[-1].asked and _ran(attempt, str(step), "ok", cwd):
+            if attempt.asked <= made[-1].asked and _ran(attempt, str(step), "ok", cwd):
                 yield _span(attempt)
                 break
 
@@ -199,9 +195,7 @@ def _answers(tried: Sequence[CallAttempt]) -> Iterator[Evidence]:
             continue
         asked = (parse_arguments(attempt.call.arguments) or {}).get("questions")
         for one in asked if isinstance(asked, list) else ():
-            question = (
-                " ".join(str(one.get("question", "")).split()) if isinstance(one, dict) else ""
-            )
+            question = _flat(one.get("question")) if isinstance(one, dict) else ""
             answer = _answer_to(question, attempt.output) if question else ""
             if answer and _decides(question, answer):
                 body = {"question": question, "answer": answer, "meant": _meaning(one, answer)}
@@ -209,10 +203,14 @@ def _answers(tried: Sequence[CallAttempt]) -> Iterator[Evidence]:
                 yield Evidence("answer", key, attempt.at, body, spans, "agent")
 
 
+def _flat(text: Json) -> str:
+    return " ".join(str(text or "").split())
+
+
 def _answer_to(question: str, output: str) -> str:
     end = r"(?=[.,](?:\s|$)| user notes:|$)"
     found = re.search(rf'"{re.escape(question)}"="(.*?)"{end}', output, re.DOTALL)
-    return " ".join(found[1].split()) if found else ""
+    return _flat(found[1]) if found else ""
 
 
 def _meaning(question: Json, answer: str) -> str:
@@ -220,7 +218,7 @@ def _meaning(question: Json, answer: str) -> str:
     options = question.get("options")
     for option in options if isinstance(options, list) else ():
         if isinstance(option, dict) and option.get("label") == answer:
-            meant = " ".join(str(option.get("description", "")).split())
+            meant = _flat(option.get("description"))
             return meant if len(meant) <= LONGEST_ANSWER else ""
     return ""
 

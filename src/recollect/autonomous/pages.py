@@ -186,7 +186,8 @@ def summary_lines(
             for one in _first(statements, section)
             if one.in_summary and one.key not in edits.removed
         ]
-        inside = _by_purpose(shown) if section == COMMANDS else list(map(_summary_line, shown))
+        inside = [SummaryLine(one.short or one.line, one.refs) for one in shown]
+        inside = _by_purpose(shown) if section == COMMANDS else inside
         inside += [
             SummaryLine(f"> by hand in MEMORY.md: {display.quote_data(_bare(one.text))}")
             for one in edits.lines
@@ -207,10 +208,6 @@ def _first(statements: Sequence[PageStatement], section: str) -> list[PageStatem
     if section not in (HISTORY, CLAIMS):
         return inside
     return sorted(inside, key=lambda one: (-one.at, one.key))[: MOST_IN_SUMMARY[section]]
-
-
-def _summary_line(one: PageStatement) -> SummaryLine:
-    return SummaryLine(one.short or one.line, one.refs)
 
 
 def _by_purpose(commands: Sequence[PageStatement]) -> list[SummaryLine]:

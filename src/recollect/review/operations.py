@@ -218,7 +218,7 @@ def _end_links(context: Context, item: ReviewItem, memory: Memory, every: bool) 
     now = context.clock()
     if others:
         _space(context, item).write(
-            lambda tx: steps.end_contradictions(tx, item.id, memory, others, now, every)
+            lambda tx: steps.end_contradictions(tx, memory, others, now, every)
         )
 
 

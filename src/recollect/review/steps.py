@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from ..episodes import sql as episodes_sql
 from ..errors import InvalidInput, Refused
@@ -218,16 +219,13 @@ def _opposed(tx: Tx, ids: Sequence[str]) -> Iterator[OpposedMemory]:
 
 
 def _evidence(spaces: Sequence[Tx], memory: Memory) -> Iterator[ReviewEvidence]:
-    """Yield the passages that a memory came from, as far as the store still has them."""
+    """Return the passages that a memory came from, as far as the store still has them."""
     places = dict.fromkeys((*memory.evidence, *memory.sources))
-    shown = 0
-    for place in places:
-        if shown == MOST_EVIDENCE:
-            return
-        found = next((one for tx in spaces if (one := _passage(tx, place, memory))), None)
-        if found:
-            shown += 1
-            yield found
+    found = (
+        next((one for tx in spaces if (one := _passage(tx, place, memory))), None)
+        for place in places
+    )
+    return islice(filter(None, found), MOST_EVIDENCE)
 
 
 def _passage(tx: Tx, place: str, memory: Memory) -> ReviewEvidence | None:
@@ -263,18 +261,14 @@ def _spoken(tx: Tx, session: str, span: tuple[int, int], memory: Memory) -> Revi
 
 
 def end_contradictions(
-    tx: Tx, id: str, memory: Memory, others: Sequence[str], now: int, every: bool
+    tx: Tx, memory: Memory, others: Sequence[str], now: int, every: bool
 ) -> None:
     """End the contradictions between a memory and these others; unless `every` one is ended, only
-    those that no longer hold.
-
-    id: the memory's id before it was changed
-    """
+    those that no longer hold."""
     for other in others:
         if every or not queue.contradict(memory, memory_steps_revisions.open_memory(tx, other)):
-            for one in dict.fromkeys((id, memory.id)):
-                links_sql.end(tx, one, "contradicts", other, now)
-                links_sql.end(tx, other, "contradicts", one, now)
+            links_sql.end(tx, memory.id, "contradicts", other, now)
+            links_sql.end(tx, other, "contradicts", memory.id, now)
 
 
 def replace_claims(tx: Tx, memory: str, claims: Sequence[freshness_sql.ClaimRow], now: int) -> None:
@@ -300,5 +294,5 @@ def hide_procedure(tx: Tx, id: str, origin: str) -> None:
             where=f"procedure {row.name}",
             hint="ask the user to run the command at a terminal",
         )
-    procedures_sql.update(tx, row.id, {"status": "archived"})
-    index_sql.set_status(tx, "procedure", row.id, "archived")
+    procedures_sql.update(tx, row.id, {"status": "hidden"})
+    index_sql.set_status(tx, "procedure", row.id, "hidden")
