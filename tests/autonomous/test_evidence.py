@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.autonomous.commits import gives_cause, reason_in
+from recollect.autonomous.evidence import reason_in
+from recollect.autonomous.statements import gives_cause
 from recollect.types.records import Message, ToolCall
 from tests.autonomous.conversations import call, edit, later
 from tests.conftest import Clock

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import ELSEWHERE, CommandRun, below, runs_of
-from ..actions.command_output import signatures
-from ..episodes import session_observations
+from ..actions.command_output import GitCommit, signatures
+from ..actions.command_words import is_lasting, suggests_danger
+from ..actions.tool_calls import read_effects
+from ..episodes import session_observations, tasks
 from ..episodes.session_errors import SessionObservation
-from ..text.messages import parse_arguments
+from ..text.messages import parse_arguments, plain_text
 from ..types.records import Json, Stored
-from . import commits
-from .statements import Evidence, Span
+from .statements import Evidence, Span, gives_reason
 
 MOST_SPANS = 7
 """Messages of one piece of evidence: a commit and the six commands that may lead up to it."""
@@ -38,26 +39,29 @@ def extract(
     messages: Sequence[Stored],
     cwd: str,
     scripts: Mapping[str, str],
-    tasks: Sequence[Evidence] = (),
+    episodes: Sequence[Evidence] = (),
 ) -> tuple[Evidence, ...]:
-    """Return the evidence of a session; `tasks` are the episodes that were read out of it. What
+    """Return the evidence of a session; `episodes` are the tasks that were read out of it. What
     cannot be traced to a message is left out."""
     found = session_observations.observe(messages, cwd, scripts)
     ours = [one for one in messages if one.origin != "import"]
     tried = list_attempts(ours)
     ran = session_observations.list_runs(tried, cwd)
+    edits = _last_edits(tried, cwd)
     traced = []
     for one in found:
         if one.kind == "command":
             one = one._replace(body={**one.body, "exact": _exact(one.subject, ran)})
         if one.kind == "place":
-            one = one._replace(body={**one.body, "edits": _edits(one, tried, cwd)})
+            files = [path for path in (one.subject, *one.body["files"]) if path in edits]
+            spans_of = {path: list(_span(edits[path])) for path in files}
+            one = one._replace(body={**one.body, "edits": spans_of})
         spans = tuple(dict.fromkeys(_spans(one, tried, cwd)))[:MOST_SPANS]
         if spans:
             label = "agent" if one.kind == "conclusion" else "system"
             traced.append(Evidence(one.kind, one.subject, one.at, one.body, spans, label))
-    told = filter(None, (_task(task, tried, cwd) for task in tasks))
-    made = (*commits.commits_of(ours, tried, cwd), *commits.pulls_of(ours, tried))
+    told = filter(None, (_task(one, tried, cwd) for one in episodes))
+    made = (*_commits(ours, tried, cwd), *_pulls(ours, tried))
     return (*traced, *made, *_answers(tried), *told)
 
 
@@ -66,10 +70,7 @@ def _task(task: Evidence, tried: Sequence[CallAttempt], cwd: str) -> Evidence | 
     check ended; None when nothing was edited, or the user refused something after it."""
     first, last = task.spans[0]
     inside = [one for one in tried if first <= one.asked <= last]
-    edits: dict[str, CallAttempt] = {}
-    for one in inside:
-        if one.state == "ok" and not one.script:
-            edits |= {below(name, cwd): one for name in one.writes}
+    edits = _last_edits(inside, cwd)
     files = [path for path in task.body["files"] if path in edits]
     checks = [one for one in inside if one.checks and one.state in ("ok", "failed")]
     if not files or inside[-1].state == "refused":
@@ -86,10 +87,12 @@ def _task(task: Evidence, tried: Sequence[CallAttempt], cwd: str) -> Evidence | 
 
 
 def _spans(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
-    trace = {"command": _command, "error": _error, "place": _place, "workflow": _workflow}
+    trace = {"command": _command, "error": _error, "workflow": _workflow}
     if one.kind == "conclusion":
         seq = int(one.subject.rpartition(":")[2])
         yield seq, seq
+    elif one.kind == "place":
+        yield from ((first, last) for first, last in one.body["edits"].values())
     elif one.kind in trace:
         yield from trace[one.kind](one, tried, cwd)
 
@@ -110,10 +113,8 @@ def _exact(key: str, ran: Sequence[tuple[CallAttempt, list[CommandRun]]]) -> lis
 def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
     """Yield the last call that shows that the command worked; without one, in which it failed."""
     wanted = "ok" if one.body["ok"] else "failed"
-    for attempt in reversed(tried):
-        if _ran(attempt, one.subject, wanted, cwd) and (wanted == "failed" or _shows(attempt)):
-            yield _span(attempt)
-            return
+    ran = (a for a in reversed(tried) if _ran(a, one.subject, wanted, cwd))
+    yield from [_span(a) for a in ran if wanted == "failed" or _shows(a)][:1]
 
 
 def _shows(attempt: CallAttempt) -> bool:
@@ -142,21 +143,10 @@ def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> I
     yield from map(_span, told[-1:])
 
 
-def _place(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
-    """Yield the last edit of each of the files."""
-    yield from ((first, last) for first, last in one.body["edits"].values())
-
-
-def _edits(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> dict[str, list[int]]:
-    """Return the span of the last edit of each file of a place."""
-    found: dict[str, list[int]] = {}
-    for path in (one.subject, *one.body["files"]):
-        for attempt in reversed(tried):
-            written = [below(name, cwd) for name in attempt.writes]
-            if attempt.state == "ok" and not attempt.script and path in written:
-                found[path] = list(_span(attempt))
-                break
-    return found
+def _last_edits(tried: Sequence[CallAttempt], cwd: str) -> dict[str, CallAttempt]:
+    """Return the last call that edited each file."""
+    edits = [one for one in tried if one.state == "ok" and not one.script]
+    return {below(name, cwd): one for one in edits for name in one.writes}
 
 
 def _workflow(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
@@ -199,8 +189,7 @@ def _answers(tried: Sequence[CallAttempt]) -> Iterator[Evidence]:
             answer = _answer_to(question, attempt.output) if question else ""
             if answer and _decides(question, answer):
                 body = {"question": question, "answer": answer, "meant": _meaning(one, answer)}
-                key, spans = question.casefold(), (_span(attempt),)
-                yield Evidence("answer", key, attempt.at, body, spans, "agent")
+                yield _made("answer", question, attempt, body)
 
 
 def _flat(text: Json) -> str:
@@ -246,3 +235,154 @@ _OPEN = (
     r"|\bdepends?\b|\bnot sure\b|\bi (?:guess|think|wonder)\b|\bhonestly\b|\bunderstanding\b"
 )
 """Match answers that decide nothing."""
+
+
+# ---------------------------------------------------------------- commits and pull requests
+#
+# Subject and reason stand in the call, and not only in what git printed. Which files went into a
+# commit is known from what was edited and added since the last one; where that does not agree with
+# the number that git gives, no file is named.
+
+
+LONGEST_REASON = 400
+"""Characters of the reason that a commit gives, which is cut at the end of a sentence."""
+
+MOST_POINTS = 3
+"""So many points of a list are taken as the reason where a commit gives no other."""
+
+_PASSING = ("Merge ", "WIP", "wip", "fixup!", "squash!")
+_EVERYTHING = frozenset(("-A", "--all", ".", "-u", "--update", "-a", "-am", "*"))
+
+
+def _commits(messages: Sequence[Stored], tried: Sequence[CallAttempt], cwd: str) -> list[Evidence]:
+    """Return the commits that were made and stayed, each with the files that were edited for it and
+    the reason that it gives. Subject and reason are the agent's own: they stand in the call, and
+    not only in what git printed."""
+    found: list[Evidence] = []
+    edited: dict[str, None] = {}
+    added: list[str] = []
+    made = tasks.commits_of(tried)
+    foreign = session_observations.reads_foreign(messages)
+    asked = [(one.seq, plain_text(one.message)) for one in messages if one.message.role == "user"]
+    for attempt in tried:
+        if attempt.state == "ok" and not attempt.script:
+            names = [below(name, cwd) for name in attempt.writes]
+            inside = [name for name in names if is_lasting(name) and name[0] not in "/~"]
+            edited |= dict.fromkeys(inside)
+        git = read_effects(attempt.call).git if attempt.script and attempt.state == "ok" else ()
+        found = _after_rewriting(found, git)
+        added += [below(word, cwd) for words in git if words[0] == "add" for word in words[1:]]
+        for commit in [one for place, one in made if place == attempt.asked]:
+            if commit.subject in attempt.script and not commit.subject.startswith(_PASSING):
+                before = [text for seq, text in asked if seq < attempt.asked]
+                body = {
+                    **_sizes(commit, attempt.output),
+                    "subject": commit.subject,
+                    "hash": commit.hash,
+                    "reason": reason_in(attempt.script, commit.subject),
+                    "foreign": foreign,
+                    "reviewed": bool(before) and bool(re.search(_REVIEW, before[-1])),
+                }
+                body["files"] = _committed(edited, added, int(body["count"]))
+                found.append(_made("commit", commit.subject, attempt, body))
+            edited, added = {}, []
+    return found
+
+
+def _pulls(messages: Sequence[Stored], tried: Sequence[CallAttempt]) -> list[Evidence]:
+    """Return the pull requests that were opened, each with the first points of its description."""
+    foreign = session_observations.reads_foreign(messages)
+    found = []
+    for attempt in tried:
+        title = re.search(_PULL, attempt.script) if attempt.state == "ok" else None
+        number = re.search(r"/pull/(\d+)", attempt.output)
+        if not title or not number:
+            continue
+        body = re.sub(r"(?s)```.*?(?:```|\Z)|\*\*", "", attempt.script[title.end() :])
+        points = list(map(_flat, re.findall(r"(?m)^\s*[-*] (?!\[)(.+)$", body)))
+        reason = _whole_sentences(points[:MOST_POINTS], "; ")
+        about = {"subject": title[2], "number": int(number[1])}
+        told = {**about, "reason": reason, "foreign": foreign}
+        found.append(_made("pull", title[2], attempt, told))
+    return found
+
+
+def _made(kind: str, title: str, attempt: CallAttempt, body: Mapping[str, Json]) -> Evidence:
+    return Evidence(kind, title.casefold(), attempt.at, body, (_span(attempt),), "agent")
+
+
+_PULL = r"\bgh pr create\b[^\n]*?--title[ =]([\"'])((?:(?!\1).){8,160})\1"
+
+
+def _after_rewriting(found: list[Evidence], git: Sequence[Sequence[str]]) -> list[Evidence]:
+    """Return the commits so far after git commands that replace, undo or move some of them."""
+    for words in git:
+        rest = words[1:]
+        undone = [re.fullmatch(r"HEAD[~^](\d*)", word) for word in rest]
+        if words[0] == "commit" and "--amend" in rest:
+            found = found[:-1]
+        elif words[0] == "reset" and any(undone):
+            found = found[: -max(int(one[1] or 1) for one in undone if one)]
+        elif words[0] == "revert":
+            named = {word[:7] for word in rest}
+            found = [one for one in found if one.body["hash"][:7] not in named]
+            found = found[:-1] if "HEAD" in rest else found
+        elif words[0] == "rebase" or (words[0] == "pull" and "--rebase" in rest):
+            found = [one._replace(body={**one.body, "hash": ""}) for one in found]
+    return found
+
+
+def _sizes(commit: GitCommit, output: str) -> dict[str, Json]:
+    """Return how many files and lines git says that a commit changed; zero when it does not."""
+    shown = output.partition(commit.subject)[2]
+    files = re.search(r"(\d+) files? changed", shown)
+    lines = re.findall(r"(\d+) (?:insertions?\(\+\)|deletions?\(-\))", shown.partition("\n[")[0])
+    return {"count": int(files[1]) if files else 0, "lines": sum(map(int, lines[:2]))}
+
+
+def _committed(edited: Mapping[str, None], added: Sequence[str], count: int) -> list[str]:
+    """Return the edited files that went into a commit; none where that is not certain."""
+    files = list(edited)
+    if added and _EVERYTHING.isdisjoint(added):
+        folders = tuple(f"{one.rstrip('/')}/" for one in added)
+        files = [path for path in files if path in added or path.startswith(folders)]
+    return files if len(files) <= count else []
+
+
+def reason_in(script: str, subject: str) -> str:
+    """Return the first sentences that a commit message has below its subject."""
+    before, _, rest = script.partition(subject)
+    if found := re.search(r"<<-?\s*['\"]?(\w+)['\"]?", before):
+        body = re.split(rf"(?m)^\s*{found[1]}\b", rest)[0]
+    elif more := re.match(r"([\"'])\s+-m\s*([\"'])(.*?)(?<!\\)\2", rest, re.DOTALL):
+        body = more[3]
+    else:
+        mark = before[-1:] if before[-1:] in ("'", '"') else ""
+        body = re.split(rf"(?<!\\){mark}", rest)[0] if mark and rest[:1] == "\n" else ""
+    body = re.split(_TRAILER, body)[0].replace('\\"', '"').replace("\\`", "`")
+    parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", body)]
+    prose = [part for part in parts if part and not re.match(_BULLET, part) and part[-1] != ":"]
+    points = [re.sub(_BULLET, "", part) for part in parts if re.match(_BULLET, part)]
+    points = sorted(points, key=lambda point: not gives_reason(point))
+    return _whole_sentences(prose, " ") or _whole_sentences(points[:MOST_POINTS], "; ")
+
+
+def _whole_sentences(parts: Sequence[str], between: str) -> str:
+    """Return as many whole sentences as fit, up to one that names a dangerous command; the first
+    one is cut where it must be."""
+    taken = ""
+    for part in parts:
+        for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", part):
+            joined = f"{taken.rstrip('.') if between != ' ' else taken}{between}{sentence}"
+            joined = joined if taken else sentence
+            if suggests_danger(sentence):
+                return taken
+            if len(joined) > LONGEST_REASON:
+                return taken or f"{sentence[: LONGEST_REASON - 1].rsplit(' ', 1)[0]}…"
+            taken = joined
+    return taken
+
+
+_BULLET = r"(?:[-*]|\d+\.) "
+_TRAILER = r"(?mi)^\s*(?:[A-Z][\w-]+-by: |🤖|Generated with|[A-Z][\w]*-[\w-]+: \S+\s*$)"
+_REVIEW = r"(?i)\b(?:review|comments?|feedback|coderabbit|bugbot|nits?)\b"

@@ -12,7 +12,6 @@ from ..fast_typing import NamedTuple
 from ..lessons import findings
 from ..text import addresses, display, terms
 from ..types.records import BASELINE_KINDS, Json, Memory
-from . import commits
 from .statements import (
     CLAIMS,
     DECISIONS,
@@ -22,6 +21,8 @@ from .statements import (
     RULES,
     PageStatement,
     SessionEvidence,
+    gives_cause,
+    gives_reason,
     sources_of,
 )
 
@@ -172,7 +173,7 @@ def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
     words = set(terms.query_terms(title))
     if len(words - _PASSING) < FEWEST_WORDS - 1:
         return None
-    if words & _MOVES or (words & (_ELSEWHERE | _CHORES) and not commits.gives_reason(reason)):
+    if words & _MOVES or (words & (_ELSEWHERE | _CHORES) and not gives_reason(reason)):
         return None
     if title.lower().startswith(_SMALL_TYPES) or not _is_telling(body, f"{title}. {reason}"):
         return None
@@ -207,11 +208,11 @@ def _is_telling(body: Mapping[str, Json], text: str) -> bool:
     files = [str(path) for path in body["files"]]
     kind = str(body["subject"]).partition("(")[0].partition(":")[0].lower()
     lines, tests = int(body["lines"]), bool(files) and all(map(_is_test, files))
-    if commits.gives_cause(text):
+    if gives_cause(text):
         return bool(body.get("reason"))
     if tests or lines < SMALL:
         return False
-    if commits.gives_reason(str(body.get("reason", ""))):
+    if gives_reason(str(body.get("reason", ""))):
         return True
     routine = body.get("reviewed") or kind in ("chore", "test", "refactor")
     return lines >= LARGE and int(body["count"]) > 1 and not routine

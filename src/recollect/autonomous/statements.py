@@ -7,6 +7,7 @@ grouped by what it is about.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
@@ -129,3 +130,26 @@ def from_json(given: Mapping[str, Json]) -> Extraction:
     """Parse an extraction that `to_json` wrote."""
     evidence = tuple(evidence_from_json(one) for one in given["evidence"])
     return Extraction(**{**given, "evidence": evidence})
+
+
+# ---------------------------------------------------------------- reasons
+
+
+def gives_cause(text: str) -> bool:
+    """Check whether a text says why the code must be as it is."""
+    return re.search(_CAUSE, text) is not None
+
+
+def gives_reason(text: str) -> bool:
+    """Check whether a text says why or what for something was changed."""
+    return gives_cause(text) or re.search(_PURPOSE, text) is not None
+
+
+_CAUSE = (
+    r"(?i)\b(?:because|caus(?:ed|es|ing)|root cause|due to|relied on|does ?n[o']t|did ?n[o']t"
+    r"|would (?!be\b)\w+|no longer|race|leak\w*|re-?inserts?|deadlock\w*)\b"
+)
+_PURPOSE = (
+    r"(?i)\b(?:so that|since|instead of|rather than|otherwise|without|prevent\w*"
+    r"|avoids?|break\w*|bypass\w*|only (?:when|if)|must|enabl\w+|replac(?:es|ing))\b"
+)
