@@ -13,7 +13,7 @@ from recollect.actions import command_words
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
 from recollect.agents.steps_hooks import Answer
-from recollect.briefing import command_rules
+from recollect.briefing import matching
 from recollect.text.tokens import count_tokens
 from tests.conftest import Clock
 from tests.lessons.test_observed import FAILED, MISSING, good, work
@@ -241,9 +241,9 @@ def test_a_rule_that_forbids_a_command_is_said_before_it_once_in_a_context(
 def test_a_rule_concerns_a_command_when_it_forbids_it_or_names_it_whole(
     rule: str, line: str, speaks: bool
 ) -> None:
-    assert command_rules.forbids(rule, line.split()) is speaks
+    assert matching.forbids(rule, line.split()) is speaks
     if speaks:
-        assert line.split()[0] in command_rules.named_programs(rule)
+        assert line.split()[0] in matching.named_programs(rule)
 
 
 @pytest.mark.parametrize(

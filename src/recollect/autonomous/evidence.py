@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import ELSEWHERE, CommandRun, below, runs_of
@@ -114,7 +115,7 @@ def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) ->
     """Yield the last call that shows that the command worked; without one, in which it failed."""
     wanted = "ok" if one.body["ok"] else "failed"
     ran = (a for a in reversed(tried) if _ran(a, one.subject, wanted, cwd))
-    yield from [_span(a) for a in ran if wanted == "failed" or _shows(a)][:1]
+    yield from islice((_span(a) for a in ran if wanted == "failed" or _shows(a)), 1)
 
 
 def _shows(attempt: CallAttempt) -> bool:

@@ -1,8 +1,13 @@
-"""Match a prompt with earlier sentences, and memories with the instruction files.
+"""Match a prompt with earlier sentences, memories with the instruction files, and a shell command
+with the user's rules.
 
 Shared words alone are no match: thirteen of thirteen such matches were false. Two texts match when
 the same name (path, symbol, error, ticket, quoted phrase) stands in both, or when one sentence has
 two words that are rare in this project.
+
+A rule that forbids a command is shown before the command runs. A rule that only mentions a program
+is not: it would be shown before every call of it. The check runs before every command and mostly
+finds nothing, so the watched programs are one string, and substring searches come before parsing.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..text.terms import query_stems, query_terms, stem
+from ..text import terms
 
 MOST_WORDS = 24
 """So many words of a prompt are looked up; a longer prompt is pasted text for the most part."""
@@ -110,7 +115,7 @@ def match_sentence(
     """Return the sentence as a passage when it shares a name or two rare words."""
     small = sentence.casefold()
     named = [name for name in words.names if _stands_in(name, small)]
-    held = set(query_stems(sentence))
+    held = set(terms.query_stems(sentence))
     shared = [one for one in words.stems if one in held]
     rare = [one for one in shared if is_rare(holding.get(one, 0), passages)]
     telling = [name for name in named if _is_telling(name, holding, passages)]
@@ -148,13 +153,13 @@ def shared_by_statements(
 
 def content_stems(text: str) -> list[str]:
     """Return the stems of a text's content words, each once."""
-    told = [term for term in query_terms(text) if len(term) > 2 and term not in _MANNER]
-    return list(dict.fromkeys(map(stem, told)))
+    told = [term for term in terms.query_terms(text) if len(term) > 2 and term not in _MANNER]
+    return list(dict.fromkeys(map(terms.stem, told)))
 
 
 def _is_telling(name: str, holding: Mapping[str, int], passages: int) -> bool:
     """Check whether any word of a name is rare: `README.md` and `main` are names of everything."""
-    return any(is_rare(holding.get(part, 0), passages) for part in query_stems(name))
+    return any(is_rare(holding.get(part, 0), passages) for part in terms.query_stems(name))
 
 
 def _stands_in(name: str, text: str) -> bool:
@@ -183,9 +188,9 @@ _ENDS = r"(?<=[.!?。！？])\s+(?=[\w`\"'(])"
 
 def is_alike(one: str, others: Sequence[str]) -> bool:
     """Check whether a text says nearly the same as one of the others."""
-    words = set(query_terms(one))
+    words = set(terms.query_terms(one))
     for other in others:
-        held = set(query_terms(other))
+        held = set(terms.query_terms(other))
         if words and len(words & held) >= 0.7 * min(len(words), len(held) or 1):
             return True
     return False
@@ -218,7 +223,7 @@ class Instructions:
         """Return the file that says a statement; empty when none does."""
         if not self._files:
             return ""
-        wanted = frozenset(query_stems(statement))
+        wanted = frozenset(terms.query_stems(statement))
         if not wanted:
             return ""
         for name, text, stems in self._split():
@@ -244,7 +249,7 @@ class Instructions:
     def _split(self) -> list[tuple[str, str, frozenset[str]]]:
         if self._paragraphs is None:
             self._paragraphs = [
-                (name, _flat(part), frozenset(query_stems(part)))
+                (name, _flat(part), frozenset(terms.query_stems(part)))
                 for name, text in self._files
                 for part in re.split(_PARTS, text)
                 if part.strip()
@@ -259,3 +264,82 @@ _PARTS = r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)"
 
 def _flat(text: str) -> str:
     return " ".join(text.replace("`", " ").casefold().split())
+
+
+# ---------------------------------------------------------------- rules about commands
+
+
+LONGEST_RULE = 400
+
+
+def named_programs(text: str) -> list[str]:
+    """Return the words of a rule by which a command may be recognised: words in code marks, and
+    the words after a negation."""
+    found: dict[str, None] = {}
+    for span in re.findall(_CODE, text):
+        found.update(dict.fromkeys(span.split()[:1]))
+    for ban in re.finditer(_FORBIDDEN, text[:LONGEST_RULE]):
+        found.update(dict.fromkeys(ban["what"].replace("`", "").split()[:1]))
+    return [word.casefold() for word in found if re.fullmatch(_PROGRAM, word)]
+
+
+def forbids(text: str, words: Sequence[str]) -> bool:
+    """Check whether a rule names this command in a way that concerns running it: it forbids the
+    command, or names it with its subcommand."""
+    line = " ".join(words).casefold()
+    for ban in re.finditer(_FORBIDDEN, text[:LONGEST_RULE]):
+        if _begins(line, ban["what"].replace("`", "").casefold()):
+            return True
+    return any(
+        len(span.split()) > 1 and _begins(line, span.casefold()) for span in re.findall(_CODE, text)
+    )
+
+
+def _begins(line: str, named: str) -> bool:
+    """Check whether a command begins with the words that are named. Of free text the words up to
+    the first that the command does not have are compared; a program alone is enough."""
+    have, want = line.split(), named.split()
+    if not want or have[:1] != want[:1]:
+        return False
+    return len(want) == 1 or len(have) < 2 or have[1] == want[1].strip(".,;:") or want[1] in _PROSE
+
+
+_PROSE = frozenset(
+    ("in", "here", "for", "anymore", "any", "to", "on", "with", "without", "at", "use", "but", "or",
+     "and", "because", "directly", "again", "ever", "unless", "when", "-", "–", "—", "as", "it")
+)  # fmt: skip
+"""Words that cannot be a subcommand: “npm in this repository”."""
+
+
+# ---------------------------------------------------------------- before every command
+
+LONGEST_LINE = 20_000
+_BREAKS = str.maketrans("/;&|()'\"`\n\t=", " " * 12)
+
+
+def write_watched(watched: Mapping[str, Sequence[str]]) -> str:
+    """Return programs with the ids of the rules that name them as one text, a line each."""
+    return "".join(f"\n{name} {' '.join(ids)}" for name, ids in sorted(watched.items()))
+
+
+def find_watched(watched: str, line: str) -> list[str]:
+    """Return the watched programs that a shell line names."""
+    words = dict.fromkeys(line[:LONGEST_LINE].casefold().translate(_BREAKS).split())
+    return [word for word in words if f"\n{word} " in watched]
+
+
+def rules_on(watched: str, line: str) -> list[str]:
+    """Return the ids of the rules that name a program of a shell line."""
+    found: dict[str, None] = {}
+    for word in find_watched(watched, line):
+        row = watched.partition(f"\n{word} ")[2].partition("\n")[0]
+        found.update(dict.fromkeys(row.split()))
+    return list(found)
+
+
+_CODE = r"`([^`\n]{2,120})`"
+_FORBIDDEN = r"""(?ix)
+        \b(?:never|don['’]?t(?:\s+ever)?|do\s+not|must\s+not|mustn['’]?t|not|no|avoid|without
+        |instead\s+of|rather\s+than|stop)\s+(?:ever\s+)?(?:us(?:e|ing)|run(?:ning)?|call(?:ing)?
+        |execut(?:e|ing)|do(?:ing)?|with)?\s*(?P<what>`[^`\n]+`|[\w./:-]+(?:\s+[\w./:-]+)?)"""
+_PROGRAM = r"(?a)[\w./:+-]{2,40}"
