@@ -20,16 +20,19 @@ from . import steps
 MOST_MESSAGES = 500
 """Typed messages that are read of one session at a time."""
 
+Prepared = list[memory_steps.PreparedMemory]
+"""Statements that are ready to be written."""
+
 LookedUp = tuple[dict[str, steps.FoundBefore | None], dict[str, steps.FoundBefore | None]]
 """The memories that statements touch, by the id of the statement: the project's, the user's."""
 
 
-def prepare_message(said: steps.Said) -> list[memory_steps.PreparedMemory]:
+def prepare_message(said: steps.Said) -> Prepared:
     """Return the statements of a typed message, ready to be written."""
     return steps.prepare(said, new_id, personal=True)
 
 
-def keep(context: Context, ready: list[memory_steps.PreparedMemory], now: int) -> list[Learned]:
+def keep(context: Context, ready: Prepared, now: int) -> list[Learned]:
     """Write prepared statements, each into the space of its layer."""
     own, rest = _part(ready)
     learned = context.project_space.write(lambda tx: steps.keep(tx, rest, now)) if rest else []
@@ -38,7 +41,7 @@ def keep(context: Context, ready: list[memory_steps.PreparedMemory], now: int) -
     return learned
 
 
-def look_up(txs: Sequence[Tx], ready: list[memory_steps.PreparedMemory]) -> LookedUp:
+def look_up(txs: Sequence[Tx], ready: Prepared) -> LookedUp:
     """Find the memories that statements change or repeat, in the project's space and in the user's,
     if there is one."""
     own, rest = _part(ready)
@@ -48,7 +51,7 @@ def look_up(txs: Sequence[Tx], ready: list[memory_steps.PreparedMemory]) -> Look
 def keep_in(
     context: Context,
     tx: Tx,
-    ready: list[memory_steps.PreparedMemory],
+    ready: Prepared,
     now: int,
     looked: LookedUp,
 ) -> list[Learned]:
@@ -58,9 +61,7 @@ def keep_in(
     return learned + (keep_own(context, ready, now, looked) if tx.is_remote else [])
 
 
-def keep_own(
-    context: Context, ready: list[memory_steps.PreparedMemory], now: int, looked: LookedUp
-) -> list[Learned]:
+def keep_own(context: Context, ready: Prepared, now: int, looked: LookedUp) -> list[Learned]:
     """Write the prepared statements about the person into the user's space."""
     own = _part(ready)[0]
     if not own:
@@ -69,8 +70,8 @@ def keep_own(
 
 
 def _part(
-    ready: list[memory_steps.PreparedMemory],
-) -> tuple[list[memory_steps.PreparedMemory], list[memory_steps.PreparedMemory]]:
+    ready: Prepared,
+) -> tuple[Prepared, Prepared]:
     """Return the statements about the person, and the others."""
     own = [item for item in ready if steps.is_personal(item)]
     return own, [item for item in ready if not steps.is_personal(item)]
@@ -105,9 +106,7 @@ def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]
     return found, rows[-1].seq if rows else 0
 
 
-def _write_found(
-    session: str, last: int, now: int, ready: list[memory_steps.PreparedMemory], tx: Tx
-) -> list[Learned]:
+def _write_found(session: str, last: int, now: int, ready: Prepared, tx: Tx) -> list[Learned]:
     done = [memory_steps_learn.learn(tx, item, item.row.first_seen) for item in ready]
     storage_sql.set_value(tx, _last_read(session), redaction.redact(str(last)), now)
     return [learned for learned in done if learned.action != "unchanged"]

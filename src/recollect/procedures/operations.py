@@ -16,6 +16,7 @@ from ..types.records import Json, Learned
 from ..undo import steps as undo_steps
 from . import patterns, skills, sql
 from . import steps as procedures_steps
+from .steps import ExportedSkill, ShownProcedure
 
 _LARGEST_SKILL = 1_000_000
 
@@ -37,7 +38,7 @@ class ProcedureParts(TypedDict, total=False):
 
 def learn_procedure(
     context: Context, name: str, description: str, **parts: Unpack[ProcedureParts]
-) -> procedures_steps.ShownProcedure:
+) -> ShownProcedure:
     """Save a procedure: prerequisites, steps, known errors and exit criteria.
 
     name: its name in kebab-case, such as add-endpoint
@@ -54,9 +55,7 @@ def learn_procedure(
     )
 
 
-def list_procedures(
-    context: Context, limit: int = 100
-) -> tuple[procedures_steps.ShownProcedure, ...]:
+def list_procedures(context: Context, limit: int = 100) -> tuple[ShownProcedure, ...]:
     """List the procedures, with the counts of their successes and failures.
 
     limit: maximum number of procedures
@@ -69,7 +68,7 @@ def list_procedures(
     return tuple(map(procedures_steps.show_row, rows))
 
 
-def show_procedure(context: Context, name: str) -> procedures_steps.ShownProcedure:
+def show_procedure(context: Context, name: str) -> ShownProcedure:
     """Show one procedure.
 
     name: its name, or the id of any version of it
@@ -81,9 +80,7 @@ def show_procedure(context: Context, name: str) -> procedures_steps.ShownProcedu
     )
 
 
-def use_procedure(
-    context: Context, name: str, result: str = "success"
-) -> procedures_steps.ShownProcedure:
+def use_procedure(context: Context, name: str, result: str = "success") -> ShownProcedure:
     """Record the result of using a procedure.
 
     name: its name
@@ -101,7 +98,7 @@ def use_procedure(
 
 def revise_procedure(
     context: Context, name: str, description: str = "", **parts: Unpack[ProcedureParts]
-) -> procedures_steps.ShownProcedure:
+) -> ShownProcedure:
     """Revise a procedure: the given parts replace its own in a new version.
 
     name: its name
@@ -121,7 +118,7 @@ def revise_procedure(
     )
 
 
-def accept_procedure(context: Context, name: str) -> procedures_steps.ShownProcedure:
+def accept_procedure(context: Context, name: str) -> ShownProcedure:
     """Accept a proposed or loaded procedure; it is in use from then on.
 
     name: its name
@@ -137,9 +134,7 @@ def accept_procedure(context: Context, name: str) -> procedures_steps.ShownProce
     )
 
 
-def export_procedure(
-    context: Context, name: str, folder: str = ""
-) -> procedures_steps.ExportedSkill:
+def export_procedure(context: Context, name: str, folder: str = "") -> ExportedSkill:
     """Export a procedure as SKILL.md: print it, or write FOLDER/NAME/SKILL.md.
 
     name: its name
@@ -151,7 +146,7 @@ def export_procedure(
     text = skills.to_skill_md(shown.procedure)
     notes = tuple(filter(None, [skills.describe_extensions(shown.procedure)]))
     if not folder:
-        return procedures_steps.ExportedSkill(shown.name, text, notes=notes)
+        return ExportedSkill(shown.name, text, notes=notes)
     if shown.status != "active":
         raise Refused(
             f"the procedure is {shown.status}: an agent would follow it as a skill",
@@ -162,10 +157,10 @@ def export_procedure(
     os.makedirs(place, exist_ok=True)
     path = os.path.join(place, "SKILL.md")
     write_private(path, text)
-    return procedures_steps.ExportedSkill(shown.name, text, path, notes)
+    return ExportedSkill(shown.name, text, path, notes)
 
 
-def load_procedure(context: Context, path: str) -> procedures_steps.ShownProcedure:
+def load_procedure(context: Context, path: str) -> ShownProcedure:
     """Load a procedure from a SKILL.md; if an agent loads it, a person must accept it.
 
     path: a SKILL.md, or the folder it is in
@@ -213,8 +208,8 @@ def _write(
     context: Context,
     done: str,
     name: str,
-    work: Callable[[Tx, int], procedures_steps.ShownProcedure],
-) -> procedures_steps.ShownProcedure:
+    work: Callable[[Tx, int], ShownProcedure],
+) -> ShownProcedure:
     """Change the procedure of this name, and record how to undo it."""
     watched = undo_steps.Watched("procedures", "name", name)
     return undo_steps.write_undoable(context, f"{done} the procedure {name}", watched, work)

@@ -29,7 +29,7 @@ from ..text import addresses
 from ..types import trust
 from ..types.json_records import write_time
 from ..types.records import STATUSES_IN_USE, Document, Json, Memory
-from . import promotion, records
+from . import audit, records
 from . import steps as work_steps
 
 TaskChange = Callable[[records.Task], records.Task]
@@ -276,32 +276,16 @@ def promote_notes(
 ) -> Promoted:
     """Review the notes of a task or session with the checklist; save those that pass."""
     known = memory_sql_lists.list_open(tx, {}, memory_sql.ALL)
-    notes = [one for one in known if one.layer in _NOTE_LAYERS and one.owner == owner]
-    durable = [
-        promotion.KnownNote(one.id, (one.subject, one.text), one.scope)
-        for one in known
-        if one.layer not in _NOTE_LAYERS and one.status in STATUSES_IN_USE
-    ]
+    used = [one for one in known if one.status in STATUSES_IN_USE]
+    notes = [one for one in used if one.layer in _NOTE_LAYERS and one.owner == owner]
+    durable = [one for one in used if one.layer not in _NOTE_LAYERS]
     decided = []
     for note in sorted(notes, key=lambda one: (one.first_seen, one.id)):
-        if note.status not in STATUSES_IN_USE:
-            continue
-        verdict = promotion.review_note(
-            promotion.Note(
-                text=note.text,
-                kind=note.kind,
-                subject=note.subject,
-                citations=note.citations,
-                reason=note.reason,
-                category=note.category,
-                scope=note.scope,
-            ),
-            durable,
-        )
+        verdict = audit.review_note(note, durable)
         decision = PromotionDecision(note.id, note.text, *verdict)
         if apply and verdict.decision == "promote":
             decision = _save_note(tx, note, decision, origin, now, new_id)
-            durable.append(promotion.KnownNote(note.id, (note.subject, note.text), note.scope))
+            durable.append(note)
         decided.append(decision)
     return Promoted(tuple(decided), apply)
 
