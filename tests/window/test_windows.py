@@ -13,6 +13,7 @@ import pytest
 import recollect
 from recollect import context
 from recollect.archive import sql as archive_sql
+from recollect.freshness import git_io
 from recollect.interfaces.screens.results import show
 from recollect.window import operations as window_operations
 from recollect.window import sql as window_sql
@@ -423,8 +424,8 @@ def test_a_secret_in_a_commit_message_is_not_shown(
     secret = "AKIA" + "Q3J5K7M2N4P6R8T1"
     monkeypatch.setattr(
         window_operations,
-        "read_tree_lines",
-        lambda _: window_steps.TreeLines((f"abc1234 add {secret}",), ()),
+        "read_git_state",
+        lambda _: git_io.GitState(commits=(f"abc1234 add {secret}",)),
     )
     talk(mem, 10)
     mem.prepare("s-1", 20_000)

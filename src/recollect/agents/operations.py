@@ -103,7 +103,7 @@ def _find_unread(context: Context, host: str) -> list[Transcript]:
 
 def _checkpoint(context: Context, session: str) -> None:
     """Return the checkpoint of a session for after a compaction; empty without messages."""
-    trees = window_operations.read_tree_lines(context)
+    trees = window_operations.read_git_state(context)
     now = context.clock()
     request = context_module.PromptRequest(_CHECKPOINT_WINDOW)
 

@@ -256,10 +256,7 @@ def _edits(
 def _skills(material: steps.Material) -> list[skills.Procedure]:
     """Return the procedures in use, and the commands that sessions ran before commits as
     procedures."""
-    observed = (
-        pages.workflow_skill(one.steps, one.purposes, (one.sessions, one.last), one.sources)
-        for one in merging.workflows(material.extractions)
-    )
+    observed = map(pages.workflow_skill, merging.workflows(material.extractions))
     return [
         one
         for one in {made.name: made for made in chain(observed, material.skills)}.values()

@@ -16,6 +16,7 @@ from ..text import display
 from ..text.addresses import slugify
 from ..text.messages import text_digest
 from ..types.records import Json
+from .merging import Workflow
 from .statements import CLAIMS, COMMANDS, DECISIONS, HISTORY, RULES, SECTIONS, PageStatement
 
 HEAD = (
@@ -264,22 +265,18 @@ def _fitting(
 # ---------------------------------------------------------------- skills
 
 
-def workflow_skill(
-    steps: Sequence[str], purposes: Sequence[str], seen: tuple[int, int], sources: Sequence[str]
-) -> Procedure:
-    """Return a skill for commands that sessions ran before a commit: facts, not instructions.
-    `seen` is the number of sessions and the time of the last."""
-    sessions, last = seen
-    often = f"{sessions} sessions, last on {display.format_time(last)[:10]}"
+def workflow_skill(seen: Workflow) -> Procedure:
+    """Return a skill for commands that sessions ran before a commit: facts, not instructions."""
+    often = f"{seen.sessions} sessions, last on {display.format_time(seen.last)[:10]}"
     return Procedure(
-        name=slugify(f"before commit {' '.join(purposes)}"),
+        name=slugify(f"before commit {' '.join(seen.purposes)}"),
         description=f"Commands that were run before a commit in {often}. Observed, not a rule: "
         "use it before a commit where it still applies.",
         title="Before a commit",
-        intro=f"Seen in {often}. Sources: {', '.join(sources)}",
-        steps=tuple(f"`{step}`" for step in steps),
-        exit_criteria=tuple(f"`{step}` passes" for step in steps),
-        successes=sessions,
+        intro=f"Seen in {often}. Sources: {', '.join(seen.sources)}",
+        steps=tuple(f"`{step}`" for step in seen.steps),
+        exit_criteria=tuple(f"`{step}` passes" for step in seen.steps),
+        successes=seen.sessions,
     )
 
 

@@ -28,13 +28,14 @@ class ShownRow(NamedTuple):
     moment: str
 
 
-class Counted(NamedTuple):
-    """How often something was shown at a moment, and how often it was followed or ignored."""
+class InTime(NamedTuple):
+    """Counts for one kind of moment: items shown, followed and ignored, and chances to show one."""
 
     moment: str
-    shown: int
-    followed: int
-    ignored: int
+    chances: int = 0
+    shown: int = 0
+    followed: int = 0
+    ignored: int = 0
 
 
 def add(tx: Tx, rows: Iterable[ShownRow], now: int) -> None:
@@ -103,14 +104,14 @@ def often_shown(tx: Tx, refs: Sequence[str], since: int, sessions: int) -> set[s
     return found
 
 
-def counts(tx: Tx) -> list[Counted]:
+def counts(tx: Tx) -> list[InTime]:
     """Return how often memory spoke at each moment, and how often that was followed."""
     rows = tx.run(
         "SELECT moment, count(*), sum(CASE WHEN outcome = 'followed' THEN 1 ELSE 0 END), "
         "sum(CASE WHEN outcome = 'ignored' THEN 1 ELSE 0 END) FROM injections "
         "WHERE space = :space AND moment NOT IN ('', 'used') GROUP BY moment ORDER BY moment"
     )
-    return [Counted(row[0], int(row[1]), int(row[2] or 0), int(row[3] or 0)) for row in rows]
+    return [InTime(moment, 0, *(int(count or 0) for count in found)) for moment, *found in rows]
 
 
 def shown_at(tx: Tx, session: str, moment: str, since: int) -> set[str]:

@@ -46,17 +46,6 @@ class SessionActs(NamedTuple):
     """The commands as they are shown."""
 
 
-class InTime(NamedTuple):
-    """Counts for one kind of moment: chances to show a memory, items shown, followed and
-    ignored."""
-
-    moment: str
-    chances: int
-    shown: int
-    followed: int
-    ignored: int
-
-
 # ---------------------------------------------------------------- logging
 
 
@@ -146,15 +135,13 @@ def is_idle(outcomes: Sequence[str], tries: int = TRIES) -> bool:
     return len(outcomes) >= tries and sql.FOLLOWED not in outcomes[:tries]
 
 
-def count_in_time(tx: Tx) -> tuple[InTime, ...]:
+def count_in_time(tx: Tx) -> tuple[sql.InTime, ...]:
     """Return how often memory came in time, moment by moment."""
     chances = _add_up(value for _, value in sql.values_below(tx, _KEY))
     counted = {one.moment: one for one in sql.counts(tx)}
-    return tuple(
-        InTime(moment, max(chances[moment], one.shown), one.shown, one.followed, one.ignored)
-        for moment in MOMENTS
-        if (one := counted.get(moment, sql.Counted(moment, 0, 0, 0))).shown or chances[moment]
-    )
+    every = [counted.get(moment, sql.InTime(moment)) for moment in MOMENTS]
+    found = (one._replace(chances=max(chances[one.moment], one.shown)) for one in every)
+    return tuple(one for one in found if one.chances)
 
 
 def _acts(tx: Tx, session: str, root: str) -> SessionActs:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
-from ..briefing import steps_follow_up as briefing_steps_follow_up
+from ..briefing import sql as briefing_sql
 from ..documents import sql as documents_sql
 from ..errors import RecollectError, Refused, StoreCorrupt, Unavailable
 from ..fast_typing import NamedTuple
@@ -72,7 +72,7 @@ class Stats(NamedTuple):
     unembedded: int
     consolidation: str = ""
     """The result of the last consolidation of the project; empty before the first."""
-    in_time: tuple[briefing_steps_follow_up.InTime, ...] = ()
+    in_time: tuple[briefing_sql.InTime, ...] = ()
     """How often memory spoke at each moment, and how often that was followed."""
     autonomous: str = ""
     """The state of autonomous memory; empty when it is off and never ran."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..briefing import steps_follow_up as briefing_steps_follow_up
+from ..briefing import sql as briefing_sql
 from ..fast_typing import NamedTuple
 from ..memory import sql as memory_sql
 from ..recall import steps_evaluation as recall_steps_evaluation
@@ -177,7 +177,7 @@ def draw_stats(
     days: Sequence[Row],
     tokens: int,
     budget: int,
-    in_time: Sequence[briefing_steps_follow_up.InTime],
+    in_time: Sequence[briefing_sql.InTime],
 ) -> str:
     """Return the picture of `stats plot`; `days` are rows of kind, day and number."""
     share = tokens / budget if budget else 0.0

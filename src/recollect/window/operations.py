@@ -11,6 +11,7 @@ from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
 from ..errors import InvalidInput
 from ..fast_typing import TYPE_CHECKING, TypedDict, Unpack
+from ..freshness import git_io
 from ..types.records import Json, Stored
 from . import steps
 
@@ -80,7 +81,7 @@ def handle_overflow(
             hint="Pass the model's context window in tokens.",
         )
     refused = last.refused if last and attempt > 1 else 0
-    trees = read_tree_lines(context)
+    trees = read_git_state(context)
     loaded, plan = compact(
         context,
         name,
@@ -165,15 +166,11 @@ def compact(
 def _save(
     context: Context, loaded: steps.LoadedWindow, plan: TrimPlan
 ) -> steps.LoadedWindow | None:
-    trees, now = read_tree_lines(context), context.clock()
+    trees, now = read_git_state(context), context.clock()
     return context.project_space.write(lambda tx: steps.save_plan(tx, loaded, plan, trees, now))
 
 
-def read_tree_lines(context: Context) -> steps.TreeLines:
+def read_git_state(context: Context) -> git_io.GitState:
     """Read commits and status of the working tree from git."""
-    if context.project.how != "git":
-        return steps.TreeLines()
-    from ..freshness import git_io
-
-    state = git_io.read_git_state(context.project.start)
-    return steps.TreeLines(state.commits, state.status)
+    is_git = context.project.how == "git"
+    return git_io.read_git_state(context.project.start) if is_git else git_io.GitState()

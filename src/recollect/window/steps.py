@@ -18,6 +18,7 @@ from ..archive.steps import stored_message
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..errors import InvalidInput, Overflow
+from ..freshness import git_io
 from ..providers import formats
 from ..secrets import redaction
 from ..storage.database import Tx
@@ -200,13 +201,6 @@ PROGRESS = "session_progress"
 """The scratch name of the last checkpoint; that of one session is `session_progress:<session>`."""
 
 
-class TreeLines(NamedTuple):
-    """Lines of git about the working tree: commits, newest first, and the short status."""
-
-    commits: tuple[str, ...] = ()
-    status: tuple[str, ...] = ()
-
-
 class Trimmed(NamedTuple):
     """Result of a trim; `dropped` are the numbers of the messages that left the window."""
 
@@ -236,7 +230,7 @@ def plan_before_sending(loaded: LoadedWindow) -> trim.TrimPlan:
 
 
 def plan_after_refusal(
-    loaded: LoadedWindow, attempt: int, refused: int, trees: TreeLines
+    loaded: LoadedWindow, attempt: int, refused: int, trees: git_io.GitState
 ) -> trim.TrimPlan:
     """Plan the reactive stage; `refused` are the counted tokens of the first refused prompt."""
     now = _count_prompt(loaded)
@@ -295,7 +289,7 @@ def _current_facts(loaded: LoadedWindow, plan: trim.TrimPlan) -> thread_facts.Fa
 
 
 def save_plan(
-    tx: Tx, loaded: LoadedWindow, plan: trim.TrimPlan, trees: TreeLines, now: int
+    tx: Tx, loaded: LoadedWindow, plan: trim.TrimPlan, trees: git_io.GitState, now: int
 ) -> LoadedWindow | None:
     """Save checkpoint and pointer together; return None if another process moved the window.
 
@@ -315,13 +309,13 @@ def save_plan(
     return loaded._replace(state=state, kept=kept)
 
 
-def write_checkpoint(tx: Tx, loaded: LoadedWindow, trees: TreeLines, now: int) -> None:
+def write_checkpoint(tx: Tx, loaded: LoadedWindow, trees: git_io.GitState, now: int) -> None:
     """Write a checkpoint without moving the window: the agent compacts its own context."""
     _store_checkpoint(tx, loaded, _plan_nothing(loaded), trees, now)
 
 
 def _store_checkpoint(
-    tx: Tx, loaded: LoadedWindow, plan: trim.TrimPlan, trees: TreeLines, now: int
+    tx: Tx, loaded: LoadedWindow, plan: trim.TrimPlan, trees: git_io.GitState, now: int
 ) -> None:
     session = loaded.session.id
     names = [PROGRESS]
