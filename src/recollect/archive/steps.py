@@ -16,7 +16,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Row, Tx
 from ..text import addresses, messages
 from ..types import records, trust
-from ..types.records import ROLES, Json, Message, Recorded, SafeText, Stored, ToolCall
+from ..types.records import ROLES, Json, Message, Recorded, SafeText, ToolCall
 from . import attachments as archive_attachments
 from . import sql, steps_sessions
 from .sql import NewSession as NewSession
@@ -67,7 +67,9 @@ def parse_incoming(
     if isinstance(message, Message):
         found = [_check_message(message)]
     elif isinstance(message, str):
-        found = [_parse_text(message, role)]
+        if not message.strip():
+            raise InvalidInput("the message is empty", where="message")
+        found = [_check_message(Message(role, message))]
     else:
         found = providers_formats.from_wire(message)
     if origin and origin not in records.CALLER_ORIGINS:
@@ -82,12 +84,6 @@ def parse_incoming(
         Incoming(item, trust.least_trusted([*origins, _ORIGIN_OF_ROLE[item.role], "user"]))
         for item in found
     ]
-
-
-def _parse_text(text: str, role: str) -> Message:
-    if not text.strip():
-        raise InvalidInput("the message is empty", where="message")
-    return _check_message(Message(role, text))
 
 
 def _check_message(message: Message) -> Message:
@@ -304,11 +300,9 @@ def _is_own_call(tx: Tx, session: str, call: str) -> bool:
 
 def _answers_own_command(tx: Tx, session: str, seq: int) -> bool:
     """Check whether a message is output of a typed command of ours."""
-    typed = (
-        sql.last_message_by(tx, session, "user", seq - echo.ECHO_DISTANCE, seq - 1)
-        if seq > 1
-        else None
-    )
+    if seq < 2:
+        return False
+    typed = sql.last_message_by(tx, session, "user", seq - echo.ECHO_DISTANCE, seq - 1)
     if typed is None or not echo_part(typed).command:
         return False
     rows = sql.messages(tx, session, typed.seq, seq - 1)
@@ -360,29 +354,4 @@ def entry_of(session: str, seq: int, role: str, label: str, at: int) -> index_sq
         label=label,
         seq=seq,
         at=at,
-    )
-
-
-def with_attachments(tx: Tx, kept: Sequence[Message]) -> tuple[Message, ...]:
-    """Return archived messages with the bytes of their attachments."""
-    wanted = {digest for message in kept for digest in archive_attachments.references(message)}
-    held = sql.load_attachments(tx, sorted(wanted)) if wanted else {}
-    return (
-        tuple([archive_attachments.attach(message, held) for message in kept])
-        if held
-        else tuple(kept)
-    )
-
-
-def stored_message(row: sql.MessageRow) -> Stored:
-    """Parse the message of an archive row."""
-    message = messages.message_from_body(json.loads(row.body))
-    message = message._replace(at=row.at, key=row.key or "")
-    return Stored(
-        session=row.session,
-        seq=row.seq,
-        message=message,
-        origin=row.origin,
-        digest=row.digest,
-        hash=row.hash,
     )

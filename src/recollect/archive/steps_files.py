@@ -24,7 +24,7 @@ from ..text import addresses
 from ..text import messages as text_messages
 from ..types.records import Json, Message, Session, Stored
 from . import attachments, export_formats, sql, steps, steps_sessions
-from .steps import stored_message
+from .steps_sessions import stored_message
 
 _EXPORT_PAGE = 200
 

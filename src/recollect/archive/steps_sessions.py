@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,9 +14,9 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from ..text import addresses, tokens
-from ..text.messages import body_digest, chain_hash, forgotten_body
-from ..types.records import Json, Session, Stored
-from . import sql, steps
+from ..text.messages import body_digest, chain_hash, forgotten_body, message_from_body
+from ..types.records import Json, Message, Session, Stored
+from . import attachments, sql
 
 MOST_MESSAGES = 1000
 """Messages in one page of a session."""
@@ -100,7 +101,7 @@ def load_range(tx: Tx, session: Session, first: int, last: int) -> SessionPage:
     """Load messages of a session by number, at most `MOST_MESSAGES`."""
     rows = sql.messages(tx, session.id, first, last, MOST_MESSAGES)
     left = max(min(last, session.messages) - first + 1 - len(rows), 0)
-    return SessionPage(session, tuple(steps.stored_message(row) for row in rows), left)
+    return SessionPage(session, tuple(stored_message(row) for row in rows), left)
 
 
 def list_sessions(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
@@ -123,6 +124,27 @@ def with_idle_status(session: Session, now: int) -> Session:
     """Return the session with the status `idle` if it is active and has been silent long enough."""
     idle = session.status == "active" and session.last_active < now - IDLE_AFTER
     return session._replace(status="idle") if idle else session
+
+
+def with_attachments(tx: Tx, kept: Sequence[Message]) -> tuple[Message, ...]:
+    """Return archived messages with the bytes of their attachments."""
+    wanted = {digest for message in kept for digest in attachments.references(message)}
+    held = sql.load_attachments(tx, sorted(wanted)) if wanted else {}
+    return tuple([attachments.attach(message, held) for message in kept] if held else kept)
+
+
+def stored_message(row: sql.MessageRow) -> Stored:
+    """Parse the message of an archive row."""
+    message = message_from_body(json.loads(row.body))
+    message = message._replace(at=row.at, key=row.key or "")
+    return Stored(
+        session=row.session,
+        seq=row.seq,
+        message=message,
+        origin=row.origin,
+        digest=row.digest,
+        hash=row.hash,
+    )
 
 
 # ---------------------------------------------------------------- change

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ..archive import sql as archive_sql
-from ..archive import steps as archive_steps
+from ..archive import steps_sessions as archive_steps_sessions
 from ..errors import Conflict, InvalidInput, NotFound
 from ..index import sql as index_sql
 from ..index import steps as index_steps
@@ -275,7 +275,9 @@ def load_messages(tx: Tx, session: str) -> list[Stored]:
     found: list[Stored] = []
     first = 1
     while rows := archive_sql.messages(tx, session, first, first + PAGE - 1, PAGE):
-        found += [archive_steps.stored_message(row)._replace(origin=row.label) for row in rows]
+        found += [
+            archive_steps_sessions.stored_message(row)._replace(origin=row.label) for row in rows
+        ]
         first += PAGE
     return found
 

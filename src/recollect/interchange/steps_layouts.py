@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ..archive import sql as archive_sql
-from ..archive import steps as archive_steps
+from ..archive import steps_sessions as archive_steps_sessions
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..episodes import sql as episodes_sql
@@ -245,7 +245,7 @@ def gather(tx: Tx, with_sessions: bool) -> Holdings:
 def _export_session(tx: Tx, session: Session) -> Json:
     """Return a session as CLIO writes it."""
     rows = archive_sql.messages(tx, session.id, 1, session.messages, _MOST)
-    stored = [archive_steps.stored_message(row) for row in rows]
+    stored = [archive_steps_sessions.stored_message(row) for row in rows]
     return {
         "session_id": session.id,
         "session_name": session.name,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from .. import context as context_module
 from ..archive import attachments
-from ..archive import steps as archive_steps
 from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
 from ..errors import InvalidInput
@@ -99,7 +98,7 @@ def _build_prompt(context: Context, loaded: steps.LoadedWindow, plan: TrimPlan) 
     if not any(map(attachments.references, prompt.messages)):
         return prompt
     whole = context.project_space.read(
-        lambda tx: archive_steps.with_attachments(tx, prompt.messages)
+        lambda tx: archive_steps_sessions.with_attachments(tx, prompt.messages)
     )
     return prompt._replace(messages=whole)
 

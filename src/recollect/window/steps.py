@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .. import context as context_module
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
-from ..archive.steps import stored_message
+from ..archive.steps_sessions import stored_message
 from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..errors import InvalidInput, Overflow
