@@ -271,8 +271,7 @@ def _session(row: Row) -> Session:
 def get_cursor(tx: Tx, source: str) -> str | None:
     """Return the position up to which a transcript was read, as JSON."""
     row = tx.one(
-        "SELECT position FROM cursors WHERE space = :space AND source = :source",
-        {"source": source},
+        "SELECT position FROM cursors WHERE space = :space AND source = :source", {"source": source}
     )
     return row[0] if row else None
 

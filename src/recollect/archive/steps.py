@@ -286,8 +286,7 @@ def append(
 def make_echo_listener(tx: Tx, session: str, seq: int) -> echo.EchoDetector:
     """Return a detector of echoes of our own output, for messages from a number on."""
     return echo.EchoDetector(
-        lambda call: _is_own_call(tx, session, call),
-        lambda: _answers_own_command(tx, session, seq),
+        lambda call: _is_own_call(tx, session, call), lambda: _answers_own_command(tx, session, seq)
     )
 
 

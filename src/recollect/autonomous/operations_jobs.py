@@ -170,10 +170,7 @@ def _delay(failures: int) -> int:
 
 
 def ask(
-    run: WorkerRun,
-    job: jobs_sql.Job,
-    who: tuple[str, models_io.ModelSpec],
-    prompt: tuple[str, str],
+    run: WorkerRun, job: jobs_sql.Job, who: tuple[str, models_io.ModelSpec], prompt: tuple[str, str]
 ) -> str:
     """Ask a model once; the ledger has the call before it is made."""
     role, model = who

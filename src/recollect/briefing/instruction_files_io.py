@@ -8,11 +8,7 @@ LARGEST = 64 * 1024
 """Characters of one file that are compared; no agent loads more of them."""
 
 _FILES = {
-    "claude-code": (
-        "CLAUDE.md",
-        ".claude/CLAUDE.md",
-        "CLAUDE.local.md",
-    ),
+    "claude-code": ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"),
     "codex": ("AGENTS.override.md", "AGENTS.md"),
     "gemini": ("GEMINI.md", ".gemini/GEMINI.md"),
     "opencode": ("AGENTS.md", "CLAUDE.md"),

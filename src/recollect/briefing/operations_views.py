@@ -51,11 +51,7 @@ MOST_PARTS = 300
 
 
 def recall(
-    context: Context,
-    query: str,
-    limit: int = 0,
-    budget: int = 0,
-    **filters: Unpack[RecallFilters],
+    context: Context, query: str, limit: int = 0, budget: int = 0, **filters: Unpack[RecallFilters]
 ) -> Recalled:
     """Search memories and past conversations.
 
@@ -273,10 +269,7 @@ def verify(
             raise InvalidInput("the archive can be checked, not fixed", where="verify")
         return archive_steps_sessions.verify_archive(context.project_space)
     return memory_steps_verify.check_claims(
-        context.project_space,
-        freshness_steps.open_working_tree(context),
-        fix,
-        context.clock(),
+        context.project_space, freshness_steps.open_working_tree(context), fix, context.clock()
     )
 
 

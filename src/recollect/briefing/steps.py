@@ -188,11 +188,7 @@ def _summary(
 
 
 def _lines(
-    txs: Sequence[Tx],
-    ask: Ask,
-    now: int,
-    commands: Sequence[KnownCommand],
-    said: frozenset[str],
+    txs: Sequence[Tx], ask: Ask, now: int, commands: Sequence[KnownCommand], said: frozenset[str]
 ) -> tuple[list[Item], list[LeftOut]]:
     """Return where things stand, the best commands and what agents concluded, but for what is
     `said` elsewhere; and the commands that there is no room for."""

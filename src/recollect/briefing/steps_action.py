@@ -207,10 +207,7 @@ def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
 
 
 def after_failure(
-    txs: Sequence[Tx],
-    session: str,
-    arguments: Mapping[str, Json],
-    output: str,
+    txs: Sequence[Tx], session: str, arguments: Mapping[str, Json], output: str
 ) -> list[Item]:
     """Return what resolved the same error before, the confirmed first, not shown yet."""
     if not txs:

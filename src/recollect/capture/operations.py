@@ -48,13 +48,7 @@ def look_up(txs: Sequence[Tx], ready: Prepared) -> LookedUp:
     return steps.look_up(txs[0], rest), steps.look_up(txs[-1], own) if len(txs) > 1 else {}
 
 
-def keep_in(
-    context: Context,
-    tx: Tx,
-    ready: Prepared,
-    now: int,
-    looked: LookedUp,
-) -> list[Learned]:
+def keep_in(context: Context, tx: Tx, ready: Prepared, now: int, looked: LookedUp) -> list[Learned]:
     """Write prepared statements in a transaction of the project; on a server those about the person
     too, where both spaces share it. `looked` is what `look_up` found."""
     learned = steps.keep(tx, _part(ready)[1], now, looked[0])
@@ -69,9 +63,7 @@ def keep_own(context: Context, ready: Prepared, now: int, looked: LookedUp) -> l
     return context.user_space.write(lambda tx: steps.keep(tx, own, now, looked[1]))
 
 
-def _part(
-    ready: Prepared,
-) -> tuple[Prepared, Prepared]:
+def _part(ready: Prepared) -> tuple[Prepared, Prepared]:
     """Return the statements about the person, and the others."""
     own = [item for item in ready if steps.is_personal(item)]
     return own, [item for item in ready if not steps.is_personal(item)]

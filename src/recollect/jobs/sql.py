@@ -115,12 +115,7 @@ def rewind_job(tx: Tx, kind: str, status: str, progress: Mapping[str, Json], upd
     tx.run(
         "UPDATE jobs SET status = :status, payload = :payload, updated = :updated "
         "WHERE space = :space AND kind = :kind AND subject = ''",
-        {
-            "kind": kind,
-            "status": status,
-            "payload": _payload(progress, 0, 0),
-            "updated": updated,
-        },
+        {"kind": kind, "status": status, "payload": _payload(progress, 0, 0), "updated": updated},
     )
 
 
@@ -330,8 +325,7 @@ def remove_jobs(tx: Tx, kinds: Sequence[str]) -> int:
 def find_job(tx: Tx, id: str) -> Job | None:
     """Return the job with an id, and lock it until the commit."""
     row = tx.one(
-        f"SELECT {_COLUMNS} FROM jobs WHERE space = :space AND id = :id {tx.for_update}",
-        {"id": id},
+        f"SELECT {_COLUMNS} FROM jobs WHERE space = :space AND id = :id {tx.for_update}", {"id": id}
     )
     return _job(row) if row else None
 

@@ -205,10 +205,7 @@ def show_pattern(context: Context, id: str) -> dict[str, Json]:
 
 
 def _write(
-    context: Context,
-    done: str,
-    name: str,
-    work: Callable[[Tx, int], ShownProcedure],
+    context: Context, done: str, name: str, work: Callable[[Tx, int], ShownProcedure]
 ) -> ShownProcedure:
     """Change the procedure of this name, and record how to undo it."""
     watched = undo_steps.Watched("procedures", "name", name)

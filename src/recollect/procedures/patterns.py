@@ -50,10 +50,7 @@ class Pattern(NamedTuple):
     extra: Mapping[str, Json] = {}
 
 
-_LINK = (
-    text_field("to"),
-    choice_field("relation", RELATIONS),
-)
+_LINK = (text_field("to"), choice_field("relation", RELATIONS))
 
 
 _PATTERN = (

@@ -162,9 +162,7 @@ def get_procedure(tx: Tx, name: str, hold: bool = False) -> sql.ProcedureRow:
         row = sql.get_by_name(tx, found.name, hold) if found else None
     if row is None:
         raise NotFound(
-            "there is no such procedure",
-            where=name,
-            hint="`recollect procedure list` lists them",
+            "there is no such procedure", where=name, hint="`recollect procedure list` lists them"
         )
     return row
 

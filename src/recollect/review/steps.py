@@ -210,11 +210,7 @@ def _opposed(tx: Tx, ids: Sequence[str]) -> Iterator[OpposedMemory]:
     for id in ids:
         if memory := held.get(id):
             yield OpposedMemory(
-                id=id,
-                kind=memory.kind,
-                text=memory.text,
-                trust=memory.label,
-                at=memory.first_seen,
+                id=id, kind=memory.kind, text=memory.text, trust=memory.label, at=memory.first_seen
             )
 
 

@@ -82,10 +82,7 @@ def handle_overflow(
     refused = last.refused if last and attempt > 1 else 0
     trees = read_git_state(context)
     loaded, plan = compact(
-        context,
-        name,
-        request,
-        lambda now: steps.plan_after_refusal(now, attempt, refused, trees),
+        context, name, request, lambda now: steps.plan_after_refusal(now, attempt, refused, trees)
     )
     prompt = _build_prompt(context, loaded, plan)
     context.sent[name] = steps.describe_sent(loaded, request, prompt, refused or plan.before)

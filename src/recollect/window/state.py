@@ -187,10 +187,7 @@ def proactive_budget(limits: Limits) -> Budget:
     trigger = int(limits.context * TRIGGER_SHARE) - limits.tools
     room = _room(limits)
     return Budget(
-        trigger,
-        min(_half(limits), max(trigger, 0)),
-        limit=room,
-        summary=int(room * SUMMARY_SHARE),
+        trigger, min(_half(limits), max(trigger, 0)), limit=room, summary=int(room * SUMMARY_SHARE)
     )
 
 

@@ -90,8 +90,7 @@ def run_audit(
         ),
         unused=tuple(
             Problem(
-                one.id,
-                f"{one.layer} note, never recalled in {(now - one.first_seen) // DAY} days",
+                one.id, f"{one.layer} note, never recalled in {(now - one.first_seen) // DAY} days"
             )
             for one in used
             if _is_unused(one, now)
