@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.documents.continuity import HandWritten, parse_continuity
+from recollect.documents.continuity import (
+    HandWritten,
+    Reference,
+    find_references,
+    parse_continuity,
+    render_continuity,
+)
 from recollect.errors import InvalidInput
 from recollect.work.notes import (
     MOST_LINES,
@@ -15,11 +21,8 @@ from recollect.work.notes import (
     Access,
     EventRule,
     Notes,
-    Reference,
-    find_references,
     lint_notes,
     parse_notes,
-    render_continuity,
     render_notes,
     render_session_notes,
     rule_for_event,

@@ -1,8 +1,7 @@
-"""The content of NOTES.md, CONTINUITY.md and session notes, and the rules they keep.
+"""The content of NOTES.md, session notes and todo lists, and the rules they keep.
 
 NOTES.md holds the active objective and nothing else: it is rendered, parsed after a person edited
-it, and linted. CONTINUITY.md refers to memories by id and never repeats them; lines that a person
-added stay. A table says which layer is read and written at which event.
+it, and linted. A table says which layer is read and written at which event.
 """
 
 from __future__ import annotations
@@ -14,11 +13,9 @@ from functools import cache
 from ..documents import continuity
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
-from ..text.display import quote_data
 
 MOST_LINES = 20
 MOST_BULLETS = 3
-LONGEST_TITLE = 120
 
 
 class Notes(NamedTuple):
@@ -210,54 +207,6 @@ def _history_pattern() -> re.Pattern[str]:
         r"|^\s*[-*+]\s+\[[xX]\]|\bat \d\d:\d\d\b",
         re.IGNORECASE,
     )
-
-
-# ---------------------------------------------------------------- CONTINUITY.md
-
-
-class Reference(NamedTuple):
-    """A record by its id and title; `by` is its author if not the user: such a title is quoted."""
-
-    id: str
-    title: str
-    by: str = ""
-
-
-def render_continuity(
-    doing: str,
-    relevant: Iterable[Reference] = (),
-    avoid: Iterable[Reference] = (),
-    by_hand: continuity.HandWritten = continuity.HandWritten(),  # noqa: B008 - it cannot change
-) -> str:
-    """Render CONTINUITY.md: the current work, and relevant records by id, each once."""
-    mistakes = {one.id: one for one in avoid}
-    memories = {one.id: one for one in relevant if one.id not in mistakes}
-    parts = [f"# Continuity\n\n## {continuity.NOW}\n{_one_line(doing) or 'nothing'}"]
-    for heading, listed, own in (
-        (continuity.RELEVANT, memories, by_hand.relevant),
-        (continuity.AVOID, mistakes, by_hand.avoid),
-    ):
-        lines = [f"- [{one.id}] {_render_reference(one)}".rstrip() for one in listed.values()]
-        lines += [f"- {line}" for line in own]
-        if lines:
-            parts.append("\n".join((f"## {heading}", *lines)))
-    return "\n\n".join((*parts, *by_hand.more)) + "\n"
-
-
-def _render_reference(one: Reference) -> str:
-    title = _shorten_title(one.title)
-    return f"by {one.by}: {quote_data(title)}" if one.by else title
-
-
-def _shorten_title(text: str) -> str:
-    line = _one_line(text)
-    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
-
-
-def find_references(text: str) -> tuple[str, ...]:
-    """Return the ids that a CONTINUITY.md refers to."""
-    found = re.findall(r"^- \[([^\]\n]+)\]", text, re.MULTILINE)
-    return tuple(dict.fromkeys(found))
 
 
 # ---------------------------------------------------------------- session notes

@@ -28,7 +28,7 @@ from . import operations_tasks, steps, steps_tasks
 
 if TYPE_CHECKING:
     from .audit import Audit
-    from .notes import EventRule, Reference
+    from .notes import EventRule
 
 
 _LARGEST_FILE = 200_000
@@ -205,7 +205,7 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
     avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
     relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
-    text = work_notes.render_continuity(
+    text = continuity.render_continuity(
         words, _make_references(relevant), _make_references(avoid), by_hand
     )
     now = context.clock()
@@ -217,7 +217,7 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
         lambda tx: steps.write_document(tx, new, context.origin, now, label)
     )
     _write_file(context, path, held.text)
-    return Continuity(held.text, path, work_notes.find_references(held.text), edited)
+    return Continuity(held.text, path, continuity.find_references(held.text), edited)
 
 
 def _file_path(context: Context, name: str) -> str:
@@ -359,9 +359,9 @@ def _session_key(session: str) -> str:
     return f"{session}:notes" if session else "session-notes"
 
 
-def _make_references(hits: Sequence[Hit]) -> list[Reference]:
+def _make_references(hits: Sequence[Hit]) -> list[continuity.Reference]:
     by = {"user": "", "system": ""}
-    return [work_notes.Reference(hit.id, hit.text, by.get(hit.trust, hit.trust)) for hit in hits]
+    return [continuity.Reference(hit.id, hit.text, by.get(hit.trust, hit.trust)) for hit in hits]
 
 
 def _read_file(path: str) -> str | None:
