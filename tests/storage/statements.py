@@ -100,8 +100,9 @@ KNOWN: Mapping[str, Any] = {
 
 OF_FUNCTION: Mapping[tuple[str, str], Any] = {
     ("interchange.sql.delete_row", "key"): {"id": "m-1"},
-    ("interchange.sql.insert_rows", "columns"): ["id", "text"],
-    ("interchange.sql.insert_rows", "rows"): [("m-1", "x")],
+    ("interchange.sql.insert_rows", "table"): "sessions",
+    ("interchange.sql.insert_rows", "columns"): ["id", "name"],
+    ("interchange.sql.insert_rows", "rows"): [("s-1", "x")],
     ("interchange.sql.load_row", "columns"): ["id", "text"],
     ("interchange.sql.load_row", "key"): {"id": "m-1"},
     ("interchange.sql.pages", "columns"): ["id", "text"],

@@ -48,9 +48,12 @@ def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
 
 def insert_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
     """Write rows whose key is not there yet; return how many there were."""
+    # SQLite seals memories only as they are inserted; a server seals all rows itself.
+    sealed = () if tx.is_remote else seals.COLUMNS.get(table, ())
+    names = [*columns, "seal"] if sealed else columns
     statement = (
-        f"INSERT INTO {table} (space, {', '.join(columns)}) "
-        f"VALUES (:space, {', '.join(f':{name}' for name in columns)}) "
+        f"INSERT INTO {table} (space, {', '.join(names)}) "
+        f"VALUES (:space, {', '.join(f':{name}' for name in names)}) "
         "ON CONFLICT DO NOTHING RETURNING 1"
     )
     binary = [name for name in columns if (table, name) in BINARY]
@@ -58,6 +61,8 @@ def insert_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Row])
     def insert(row: Row) -> bool:
         values = dict(zip(columns, row, strict=True))
         values |= {name: b64decode(values[name]) for name in binary}
+        if sealed:
+            values["seal"] = seals.make_seal(*(values[name] for name in sealed))
         return tx.one(statement, values) is not None
 
     return sum(map(insert, rows))

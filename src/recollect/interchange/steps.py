@@ -189,11 +189,7 @@ def _fits(table: str, name: str, value: Json, is_text: bool) -> bool:
 
 
 def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in value
+    return "\0" not in value and value == value.encode("utf-8", "replace").decode()
 
 
 def _parsed(value: str) -> Json:
@@ -327,12 +323,8 @@ def _clean(value: Json) -> Json:
     """Redact a text of a loaded file."""
     if not isinstance(value, str):
         return value
-    if value[:1] in ("{", "["):
-        try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
-            parsed = None
-        if parsed is not None:
-            clean = redaction.redact_json(parsed)
-            return clean.text if clean.found else value
-    return redaction.redact(value)
+    parsed = _parsed(value) if value[:1] in ("{", "[") else None
+    if parsed is None:
+        return redaction.redact(value)
+    clean = redaction.redact_json(parsed)
+    return clean.text if clean.found else value
