@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 import recollect
-from recollect.agents import hook_files_io
+from recollect.agents import steps_hooks
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import Event
 from recollect.agents.operations_events import answer_event
@@ -68,7 +68,7 @@ def outcomes(project: Path, variables: dict[str, str]) -> list[str]:
     """Return how hooks went; the process that catches up beside them ends when it likes."""
     home = variables["RECOLLECT_HOME"]
     places = (private_folder(home, str(project)), home)
-    return [one.outcome for one in hook_files_io.read_runs(places) if one.event != "catch_up"]
+    return [one.outcome for one in steps_hooks.read_runs(places) if one.event != "catch_up"]
 
 
 @pytest.mark.parametrize("event", EVENTS)

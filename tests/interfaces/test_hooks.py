@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 import recollect
-from recollect.agents import hook_files_io
+from recollect.agents import events, steps_hooks
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import LONGEST_REPLY
 from recollect.agents.operations import catch_up
@@ -73,9 +73,9 @@ def prompt(project: Path, text: str, turn: str = "t1", **more: Any) -> dict[str,
     }
 
 
-def outcomes(project: Path, variables: dict[str, str]) -> list[hook_files_io.HookRun]:
+def outcomes(project: Path, variables: dict[str, str]) -> list[events.HookRun]:
     home = variables["RECOLLECT_HOME"]
-    return hook_files_io.read_runs((private_folder(home, str(project)), home))
+    return steps_hooks.read_runs((private_folder(home, str(project)), home))
 
 
 @pytest.mark.parametrize("payload", [*CLAUDE, *CODEX], ids=lambda item: item["hook_event_name"])
@@ -432,14 +432,12 @@ def test_the_log_says_nothing_of_what_was_said_and_stays_small(
     fire(prompt(project, "the word is xylophone and the file is secret.txt"))
     log = Path(private_folder(variables["RECOLLECT_HOME"], str(project))) / "log" / "hook.log"
     assert "xylophone" not in log.read_text()
-    firing = hook_files_io.HookRun(
-        "2026-01-01T00:00:00Z", "codex", "stop", 1, "too long to be true " * 9
-    )
-    for _ in range(2 * hook_files_io.MAX_BYTES // 80):
-        hook_files_io.append_run(str(project), variables, firing)
+    firing = events.HookRun("2026-01-01T00:00:00Z", "codex", "stop", 1, "too long to be true " * 9)
+    for _ in range(2 * steps_hooks.MAX_BYTES // 80):
+        steps_hooks.append_run(str(project), variables, firing)
     sizes = [path.stat().st_size for path in log.parent.iterdir()]
     assert len(sizes) == 2
-    assert max(sizes) < hook_files_io.MAX_BYTES + 200
+    assert max(sizes) < steps_hooks.MAX_BYTES + 200
     assert outcomes(project, variables)[0].host == "codex"
 
 

@@ -23,8 +23,8 @@ def hook(project: Path, environment: dict[str, str], event: str, entry: str, **m
         **more,
     }
     # Not as a process: on a busy machine that would give up in time.
-    firing = hooks._Firing({**environment, "CLAUDE_CODE_ENTRYPOINT": entry})
-    reply = firing.answer(json.dumps(payload).encode())
+    hook = hooks._HookProcess({**environment, "CLAUDE_CODE_ENTRYPOINT": entry})
+    reply = hook.answer(json.dumps(payload).encode())
     return str(json.loads(reply or "{}").get("systemMessage", ""))
 
 

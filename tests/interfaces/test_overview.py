@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.agents import hook_files_io
+from recollect.agents import steps_hooks
 from recollect.interfaces.screens import editor, review
 from recollect.interfaces.screens.results import show
 from tests.conftest import Clock
@@ -133,7 +133,7 @@ def test_a_pause_silences_the_hooks_until_resumed(project: Path, variables: dict
     with recollect.open(project, environment=variables, origin="agent") as memory:
         with pytest.raises(recollect.Refused):
             memory.agents.pause()
-        assert hook_files_io.find_pause(variables, str(project)) == ""
+        assert steps_hooks.find_pause(variables, str(project)) == ""
 
 
 # ---------------------------------------------------------------- sizes and settings
@@ -503,7 +503,7 @@ def test_a_hook_loads_nothing_of_the_terminal(project: Path, variables: dict[str
         input=json.dumps(payload), env=variables, capture_output=True, text=True, cwd=project,
     )  # fmt: skip
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "recollect.agents.hook_files_io" in loaded
+    assert "recollect.agents.steps_hooks" in loaded
     foreign = ("recollect.interfaces.screens", "recollect.interfaces.cli", "recollect.maintenance",
                "recollect.interfaces.manual", "recollect.interfaces.completion",
                "recollect.text.charts")  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.agents import hook_files_io, registry
+from recollect.agents import events, registry, steps_hooks
 from recollect.agents.settings import plan_io
 from recollect.interfaces.screens.results import show
 from recollect.types import reports
@@ -133,8 +133,8 @@ def test_doctor_claims_no_plugin_when_the_hooks_were_removed(
 ) -> None:
     with opened() as memory:
         memory.agents.init(agent=["claude-code"], yes=True)
-        firing = hook_files_io.HookRun("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
-        hook_files_io.append_run(str(project), variables, firing)
+        firing = events.HookRun("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "ok")
+        steps_hooks.append_run(str(project), variables, firing)
         told = {check.name: check.detail for check in memory.store.doctor().checks}
         assert "connected, last used 2026-01-01" in told["agent claude-code"]
         memory.agents.init(agent=["claude-code"], remove=True, yes=True)
@@ -353,9 +353,9 @@ def test_doctor_says_when_hooks_run_out_of_time(
     with opened() as memory:
         memory.agents.init(agent=["cursor"], yes=True)
         for number in range(40):
-            outcome = hook_files_io.TOO_LATE if number < late else "ok"
-            run = hook_files_io.HookRun(f"2026-01-01T10:{number}", "cursor", "stop", 3000, outcome)
-            hook_files_io.append_run(str(project), variables, run)
+            outcome = events.TOO_LATE if number < late else "ok"
+            run = events.HookRun(f"2026-01-01T10:{number}", "cursor", "stop", 3000, outcome)
+            steps_hooks.append_run(str(project), variables, run)
         told = {check.name: check for check in memory.store.doctor().checks}["agent cursor"]
     assert f"{late} of the last 40 hooks ran out of time" in told.detail
     assert told.ok == ok

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
-from ..project import Project, make_folder, private_folder, user_directory
+from ..project import Project, make_folder, user_directory
 from ..types.records import Check
 from ..types.reports import SettingsChange
-from . import hook_files_io, registry
+from . import registry
+from .events import TOO_LATE, HookRun
 from .settings import plan_io
 from .settings.entries import Command, HookApproval
 
@@ -116,10 +117,10 @@ def locate_settings(
     return plan_io.SettingsPlaces(home, project.root, environment, scope)
 
 
-def check_agents(project: Project, environment: Mapping[str, str]) -> list[Check]:
-    """Check each installed agent: connected, approved, used, failed hooks."""
-    user = user_directory(environment)
-    runs = hook_files_io.read_runs((private_folder(user, project.root), user))
+def check_agents(
+    project: Project, environment: Mapping[str, str], runs: Sequence[HookRun]
+) -> list[Check]:
+    """Check each installed agent: connected, approved, used, failed hooks among the last runs."""
     seen = {run.host for run in runs}
     found = []
     connected = False
@@ -172,7 +173,7 @@ def _load_approvals(
 def _check_agent(
     agent: str,
     places: list[SettingsChange],
-    runs: list[hook_files_io.HookRun],
+    runs: list[HookRun],
     approvals: list[HookApproval],
 ) -> Check:
     """Return one line about the state, and one more for each thing to do."""
@@ -206,12 +207,12 @@ _TOO_MANY_LATE = 0.1
 """Share of the recent hooks. Now and then one is late on a busy machine."""
 
 
-def _describe_failures(runs: list[hook_files_io.HookRun]) -> tuple[list[str], bool]:
+def _describe_failures(runs: list[HookRun]) -> tuple[list[str], bool]:
     """Return lines on recent hooks that failed or ran out of time, and whether they still fail."""
     if not runs:
         return [], False
-    late = [run for run in runs if run.outcome == hook_files_io.TOO_LATE]
-    failed = [run for run in runs if run.outcome not in ("ok", hook_files_io.TOO_LATE)]
+    late = [run for run in runs if run.outcome == TOO_LATE]
+    failed = [run for run in runs if run.outcome not in ("ok", TOO_LATE)]
     lines = []
     if late:
         lines.append(

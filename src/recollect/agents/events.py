@@ -1,9 +1,8 @@
 """The events of all agents in one form, and the size limits of an answer.
 
-The agents' hook payloads are near relatives: Claude Code's field names with small differences.
-`event_from` reads them all, given the names of an agent's events; each agent's `hooks` module
-says those names and in which form it wants to be answered. On every prompt this is on the way,
-so it imports nothing that costs.
+The agents' hook payloads are similar: Claude Code's field names with small differences.
+`event_from` reads them all, given the names of an agent's events; each agent's `hooks` module has
+those names and the form of its replies. Every prompt loads this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ NAMES = (
 
 
 class Event(NamedTuple):
-    """One thing that happened. `name` is one of `NAMES`, `host_event` the agent's own word.
+    """One event of an agent. `name` is one of `NAMES`, `host_event` the agent's own name for it.
 
     source: why a session starts or ends, or what set off a compaction
     turn: the agent's id of the prompt that is being worked on, for telling repeats apart
     subagent: the subagent it happened in, "" for the conversation with the person
-    typed: whether a prompt comes from a person rather than from the agent's own clockwork
+    typed: whether a person typed the prompt; false for one that the agent scheduled itself
     plain: whether the agent takes plain text for an answer, not JSON
     context: `fresh` when nothing that the model was shown before is left, or will be; `kept` when
         a session goes on with what it was shown; empty when a session starts, or nothing changes
@@ -64,6 +63,20 @@ class Event(NamedTuple):
     context: str = ""
 
 
+TOO_LATE = "too_late"
+"""The outcome of a hook that gave up before its agent would have killed it."""
+
+
+class HookRun(NamedTuple):
+    """One run of our hook: time, agent, event, duration and outcome."""
+
+    at: str
+    host: str
+    event: str
+    milliseconds: int
+    outcome: str
+
+
 def event_from(
     payload: Mapping[str, Json], host: str, names: Mapping[str, str], cwd: str = ""
 ) -> Event:
@@ -86,7 +99,7 @@ def event_from(
         cwd=text("cwd") or root or cwd,
         transcript=text("transcript_path"),
         prompt=text("prompt"),
-        typed=text("source") not in _CLOCKWORK,
+        typed=text("source") not in _SCHEDULED,
         tool=text("tool_name"),
         tool_input=payload.get("tool_input"),
         tool_output=_given(payload, "tool_response", "tool_output", "error"),
@@ -162,7 +175,7 @@ def output_text(event: Event) -> str:
 
 
 _OUTPUT = ("error", "stdout", "stderr", "output")
-_CLOCKWORK = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
+_SCHEDULED = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
 
 
 def _given(payload: Mapping[str, Json], *keys: str) -> Json:
@@ -172,8 +185,8 @@ def _given(payload: Mapping[str, Json], *keys: str) -> Json:
 def fit_reply(context: str, notice: str, shape: Callable[[str, str], dict[str, Json]]) -> str:
     """Return the reply as one line of JSON, with as much of the context as its length allows.
 
-    What is cut is cut at a line, and a block that was opened is closed: what we inject must be
-    recognised as ours when it comes back in a transcript.
+    Text is cut at the end of a line, and an open block is closed: it must be recognised as ours
+    when it comes back in a transcript.
     """
     room = LONGEST_REPLY
     while True:

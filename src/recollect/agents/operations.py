@@ -21,7 +21,7 @@ from ..recall import operations as recall_operations
 from ..types import reports
 from ..window import operations as window_operations
 from ..window import steps as window_steps
-from . import hook_files_io, operations_transcripts, registry, steps_hooks, steps_import
+from . import operations_transcripts, registry, steps_hooks, steps_import
 from .settings import plan_io
 from .transcripts import find_io
 
@@ -91,7 +91,7 @@ def _find_unread(context: Context, host: str) -> list[Transcript]:
     """
     folder = private_folder(user_directory(context.environment), context.project.root)
     since = steps_hooks.mark_sweep(steps_hooks.requests_folder(context))
-    heard = {run.host for run in hook_files_io.read_runs((folder,))} - {host}
+    heard = {run.host for run in steps_hooks.read_runs((folder,))} - {host}
     known = [find_io.discover(context, host, {})]
     known += [
         find_io.discover(context, other, {}, since=since)
@@ -123,8 +123,8 @@ def list_notices(context: Context) -> tuple[str, ...]:
 
     Example: recollect notices
     """
-    path = hook_files_io.find_notices(context.project.start, context.environment)
-    return tuple(hook_files_io.read_notices(path)) if path else ()
+    path = steps_hooks.find_notices(context.project.start, context.environment)
+    return tuple(steps_hooks.read_notices(path)) if path else ()
 
 
 def write_plugin(context: Context, path: str) -> reports.WrittenPlugin:

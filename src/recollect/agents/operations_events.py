@@ -1,6 +1,6 @@
 """Answer the events of agents: the five moments of the briefing, captures, catching up later.
 
-This is on the way of every prompt and every tool call: what is not needed is not imported.
+Every prompt and every tool call runs this module: import only what is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..project import worktree_root
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..window import sql as window_sql
-from . import events, hook_files_io, steps_hooks
+from . import events, steps_hooks
 from .registry import make_session_id
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class _Prompted(NamedTuple):
 
 def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     """Return the answer to a hook. It must be quick."""
-    if hook_files_io.find_pause(context.environment, context.project.root):
+    if steps_hooks.find_pause(context.environment, context.project.root):
         return steps_hooks.Answer()
     if event.name in _WRITTEN:
         words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""

@@ -1,26 +1,35 @@
-"""State that hooks leave behind: events that were answered, and requests to read transcripts.
+"""State that hooks leave behind: events that were answered, requests to read transcripts, the log
+of runs, notices, and the marks that pause hooks.
 
-A hook has no time. It writes a request, a small file, and starts a process that reads the
-transcript after the agent went on. However many are started, one works and one waits: the one
-that waits begins after every request that was there when the others gave up. Locks are on files
-of their own: locking the database's file would drop SQLite's locks.
+A hook must be quick: it writes a request, a small file, and starts a background process that reads
+the transcript. However many are started, one works and one waits: the waiting one begins later than
+every request that the others left, so none is lost. Locks are on files of their own: locking the
+database's file would drop SQLite's locks.
+
+The log has one line a run, without any text of the conversation. It is a file, not a table, because
+it must record stores that cannot be opened. Notices of runs without a terminal are shown when a
+person is there. A pause is a file for one project, or for all; a hook checks whether two files
+exist and reads none. All are kept in the user's directory, per project: a repository could contain
+a forged file, or a link in its place.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ..errors import RecollectError
 from ..fast_typing import TYPE_CHECKING, NamedTuple
-from ..project import make_folder, private_folder, user_directory
+from ..project import find_project, make_folder, private_folder, user_directory, write_private
 from ..review import sql as review_sql
 from ..storage import sql as storage_sql
-from ..storage.database import Tx
-from .events import Event
+from ..text import display
+from .events import Event, HookRun
 
 if TYPE_CHECKING:
     from ..context import Context
+    from ..storage.database import Tx
     from ..types.records import SafeText
 
 TWICE_WITHIN = 10_000_000
@@ -62,15 +71,13 @@ class Answer(NamedTuple):
 
 
 def mark_of(event: Event) -> storage_sql.EventMark:
-    """Return the mark by which an answered event is recognised: two installations may get the same
-    one."""
+    """Return the mark of an answered event: two installations may get the same event."""
     said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
     return storage_sql.EventMark(_subject(event), _remainder(said), TWICE_WITHIN)
 
 
 def _remainder(text: str) -> str:
-    """Return digits that tell texts apart, whatever stands in them: a hash function that needs no
-    import."""
+    """Return a hash of a text, by a function that needs no import."""
     return f"{int.from_bytes(text.encode('utf-8', 'replace'), 'big') % _PRIME:x}"
 
 
@@ -87,7 +94,7 @@ _REVIEW_NOTICE, _DAY = "review notice", 86_400_000_000
 
 
 def count_review(txs: Sequence[Tx], now: int) -> int:
-    """Return how much waits for the person's review; 0 if they were told today."""
+    """Return how many items wait for review; 0 if the person saw a notice today."""
     if not txs:
         return 0
     is_told = storage_sql.get_value(txs[0], _REVIEW_NOTICE) == str(now // _DAY)
@@ -107,8 +114,8 @@ def review_notice(count: int, now: int) -> tuple[str, dict[str, SafeText]]:
 
 
 def requests_folder(context: Context) -> str:
-    """Make and return the folder of requests. It is not in the project: what a repository brings
-    along must not be read as requests."""
+    """Make and return the folder of requests. It is not in the project: files of a repository must
+    not be read as requests."""
     folder = find_requests(context)
     make_folder(os.path.dirname(folder))
     return folder
@@ -136,10 +143,10 @@ _SWEPT, _SWEEP_MARGIN = "swept", 3_600.0
 
 
 def mark_sweep(folder: str) -> float:
-    """Note that all agents' transcripts are looked through now; return since when, in seconds.
+    """Note that all agents' transcripts are searched now; return since when, in seconds.
 
-    An hour more than since the last time: an agent may write what it did before. Without a last
-    time it is a day: older conversations are a matter of `import`.
+    That is an hour before the last search: an agent may write late. Without a last search it is a
+    day ago: older conversations are left to `import`.
     """
     path = os.path.join(folder, _SWEPT)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -194,3 +201,136 @@ def _requests(folder: str) -> Iterator[Request]:
             continue
         os.unlink(path)
         yield request
+
+
+# ---------------------------------------------------------------- the log, and notices
+
+MAX_BYTES = 64 * 1024
+
+_LOG = os.path.join("log", "hook.log")
+_NOTICES = "notices.txt"
+_MOST_NOTICES = 16 * 1024
+
+
+def append_run(cwd: str, environment: Mapping[str, str], run: HookRun) -> None:
+    """Append a line; the log keeps between one and two times `MAX_BYTES`."""
+    folder = _find_folder(cwd, environment)
+    path = os.path.join(folder, _LOG)
+    make_folder(folder)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        words = (display.format_line(str(value), 60).replace(" ", "_") or "-" for value in run)
+        os.write(handle, (" ".join(words) + "\n").encode())
+        if os.fstat(handle).st_size > MAX_BYTES:
+            os.replace(path, f"{path}.1")
+    finally:
+        os.close(handle)
+
+
+def _find_folder(cwd: str, environment: Mapping[str, str]) -> str:
+    """Return the user's folder for a project, or the user's directory without a project."""
+    folder = user_directory(environment)
+    try:
+        project = find_project(cwd or ".")
+        if os.path.isdir(project.folder):
+            folder = private_folder(folder, project.root)
+    except (RecollectError, OSError):
+        pass  # the directory is gone or not readable
+    return folder
+
+
+def keep_notice(cwd: str, environment: Mapping[str, str], notice: str) -> None:
+    """Keep a notice that no person saw; the oldest ones are dropped when there are many."""
+    folder = _find_folder(cwd, environment)
+    make_folder(folder)
+    path = os.path.join(folder, _NOTICES)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        if os.fstat(handle).st_size > _MOST_NOTICES:
+            os.ftruncate(handle, 0)
+        os.write(handle, f"{notice}\n".encode())
+    finally:
+        os.close(handle)
+
+
+def find_notices(cwd: str, environment: Mapping[str, str]) -> str:
+    """Return the path of the kept notices, or "" if there are none. Asked at every start."""
+    path = os.path.join(_find_folder(cwd, environment), _NOTICES)
+    return path if os.path.exists(path) else ""
+
+
+def read_notices(path: str, take: bool = False) -> list[str]:
+    """Return the kept notices, and remove them when they are taken: two readers share none."""
+    held = f"{path}.{os.getpid()}"
+    try:
+        if take:
+            os.replace(path, held)
+        with open(held if take else path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().splitlines()
+        if take:
+            os.unlink(held)
+    except FileNotFoundError:
+        return []
+    return list(dict.fromkeys(filter(None, lines)))
+
+
+def read_known_runs(context: Context) -> list[HookRun]:
+    """Return the runs in this project, and those outside of any project."""
+    user = user_directory(context.environment)
+    return read_runs((private_folder(user, context.project.root), user))
+
+
+def read_runs(folders: tuple[str, ...]) -> list[HookRun]:
+    """Return the runs in the logs of these folders, oldest first."""
+    found = []
+    for folder in folders:
+        for name in (f"{_LOG}.1", _LOG):
+            try:
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    lines = file.read().splitlines()
+            except OSError:
+                continue
+            found += [run for line in lines if (run := _parse_line(line))]
+    return sorted(found)
+
+
+def _parse_line(line: str) -> HookRun | None:
+    words = line.split(" ")
+    if len(words) != 5 or not words[3].isdigit():
+        return None
+    at, host, event, milliseconds, outcome = words
+    return HookRun(at=at, host=host, event=event, milliseconds=int(milliseconds), outcome=outcome)
+
+
+# ---------------------------------------------------------------- pauses
+
+_PAUSE = "paused"
+
+
+def find_pause(environment: Mapping[str, str], root: str) -> str:
+    """Return the scope of the pause: `all`, `project`, or "" while the hooks work."""
+    if os.path.exists(_pause_path(environment, "")):
+        return "all"
+    return "project" if os.path.exists(_pause_path(environment, root)) else ""
+
+
+def set_pause(environment: Mapping[str, str], root: str, since: str) -> None:
+    """Pause the hooks of a project; of all projects without a root."""
+    path = _pause_path(environment, root)
+    make_folder(os.path.dirname(path))
+    write_private(path, f"{since}\n")
+
+
+def end_pause(environment: Mapping[str, str], root: str) -> bool:
+    """Remove the mark of a project, or of all; return whether there was one."""
+    try:
+        os.unlink(_pause_path(environment, root))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _pause_path(environment: Mapping[str, str], root: str) -> str:
+    user = user_directory(environment)
+    return os.path.join(private_folder(user, root) if root else user, _PAUSE)

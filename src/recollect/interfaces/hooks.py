@@ -1,9 +1,9 @@
-"""`recollect hook`: an agent's event on standard input, our answer on standard output.
+"""`recollect hook`: read an agent's event from standard input, write our answer to standard output.
 
-One command for all agents. Whatever happens it ends with status 0, within its time, with one JSON
-object or nothing: status 2 would erase a prompt, and stray text would be taken for an answer.
-What goes wrong is written to a log without a word of what was said, and `doctor` tells of it.
-This is the only place that catches everything.
+One command for all agents. It always ends with status 0, in time, and prints one JSON object or
+nothing: status 2 would erase a prompt, and stray text would be taken for an answer. Errors are
+logged without any text of the conversation, and `doctor` reports them. This is the only module that
+catches every exception.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from collections.abc import Mapping, Sequence
 LONGEST_PAYLOAD = 64 * 1024 * 1024
 LOCK_WAIT = "0.5"
 PATIENCE = 3.0
-"""Seconds until we give up by ourselves; agents wait 5 for a prompt and kill what is slower."""
+"""Seconds until the hook gives up; agents wait 5 for a prompt and kill slower hooks."""
 
 PATIENCE_AT_END = 0.9
-"""When a session ends, agents wait for a second or so."""
+"""The same at the end of a session: agents wait for about a second."""
 
 USAGE = """usage: recollect hook < PAYLOAD
 
@@ -42,23 +42,23 @@ def main(words: Sequence[str] = ()) -> int:
     if words or (sys.stdin and sys.stdin.isatty()):
         print(USAGE)
         return 0
-    firing = _Firing(dict(os.environ))
-    start_new_thread(firing.give_up_in_time, ())
+    hook = _HookProcess(dict(os.environ))
+    start_new_thread(hook.give_up_in_time, ())
     try:
-        reply = firing.answer(sys.stdin.buffer.read(LONGEST_PAYLOAD))
+        reply = hook.answer(sys.stdin.buffer.read(LONGEST_PAYLOAD))
         if reply:
-            # Whatever the locale says: JSON is UTF-8.
+            # JSON is UTF-8, whatever the locale.
             sys.stdout.buffer.write(f"{reply}\n".encode("utf-8", "replace"))
             sys.stdout.flush()
-    except BaseException as error:  # noqa: BLE001 - an agent must never see us fail
-        firing.outcome = _name(error)
-    firing.note()
-    # Nothing that is still open may delay or change how we end.
+    except BaseException as error:  # noqa: BLE001 - an agent must never see a failure
+        hook.outcome = _name(error)
+    hook.note()
+    # End at once: nothing that is still open may delay the exit or change its status.
     os._exit(0)
 
 
-class _Firing:
-    """One hook on its way."""
+class _HookProcess:
+    """The process of one hook: it answers the event, keeps to its time, and writes the log."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
@@ -68,6 +68,7 @@ class _Firing:
         self.deadline = self.began + PATIENCE
 
     def answer(self, raw: bytes) -> str:
+        """Return the reply to a payload, in the form of its agent."""
         payload = json.loads(raw.decode(json.detect_encoding(raw), "replace"))
         if not isinstance(payload, dict):
             raise ValueError("a payload is a JSON object")
@@ -100,7 +101,7 @@ class _Firing:
         if answer.trouble:
             self.outcome = _name(answer.trouble)
         if event.name == "before_tool" and not answer.context and self.outcome == "ok":
-            self.outcome = ""  # one for every command: the log is for what was said, or failed
+            self.outcome = ""  # asked before every command: log only answers and failures
         if answer.work:
             start_catching_up(self.cwd, self.environment)
         notice = answer.notice
@@ -113,18 +114,18 @@ class _Firing:
         starts = event == "session_start"
         if not starts and not (notice and event == "user_prompt"):
             return notice
-        from ..agents import hook_files_io
+        from ..agents import steps_hooks
 
-        kept = hook_files_io.find_notices(self.cwd, self.environment) if starts else ""
+        kept = steps_hooks.find_notices(self.cwd, self.environment) if starts else ""
         if starts and not kept:
             return notice
         from .origin import is_headless
 
         if is_headless(self.environment):
             if not starts:
-                hook_files_io.keep_notice(self.cwd, self.environment, notice)
+                steps_hooks.keep_notice(self.cwd, self.environment, notice)
         elif starts:
-            return "\n".join(filter(None, (*hook_files_io.read_notices(kept, take=True), notice)))
+            return "\n".join(filter(None, (*steps_hooks.read_notices(kept, take=True), notice)))
         return notice
 
     def give_up_in_time(self) -> None:
@@ -136,20 +137,19 @@ class _Firing:
         os._exit(0)
 
     def note(self) -> None:
-        """Write down that we fired. A project that is switched off is left alone."""
+        """Log this run; write nothing for a project that is switched off."""
         if self.outcome in ("", "refused"):
             return
         try:
-            from ..agents import hook_files_io
+            from ..agents import events, steps_hooks
             from ..text import display
 
             spent = round((time.monotonic() - self.began) * 1000)
             now = display.format_time(time.time_ns() // 1_000_000 * 1000)
-            firing = hook_files_io.HookRun(now, self.host, self.event, spent, self.outcome)
-            hook_files_io.append_run(self.cwd, self.environment, firing)
+            run = events.HookRun(now, self.host, self.event, spent, self.outcome)
+            steps_hooks.append_run(self.cwd, self.environment, run)
         except Exception:  # noqa: BLE001
-            # There is no place left to complain to; the agent must not hear of it.
-            return
+            return  # there is no other log, and the agent must not see an error
 
 
 def _run_command(cwd: str, environment: dict[str, str], words: str) -> str:
@@ -183,7 +183,7 @@ def _print_status_line() -> int:
 
         with open_memory(place, environment=dict(os.environ), origin="agent") as memory:
             print(f"recollect: {maintenance_operations_overview.make_status_line(memory.context)}")
-    except Exception as error:  # noqa: BLE001 - the line says it, nothing else may
+    except Exception as error:  # noqa: BLE001 - the status line shows the error
         print(f"recollect: {_name(error)}")
     return 0
 
@@ -204,12 +204,12 @@ def _catch_up(cwd: str, parent: int) -> int:
     from ..agents.operations import catch_up
 
     environment = dict(os.environ)
-    firing = _Firing(environment)
-    firing.host, firing.event, firing.cwd = "-", "catch_up", cwd
+    hook = _HookProcess(environment)
+    hook.host, hook.event, hook.cwd = "-", "catch_up", cwd
     try:
         with open_memory(cwd, environment=environment, origin="agent") as memory:
             catch_up(memory.context, parent)
-    except Exception as error:  # noqa: BLE001 - this process has no screen; the log says it
-        firing.outcome = _name(error)
-    firing.note()
+    except Exception as error:  # noqa: BLE001 - this process has no screen: the log has the error
+        hook.outcome = _name(error)
+    hook.note()
     return 0

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from ..agents import operations_transcripts as agents_operations_transcripts
+from ..agents import steps_hooks as agents_steps_hooks
 from ..autonomous import operations as autonomous_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
@@ -158,7 +159,8 @@ def doctor(context: Context) -> steps.Diagnosis:
     from ..agents import connections
 
     found = steps.examine_spaces(spaces, context.settings.mode, new_id("check"), context.clock())
-    checks = [*found.checks, *connections.check_agents(context.project, context.environment)]
+    runs = agents_steps_hooks.read_known_runs(context)
+    checks = [*found.checks, *connections.check_agents(context.project, context.environment, runs)]
     for check in (_check_search, _check_consolidation, _check_autonomous, _check_review):
         try:
             checks += filter(None, [check(context)])

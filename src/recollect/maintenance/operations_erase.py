@@ -27,7 +27,7 @@ from ..storage.database import TABLES, Tx
 from ..text import addresses, messages
 from ..types import trust
 from ..types.records import Memory
-from . import operations_scrub, sql_erase
+from . import operations_scrub, sql
 
 SHORTEST = 6
 """A shorter text is erased in its own record only: it would be found in innocent ones."""
@@ -162,7 +162,7 @@ class _Erasure:
     def _plan_memory(self, tx: Tx, memory: Memory) -> None:
         self.found = True
         self.memories.append(memory.id)
-        self.texts += sql_erase.load_texts(tx, memory.id)
+        self.texts += sql.load_texts(tx, memory.id)
         for address in memory.evidence:
             if not address.startswith(addresses.SCHEME):
                 continue
@@ -178,14 +178,14 @@ class _Erasure:
         for memory in self.memories:
             self._memory(tx, memory)
         holds = operations_scrub.hold_text([text for text in self.texts if len(text) >= SHORTEST])
-        for digest in sql_erase.find_attachments(tx, holds) if self.texts else ():
+        for digest in sql.find_attachments(tx, holds) if self.texts else ():
             self._count("attachments")
-            for session, seq in sql_erase.find_messages(tx, digest):
+            for session, seq in sql.find_messages(tx, digest):
                 self._message(tx, session, seq)
         for text in self.needles():
-            for session, seq in sql_erase.find_messages(tx, text):
+            for session, seq in sql.find_messages(tx, text):
                 self._message(tx, session, seq)
-            for memory in sql_erase.find_memories(tx, text):
+            for memory in sql.find_memories(tx, text):
                 self._memory(tx, memory)
             if self.apply:
                 self._rewrite(tx, text)
@@ -193,7 +193,7 @@ class _Erasure:
             self._derived(tx, session)
         if self.apply:
             archive_sql.recount_begun(tx, self.now)
-            sql_erase.bury(tx, self.digests(), self.target or "text", self.now)
+            sql.bury(tx, self.digests(), self.target or "text", self.now)
 
     def _count(self, table: str, number: int = 1) -> None:
         if number:
@@ -202,16 +202,14 @@ class _Erasure:
     def _message(self, tx: Tx, session: str, seq: int) -> None:
         self._count("messages")
         self.sessions.setdefault(session, set()).add(seq)
-        if self.apply and sql_erase.erase_message(tx, session, seq):
+        if self.apply and sql.erase_message(tx, session, seq):
             index_sql.remove_entry(tx, "message", session, seq)
 
     def _derived(self, tx: Tx, session: str) -> None:
         """Erase the records derived from the erased messages of a session."""
-        episodes = sql_erase.list_episodes(tx, session)
+        episodes = sql.list_episodes(tx, session)
         rows = [
-            row
-            for ref in (f"session/{session}", *episodes)
-            for row in sql_erase.find_derived(tx, ref)
+            row for ref in (f"session/{session}", *episodes) for row in sql.find_derived(tx, ref)
         ]
         for memory, sources, evidence, origin in dict.fromkeys(map(tuple, rows)):
             named = [str(one) for one in (*json.loads(sources), *json.loads(evidence))]
@@ -221,7 +219,7 @@ class _Erasure:
                 self._memory(tx, memory)
         if not self.apply:
             return
-        for table, number in sql_erase.delete_derived(tx, session).items():
+        for table, number in sql.delete_derived(tx, session).items():
             self._count(table, number)
             # Autonomous memory made its pages of all extractions: they are made again.
             self.outputs |= table == "documents"
@@ -240,23 +238,22 @@ class _Erasure:
         )
 
     def _memory(self, tx: Tx, memory: str) -> None:
-        texts = sql_erase.load_texts(tx, memory)
+        texts = sql.load_texts(tx, memory)
         self.buried += texts
         self._count("memories", bool(texts))
         if self.apply:
-            for seq in sql_erase.count_entries(tx, "memory", memory):
-                index_sql.remove_entry(tx, "memory", memory, seq)
-            sql_erase.delete_memory(tx, memory)
+            sql.remove_index(tx, "memory", memory)
+            sql.delete_memory(tx, memory)
 
     def _rewrite(self, tx: Tx, text: str) -> None:
-        sql_erase.remove_entries(tx, text)
-        for table in sql_erase.DROPPED:
-            self._count(table, sql_erase.drop(tx, table, text))
+        sql.remove_entries(tx, text)
+        for table in sql.DROPPED:
+            self._count(table, sql.drop(tx, table, text))
         for table, columns in self.columns.items():
             keys = TABLES[table]
-            number, changed = sql_erase.rewrite(tx, table, text, keys, columns)
+            number, changed = sql.rewrite(tx, table, text, keys, columns)
             self._count(table, number)
-            for key in changed if table in sql_erase.REWRITTEN else ():
+            for key in changed if table in sql.REWRITTEN else ():
                 recall_steps_reindex.reindex_record(tx, table.removesuffix("s"), key)
 
 
@@ -267,7 +264,7 @@ def _remove_outputs(context: Context) -> list[str]:
     now = context.clock()
 
     def remove(tx: Tx) -> int:
-        removed = sql_erase.delete_documents(tx, types)
+        removed = sql.delete_documents(tx, types)
         if removed:
             autonomous_steps.queue_summary(tx, now)
         return removed

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from ..agents import hook_files_io
 from ..agents import operations_transcripts as agents_operations_transcripts
 from ..agents import steps_hooks as agents_steps_hooks
 from ..archive import sql as archive_sql
@@ -55,7 +54,8 @@ def show_status(context: Context) -> Status:
     """
     from ..agents import connections
 
-    agents = tuple(connections.check_agents(context.project, context.environment))
+    runs = agents_steps_hooks.read_known_runs(context)
+    agents = tuple(connections.check_agents(context.project, context.environment, runs))
     exists = context.project_space.present()
     counts, sessions, messages = _count(context)
     waiting = review_operations.count_review(context) if context.present_spaces() else 0
@@ -65,7 +65,7 @@ def show_status(context: Context) -> Status:
         root=context.project.root,
         database=_describe_store(context),
         exists=exists,
-        paused=hook_files_io.find_pause(context.environment, context.project.root),
+        paused=agents_steps_hooks.find_pause(context.environment, context.project.root),
         mode=context.settings.mode,
         agents=agents,
         by_kind=counts,
@@ -89,7 +89,7 @@ def show_status(context: Context) -> Status:
 
 def make_status_line(context: Context) -> str:
     """Return memories in use, tokens of the start block and items to review; no operation."""
-    if hook_files_io.find_pause(context.environment, context.project.root):
+    if agents_steps_hooks.find_pause(context.environment, context.project.root):
         return "paused"
     if not context.present_spaces():
         return "nothing saved yet"
@@ -331,10 +331,12 @@ def pause(context: Context, all: bool = False) -> Paused:
     """
     _check_person(context, "pause")
     root = "" if all else context.project.root
-    now = hook_files_io.find_pause(context.environment, context.project.root)
+    now = agents_steps_hooks.find_pause(context.environment, context.project.root)
     changed = now != "all" if all else not now
     if changed:
-        hook_files_io.set_pause(context.environment, root, display.format_time(context.clock()))
+        agents_steps_hooks.set_pause(
+            context.environment, root, display.format_time(context.clock())
+        )
     return Paused(scope="all" if all else "project", paused=True, changed=changed)
 
 
@@ -348,8 +350,8 @@ def resume(context: Context, all: bool = False) -> Paused:
     """
     _check_person(context, "resume")
     root = "" if all else context.project.root
-    changed = hook_files_io.end_pause(context.environment, root)
-    still = hook_files_io.find_pause(context.environment, context.project.root)
+    changed = agents_steps_hooks.end_pause(context.environment, root)
+    still = agents_steps_hooks.find_pause(context.environment, context.project.root)
     return Paused(scope="all" if all else "project", paused=False, changed=changed, still=still)
 
 

@@ -20,7 +20,7 @@ from ..storage.database import Database, Tx
 from ..text import messages
 from ..types import trust
 from ..types.records import Json
-from . import sql_erase
+from . import sql
 
 
 class Scrubbed(NamedTuple):
@@ -50,7 +50,7 @@ def scrub(context: Context, yes: bool = False) -> Scrubbed:
             after = tuple(-1 if name in ("seq", "revision") else "" for name in key.split(", "))
             while True:
                 look = partial(
-                    sql_erase.load_scrubbable, table=table, key=key, columns=columns, after=after
+                    sql.load_scrubbable, table=table, key=key, columns=columns, after=after
                 )
                 rows = space.read(look)
                 if not rows:
@@ -127,15 +127,15 @@ def _chain_again(tx: Tx, session: str) -> None:
                 digest = messages.body_digest(row.body)
             head = messages.chain_hash(head, row.seq, row.role, row.origin, row.at, digest)
             if head != row.hash:
-                sql_erase.set_hashes(tx, session, row.seq, digest, head)
+                sql.set_hashes(tx, session, row.seq, digest, head)
         at = rows[-1].seq + 1
-    sql_erase.set_head(tx, session, head)
+    sql.set_head(tx, session, head)
 
 
 def _write_scrubbed(tx: Tx, table: str, bad: Sequence[_Found]) -> None:
     for keys, changed in bad:
         values = {name: clean.text for name, clean in changed.items()}
-        sql_erase.set_scrubbed(tx, table, keys, values)
+        sql.set_scrubbed(tx, table, keys, values)
         source = {"memories": "memory", "memory_revisions": "memory"}.get(
             table, table.removesuffix("s")
         )

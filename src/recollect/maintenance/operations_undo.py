@@ -30,7 +30,7 @@ from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
 from ..work import operations as work_operations
 from ..work import steps as work_steps
-from . import operations_config, sql, sql_erase
+from . import operations_config, sql
 
 
 class LastChange(NamedTuple):
@@ -305,7 +305,7 @@ def _lineage(tx: Tx, id: str) -> Lineage | None:
     memory = memory_steps_revisions.find(tx, id)
     if memory is None:
         return None
-    derived = [row[0] for row in sql_erase.find_derived(tx, memory.id)]
+    derived = [row[0] for row in sql.find_derived(tx, memory.id)]
     return Lineage(
         id=memory.id,
         text=memory.text,
@@ -323,7 +323,7 @@ def _retract(tx: Tx, ref: str) -> list[str]:
     done: list[str] = []
     queue = [ref]
     while queue:
-        for row in sql_erase.find_derived(tx, queue.pop()):
+        for row in sql.find_derived(tx, queue.pop()):
             if row[0] in done:
                 continue
             memory = memory_sql.get(tx, row[0], lock=True)

@@ -1,12 +1,20 @@
-"""SQL that quarantines a store made elsewhere, and that reads the overview of a store."""
+"""SQL of maintenance: quarantine a store made elsewhere, read the overview of a store, erase texts.
+
+A text is found by `replace`, which both engines have; forgetting is rare, so that reading whole
+tables is fine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
+from ..index import sql as index_sql
 from ..storage.database import Row, Tx
-from ..types.records import FOREVER
+from ..text import messages
+from ..types.records import FOREVER, SafeText
 
 _LABELLED = ("memories", "memory_revisions", "documents", "episodes", "procedures", "links")
 _IN_FORCE = ("memories", "documents", "episodes", "procedures")
@@ -161,4 +169,255 @@ def count_by_day(tx: Tx) -> list[Row]:
     return tx.run(
         "SELECT kind, day, CAST(sum(number) AS BIGINT) FROM memory_counts WHERE space = :space "
         "AND status <> 'hidden' GROUP BY kind, day HAVING sum(number) > 0 ORDER BY day, kind"
+    )
+
+
+# ---------------------------------------------------------------- erase
+
+FORGOTTEN = messages.FORGOTTEN
+
+_STATEMENTS = ("text", "subject", "detail", "tags", "examples", "citations", "evidence", "reason")
+REWRITTEN = ("documents", "episodes", "procedures")
+"""Tables whose rows stay, without the text, and are in the search index."""
+
+DROPPED: Mapping[str, Sequence[str]] = {
+    "jobs": ("subject", "payload", "error"),
+    "observations": ("subject", "body"),
+    "findings": ("subject", "body"),
+    "undos": ("body",),
+}
+"""Tables whose rows go with the text: they are derived, or would bring it back."""
+
+_KEPT_WHOLE = ("messages", "memories", "memory_revisions", "attachments", "tombstones")
+"""Tables that have functions of their own."""
+
+
+def _holds(columns: Sequence[str]) -> str:
+    """Return a condition: one of the columns contains the text."""
+    return "(" + " OR ".join(f"replace({name}, :text, '') <> {name}" for name in columns) + ")"
+
+
+def _select(tx: Tx, columns: str, table: str, where: str, **given: object) -> list[Row]:
+    return tx.run(f"SELECT {columns} FROM {table} WHERE space = :space AND {where}", given)
+
+
+def _delete(tx: Tx, table: str, where: str, **given: object) -> int:
+    """Delete rows and return their number."""
+    return len(tx.run(f"DELETE FROM {table} WHERE space = :space AND {where} RETURNING 1", given))
+
+
+def find_memories(tx: Tx, text: str) -> list[str]:
+    """Return the ids of memories that contain a text in any revision."""
+    tables = ("memories", "memory_revisions")
+    rows = (row for table in tables for row in _select(tx, "id", table, _IN_STATEMENT, text=text))
+    return list(dict.fromkeys(row[0] for row in rows))
+
+
+_IN_STATEMENT = _holds(_STATEMENTS)
+
+
+def find_derived(tx: Tx, ref: str) -> list[Row]:
+    """Return id, sources, evidence and origin of memories that name a record as a source."""
+    columns = "id, sources, evidence, origin"
+    return _select(tx, columns, "memories", _holds(("sources", "evidence")), text=ref)
+
+
+def load_texts(tx: Tx, memory: str) -> list[str]:
+    """Return the texts of all revisions of a memory."""
+    tables = ("memories", "memory_revisions")
+    return [row[0] for one in tables for row in _select(tx, "text", one, "id = :id", id=memory)]
+
+
+def find_messages(tx: Tx, text: str) -> list[tuple[str, int]]:
+    """Return session and number of the messages that contain a text."""
+    rows = _select(tx, "session, seq", "messages", _holds(("body",)), text=text)
+    return [(row[0], row[1]) for row in rows]
+
+
+def erase_message(tx: Tx, session: str, seq: int) -> str:
+    """Replace the body of a message; its digest and its place in the chain stay. Return the body
+    that was there; empty without one."""
+    where, key = "session = :session AND seq = :seq", {"session": session, "seq": seq}
+    rows = _select(tx, "role, body", "messages", where, **key)
+    if not rows:
+        return ""
+    ((role, body),) = rows
+    tx.run(
+        f"UPDATE messages SET body = :body WHERE space = :space AND {where}",
+        {**key, "body": messages.forgotten_body(role)},
+    )
+    for digest in sorted(set(re.findall("[0-9a-f]{64}", body))):
+        if not find_messages(tx, digest):
+            _delete(tx, "attachments", "sha256 = :digest", digest=digest)
+    return str(body)
+
+
+def find_attachments(tx: Tx, holds: Callable[[bytes], bool]) -> list[str]:
+    """Return the hashes of the attachments whose bytes fit; they are read one by one."""
+    rows = tx.run("SELECT sha256 FROM attachments WHERE space = :space ORDER BY sha256")
+    found = []
+    for (digest,) in rows:
+        held = _select(tx, "data", "attachments", "sha256 = :digest", digest=digest)
+        if held and holds(bytes(held[0][0])):
+            found.append(digest)
+    return found
+
+
+def list_episodes(tx: Tx, session: str) -> list[str]:
+    """Return the ids of the episodes of a session."""
+    rows = _select(tx, "id", "episodes", "session = :session", session=session)
+    return [row[0] for row in rows]
+
+
+def list_checkpoints(tx: Tx, session: str) -> list[str]:
+    """Return the addresses of the documents that were made of a session: its checkpoint, also if it
+    is the newest of all, and its extraction."""
+    newest = "memory://scratch/session_progress"
+    where = "((owner = :session AND origin = 'system') OR address = :own OR address = :newest)"
+    given = {"session": session, "own": f"{newest}:{session}", "newest": newest}
+    return [row[0] for row in _select(tx, "DISTINCT address", "documents", where, **given)]
+
+
+def delete_derived(tx: Tx, session: str) -> dict[str, int]:
+    """Delete what was made of the messages of a session, but memories: its window with the summary,
+    episodes, observations, extractions. All of it is made again of what is left. Return the number
+    of rows by table."""
+    done: Counter[str] = Counter()
+    for address in list_checkpoints(tx, session):
+        remove_index(tx, "document", address)
+        done["documents"] += _delete(tx, "documents", "address = :address", address=address)
+    for id in list_episodes(tx, session):
+        remove_index(tx, "episode", id)
+        for column in ("source", "target"):
+            _delete(tx, "links", f"{column} = :id", id=id)
+    for table, where in _DERIVED:
+        given = {"session": session, "address": f"session/{session}"}
+        done[table] += _delete(tx, table, where, **given)
+    return dict(+done)
+
+
+_DERIVED = (
+    ("windows", "session = :session"),
+    ("episodes", "session = :session"),
+    (
+        "findings",
+        "EXISTS (SELECT 1 FROM observations o WHERE o.space = findings.space "
+        "AND o.kind = findings.kind AND o.subject = findings.subject AND o.session = :session)",
+    ),
+    ("observations", "session = :session"),
+    ("jobs", "subject = :session"),
+    ("cursors", "source = 'work:' || :session"),
+    ("undos", "replace(body, :address, '') <> body"),
+)
+"""Tables with rows that are made of a session's messages, and how they name it."""
+
+
+def delete_documents(tx: Tx, types: Sequence[str]) -> int:
+    """Delete all revisions of the documents of some types; return their number."""
+    return sum(_delete(tx, "documents", "type = :type", type=type) for type in types)
+
+
+_MEMORY_ROWS = (
+    *(("memories", "id"), ("memory_revisions", "id"), ("memory_aliases", "id")),
+    *(("claims", "memory"), ("links", "source"), ("links", "target")),
+    *(("injections", "ref"), ("writes", "ref")),
+)
+"""The tables with rows of a memory, and the column that names it."""
+
+
+def delete_memory(tx: Tx, memory: str) -> None:
+    """Delete a memory with its revisions, aliases, claims, links and uses."""
+    for table, column in _MEMORY_ROWS:
+        _delete(tx, table, f"{column} = :id", id=memory)
+
+
+def remove_index(tx: Tx, source: str, ref: str) -> None:
+    """Remove the index entries of a record."""
+    where = "source = :source AND ref = :ref"
+    for (seq,) in _select(tx, "DISTINCT seq", "entries", where, source=source, ref=ref):
+        index_sql.remove_entry(tx, source, ref, seq)
+
+
+def remove_entries(tx: Tx, text: str) -> None:
+    """Remove the index entries of records whose address or id contains a text."""
+    for row in _select(tx, "DISTINCT source, ref, seq", "entries", _holds(("ref",)), text=text):
+        index_sql.remove_entry(tx, *row)
+
+
+def rewrite(
+    tx: Tx, table: str, text: str, keys: Sequence[str], columns: Sequence[str]
+) -> tuple[int, list[str]]:
+    """Delete the rows whose key contains a text, and replace it in the other columns of the rest;
+    return the number of rows, and the first part of their keys."""
+    found: list[Row] = []
+    named = [name for name in keys if name in columns]
+    if table in _UNIQUE:
+        named.append(_UNIQUE[table])
+    others = [name for name in columns if name not in named and name != "seal"]
+    if named:
+        found += tx.run(
+            f"DELETE FROM {table} WHERE space = :space AND {_holds(named)} RETURNING {keys[0]}",
+            {"text": text},
+        )
+    if others and table not in _KEPT_WHOLE:
+        sets = ", ".join(f"{name} = replace({name}, :text, :mark)" for name in others)
+        found += tx.run(
+            f"UPDATE {table} SET {sets} WHERE space = :space AND {_holds(others)} "
+            f"RETURNING {keys[0]}",
+            {"text": text, "mark": FORGOTTEN},
+        )
+    return len(found), [row[0] for row in found]
+
+
+_UNIQUE = {"procedures": "name"}
+"""Columns that name a record, besides its key."""
+
+
+def drop(tx: Tx, table: str, text: str) -> int:
+    """Delete the rows of a table that contain a text; return their number."""
+    return _delete(tx, table, _holds(DROPPED[table]), text=text)
+
+
+def bury(tx: Tx, digests: Sequence[str], ref: str, now: int) -> None:
+    """Leave tombstones, so that the texts with these digests are not learned again."""
+    tx.many(
+        "INSERT INTO tombstones (space, digest, ref, at) VALUES (:space, :digest, :ref, :at) "
+        "ON CONFLICT DO NOTHING",
+        [{"digest": digest, "ref": ref, "at": now} for digest in digests],
+    )
+
+
+def load_scrubbable(tx: Tx, table: str, key: str, columns: Sequence[str], after: Row) -> list[Row]:
+    """Return a page of rows: key, then the columns that are scanned for secrets."""
+    given = {f"after{place}": value for place, value in enumerate(after)}
+    later = f"({key}) > ({', '.join(f':{name}' for name in given)}) ORDER BY {key} LIMIT 500"
+    return _select(tx, f"{key}, {', '.join(columns)}", table, later, **given)
+
+
+def set_scrubbed(
+    tx: Tx, table: str, keys: Mapping[str, object], values: Mapping[str, SafeText]
+) -> None:
+    """Write the scrubbed columns of a row."""
+    sets = ", ".join(f"{name} = :{name}" for name in values)
+    where = " AND ".join(f"{name} = :key_{name}" for name in keys)
+    tx.run(
+        f"UPDATE {table} SET {sets} WHERE space = :space AND {where}",
+        {**values, **{f"key_{name}": value for name, value in keys.items()}},
+    )
+
+
+def set_hashes(tx: Tx, session: str, seq: int, digest: str, hash: str) -> None:
+    """Write the digest of a message and its hash in the chain."""
+    tx.run(
+        "UPDATE messages SET digest = :digest, hash = :hash WHERE space = :space "
+        "AND session = :session AND seq = :seq",
+        {"session": session, "seq": seq, "digest": digest, "hash": hash},
+    )
+
+
+def set_head(tx: Tx, session: str, head: str) -> None:
+    """Write the end of a session's chain."""
+    tx.run(
+        "UPDATE sessions SET head = :head WHERE space = :space AND id = :id",
+        {"id": session, "head": head},
     )

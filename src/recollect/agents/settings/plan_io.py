@@ -112,13 +112,14 @@ def plan_changes(
 def _plan_file(
     agent: str, place: SettingsFile, command: Command, remove: bool, project: str
 ) -> SettingsChange:
-    before = ""
+    change = SettingsChange(agent, place.path, place.what, state="error")
     try:
         if place.scope == "project" and not is_inside(place.path, project):
             raise Refused(
                 "a link leads out of the project", hint="Remove the link. Nothing was changed."
             )
         before = _read_text(place.path)
+        change = change._replace(before=before, after=before)
         state = place.editor.status(before, command)
         after = place.editor.remove(before) if remove else place.editor.install(before, command)
         blank = _find_blank_original(place, before)
@@ -128,24 +129,8 @@ def _plan_file(
         elif blank is not None and not remove and not place.editor.remove(after).strip():
             after = f"{after.rstrip()}\n\n{blank}"
     except (InvalidInput, Refused) as error:
-        return SettingsChange(
-            agent=agent,
-            path=place.path,
-            what=place.what,
-            state="error",
-            before=before,
-            after=before,
-            error=str(error),
-        )
-    return SettingsChange(
-        agent=agent,
-        path=place.path,
-        what=place.what,
-        state=state,
-        before=before,
-        after=after,
-        stays=empty,
-    )
+        return change._replace(error=str(error))
+    return change._replace(state=state, after=after, stays=empty)
 
 
 def _find_blank_original(place: SettingsFile, text: str) -> str | None:
