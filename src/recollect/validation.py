@@ -14,6 +14,9 @@ from functools import cache, wraps
 from .errors import InvalidInput
 from .fast_typing import Any
 
+REQUIRED = object()
+"""The default of a parameter that has none."""
+
 _VARIABLE_KEYWORDS = 0x08
 _LARGEST = 2**63 - 1
 _WANTED = {
@@ -82,16 +85,28 @@ def _signature(
     function: Any,
 ) -> tuple[tuple[str, ...], tuple[str, ...], Mapping[str, tuple[str, ...]]]:
     """Return the positional names, the required names, and the accepted types of each."""
+    known = read_parameters(function)
+    required = tuple(name for name, (_, default) in known.items() if default is REQUIRED)
+    places = function.__code__.co_varnames[1 : function.__code__.co_argcount]
+    return places, required, {name: _kinds(annotation) for name, (annotation, _) in known.items()}
+
+
+def read_parameters(function: Any) -> dict[str, tuple[str, object]]:
+    """Return the annotation and the default of each parameter of an operation, without the
+    context; those of keyword fields are None."""
     code = function.__code__
     places = code.co_varnames[1 : code.co_argcount]
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    required = places[: len(places) - len(function.__defaults__ or ())]
-    annotations = {name: function.__annotations__[name] for name in names}
+    given = zip(reversed(places), reversed(function.__defaults__ or ()), strict=False)
+    defaults = {**dict(given), **(function.__kwdefaults__ or {})}
+    found: dict[str, tuple[str, object]] = {
+        name: (_annotation_text(function.__annotations__[name]), defaults.get(name, REQUIRED))
+        for name in names
+    }
     fields = keyword_fields(function)
-    if fields is not None:
-        annotations.update(fields.__annotations__)
-    known = {name: _kinds(annotation_text(kind)) for name, kind in annotations.items()}
-    return places, required, known
+    for name, kind in fields.__annotations__.items() if fields else ():
+        found[name] = (_annotation_text(kind), None)
+    return found
 
 
 def keyword_fields(function: Any) -> Any:
@@ -104,7 +119,7 @@ def keyword_fields(function: Any) -> Any:
     return function.__globals__[fields]
 
 
-def annotation_text(kind: Any) -> str:
+def _annotation_text(kind: Any) -> str:
     """Return the source text of an annotation, evaluated or not."""
     if isinstance(kind, type) and not hasattr(kind, "__origin__"):
         return kind.__name__

@@ -11,16 +11,15 @@ default are positional (if all have one, the first text); all others are options
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..operation_table import OPERATIONS, load_function
 from ..types.records import Json
-from ..validation import annotation_text, keyword_fields
+from ..validation import REQUIRED, keyword_fields, read_parameters
 from .screens import style
 
-REQUIRED = object()
 FROM_STDIN = ("message", "content", "text")
 """Parameters for which `-` reads standard input."""
 
@@ -94,43 +93,18 @@ def load_command(words: str) -> Command:
     row = OPERATIONS[words]
     function = load_function(row)
     summary, helps, examples = _parse_docstring(function.__doc__ or "")
-    parameters = _read_parameters(function, helps)
-    fields = keyword_fields(function)
-    if fields is not None:
-        _, helps, _ = _parse_docstring(fields.__doc__ or "")
-        parameters += [
-            Parameter(field, _parameter_type(annotation_text(kind)), None, helps.get(field, ""))
-            for field, kind in fields.__annotations__.items()
-        ]
-    return Command(
-        words=words,
-        name=row.name,
-        summary=summary,
-        parameters=tuple(parameters),
-        examples=examples,
+    if fields := keyword_fields(function):
+        helps |= _parse_docstring(fields.__doc__ or "")[1]
+    parameters = (
+        Parameter(name, _parameter_type(annotation), default, helps.get(name, ""))
+        for name, (annotation, default) in read_parameters(function).items()
     )
+    return Command(words, row.name, summary, tuple(parameters), examples)
 
 
 def load_summary(words: str) -> str:
     """Return the first line of an operation's docstring."""
     return (load_function(OPERATIONS[words]).__doc__ or "").strip().splitlines()[0]
-
-
-def _read_parameters(function: Callable[..., object], helps: dict[str, str]) -> list[Parameter]:
-    code = function.__code__
-    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    given = function.__defaults__ or ()
-    defaults: dict[str, object] = dict(zip(reversed(names), reversed(given), strict=False))
-    defaults.update(function.__kwdefaults__ or {})
-    return [
-        Parameter(
-            name,
-            _parameter_type(annotation_text(function.__annotations__[name])),
-            defaults.get(name, REQUIRED),
-            helps.get(name, ""),
-        )
-        for name in names
-    ]
 
 
 def _parameter_type(annotation: str) -> str:
