@@ -14,7 +14,7 @@ from ..project import write_private
 from ..storage.database import Tx
 from ..types.records import Json, Learned
 from ..undo import steps as undo_steps
-from . import patterns, skills, sql
+from . import skills, sql
 from . import steps as procedures_steps
 from .steps import ExportedSkill, ShownProcedure
 
@@ -183,7 +183,7 @@ def load_patterns(context: Context, path: str) -> tuple[Learned, ...]:
 
     Example: recollect pattern load patterns.json
     """
-    found = [patterns.from_json(one) for one in read_json_objects(path)]
+    found = [skills.pattern_from_json(one) for one in read_json_objects(path)]
     label = "user" if context.origin == "user" else "import"
     now = context.clock()
     ready = [

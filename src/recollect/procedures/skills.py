@@ -1,20 +1,25 @@
-"""Convert procedures from and to `SKILL.md`.
+"""Convert procedures from and to `SKILL.md`, and patterns from and to JSON.
 
-Written by the Agent Skills convention (frontmatter with name and description, then Markdown), and
-read with or without it. Four sections are parsed; all others are kept as they are, in their order.
-The counts of a procedure are stored in the frontmatter's `metadata`; the caller decides whether to
-trust them.
+A skill is written by the Agent Skills convention (frontmatter with name and description, then
+Markdown), and read with or without it. Four sections are parsed; all others are kept as they are,
+in their order. The counts of a procedure are stored in the frontmatter's `metadata`; the caller
+decides whether to trust them.
+
+Other programs write the JSON of patterns too: reading and writing again loses nothing. In the store
+a pattern is a memory; JSON fields that a memory lacks are kept in its detail.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import InvalidInput
-from ..text.addresses import check_slug, slugify
+from ..text.addresses import SCHEME, check_slug, slugify
 from ..text.frontmatter import YamlValue, read_frontmatter, split_frontmatter, write_frontmatter
+from ..types import json_records
+from ..types.records import RELATIONS, Json, Memory
 
 LONGEST_DESCRIPTION, LONGEST_COMPATIBILITY = 1024, 500
 CONVENTION = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
@@ -23,13 +28,7 @@ PREREQUISITES, STEPS = "Prerequisites", "Steps"
 ERRORS, EXIT = "Common Errors & Fixes", "Exit Criteria"
 SECTIONS = (PREREQUISITES, STEPS, ERRORS, EXIT)
 
-_KNOWN = {
-    "prerequisites": PREREQUISITES,
-    "steps": STEPS,
-    "common errors & fixes": ERRORS,
-    "common errors and fixes": ERRORS,
-    "exit criteria": EXIT,
-}
+_KNOWN = {name.casefold(): name for name in SECTIONS} | {"common errors and fixes": ERRORS}
 _COUNTS = {"recollect-successes": "successes", "recollect-failures": "failures"}
 
 
@@ -70,18 +69,10 @@ class Procedure(NamedTuple):
 
 def build_procedure(name: str, description: str, parts: Mapping[str, Sequence[str]]) -> Procedure:
     """Build a procedure from its parts; an error is given as `error: fix`."""
-    errors = []
-    for words in parts.get("errors", ()):
-        error, _, fix = words.partition(": ")
-        errors.append(KnownError(error.strip(), fix.strip()))
-    return Procedure(
-        name=name,
-        description=description,
-        prerequisites=tuple(parts.get("prerequisites", ())),
-        steps=tuple(parts.get("steps", ())),
-        errors=tuple(errors),
-        exit_criteria=tuple(parts.get("exit_criteria", ())),
-    )
+    given: dict[str, Json] = {field: tuple(words) for field, words in parts.items()}
+    pairs = (words.partition(": ") for words in given.get("errors", ()))
+    errors = tuple(KnownError(error.strip(), fix.strip()) for error, _, fix in pairs)
+    return Procedure(name, description, **{**given, "errors": errors})
 
 
 def replace_parts(
@@ -108,10 +99,8 @@ def to_skill_md(procedure: Procedure) -> str:
             hint="Say in a sentence or two what the skill does and when to use it.",
         )
     parts = [write_frontmatter(_frontmatter_fields(procedure))]
-    if procedure.title:
-        parts.append(f"# {procedure.title}")
-    if procedure.intro:
-        parts.append(procedure.intro)
+    parts += [f"# {procedure.title}"] if procedure.title else []
+    parts += [procedure.intro] if procedure.intro else []
     for heading, body in _ordered_sections(procedure):
         parts.append(f"## {heading}\n{body}" if body else f"## {heading}")
     return "\n\n".join(parts) + "\n"
@@ -146,10 +135,10 @@ def _frontmatter_fields(procedure: Procedure) -> dict[str, YamlValue]:
 
 def _ordered_sections(procedure: Procedure) -> Iterator[tuple[str, str]]:
     lists = {
-        PREREQUISITES: _render_bullets(procedure.prerequisites),
-        STEPS: _render_numbers(procedure.steps),
-        ERRORS: _render_bullets([_render_error(error) for error in procedure.errors]),
-        EXIT: _render_bullets(procedure.exit_criteria),
+        PREREQUISITES: _render_list(procedure.prerequisites),
+        STEPS: _render_list(procedure.steps, numbered=True),
+        ERRORS: _render_list([_render_error(error) for error in procedure.errors]),
+        EXIT: _render_list(procedure.exit_criteria),
     }
     for heading, body in procedure.sections:
         name = _KNOWN.get(heading.casefold(), "")
@@ -157,21 +146,14 @@ def _ordered_sections(procedure: Procedure) -> Iterator[tuple[str, str]]:
     yield from ((name, body) for name, body in lists.items() if body)
 
 
-def _render_bullets(items: Sequence[str]) -> str:
-    return "\n".join(f"- {_indent_rest(item, 2)}" for item in items)
-
-
-def _render_numbers(items: Sequence[str]) -> str:
-    marks = (f"{number}. " for number in range(1, len(items) + 1))
-    return "\n".join(
-        mark + _indent_rest(item, len(mark)) for mark, item in zip(marks, items, strict=True)
-    )
-
-
-def _indent_rest(item: str, width: int) -> str:
-    """Indent the continuation lines of a list item."""
-    first, *rest = item.split("\n")
-    return "\n".join([first, *(" " * width + line if line else "" for line in rest)])
+def _render_list(items: Sequence[str], numbered: bool = False) -> str:
+    """Render a list; continuation lines of an item are indented."""
+    rendered = []
+    for number, item in enumerate(items, 1):
+        mark = f"{number}. " if numbered else "- "
+        first, *rest = item.split("\n")
+        rendered += [mark + first, *(" " * len(mark) + line if line else "" for line in rest)]
+    return "\n".join(rendered)
 
 
 def _render_error(known: KnownError) -> str:
@@ -221,18 +203,16 @@ def _add_metadata(procedure: Procedure, fields: Mapping[str, YamlValue]) -> Proc
     metadata = extra.get("metadata")
     if not isinstance(metadata, Mapping):
         return procedure._replace(extra=extra)
-    rest = dict(metadata)
-    successes, failures = (_pop_count(rest, key) for key in _COUNTS)
-    extra["metadata"] = rest
-    if not rest and metadata:
+    counted = {key: int(metadata[key]) for key in _COUNTS if _is_count(metadata, key)}
+    extra["metadata"] = {key: text for key, text in metadata.items() if key not in counted}
+    if counted and not extra["metadata"]:
         del extra["metadata"]
+    successes, failures = (counted.get(key, 0) for key in _COUNTS)
     return procedure._replace(extra=extra, successes=successes, failures=failures)
 
 
-def _pop_count(metadata: dict[str, str], key: str) -> int:
-    """Pop a count from the metadata; a missing one is 0."""
-    written = metadata.get(key, "")
-    return int(metadata.pop(key)) if re.fullmatch(r"[1-9][0-9]{0,8}", written) else 0
+def _is_count(metadata: Mapping[str, str], key: str) -> bool:
+    return re.fullmatch(r"[1-9][0-9]{0,8}", metadata.get(key, "")) is not None
 
 
 def _split_sections(body: str) -> tuple[str, str, list[Section]]:
@@ -313,3 +293,93 @@ def _parse_error(item: str) -> KnownError:
         return KnownError(bold[1], item[bold.end() :])
     error, _, fix = item.partition(": ")
     return KnownError(error, fix)
+
+
+# ---------------------------------------------------------------- patterns
+
+
+class PatternLink(NamedTuple):
+    """A link to another record, by the id in its source file."""
+
+    to: str = ""
+    relation: str = ""
+    extra: Mapping[str, Json] = {}
+
+
+class Pattern(NamedTuple):
+    """A rule that was found to hold: its conditions, the right and the wrong approach."""
+
+    id: str = ""
+    pattern: str = ""
+    category: str = ""
+    conditions: tuple[str, ...] = ()
+    correct_approach: str = ""
+    incorrect_approach: str = ""
+    confidence: float = 0.8
+    source_episodes: tuple[str, ...] = ()
+    usage_count: int = 0
+    last_used: int = 0
+    links: tuple[PatternLink, ...] = ()
+    extra: Mapping[str, Json] = {}
+
+
+_LINK = (json_records.text_field("to"), json_records.choice_field("relation", RELATIONS))
+
+
+_PATTERN = (
+    json_records.text_field("id"),
+    json_records.text_field("pattern"),
+    json_records.text_field("category"),
+    json_records.texts_field("conditions"),
+    json_records.text_field("correct_approach"),
+    json_records.text_field("incorrect_approach"),
+    json_records.number_field("confidence"),
+    json_records.texts_field("source_episodes"),
+    json_records.integer_field("usage_count"),
+    json_records.time_field("last_used"),
+    json_records.records_field("links", PatternLink, _LINK),
+)
+
+
+def pattern_from_json(given: Json) -> Pattern:
+    """Parse a pattern from a JSON object; InvalidInput names the wrong field."""
+    pattern = json_records.load_record(Pattern, _PATTERN, given, "pattern")
+    if not pattern.pattern.strip():
+        raise InvalidInput("the pattern is empty", where="pattern.pattern")
+    return pattern
+
+
+def pattern_to_json(pattern: Pattern) -> dict[str, Json]:
+    """Convert a pattern to JSON, lossless."""
+    return json_records.dump_record(pattern, _PATTERN)
+
+
+def pattern_from_memory(memory: Memory, linked: Iterable[PatternLink] = ()) -> Pattern:
+    """Convert a memory to a pattern: as loaded, with later changes."""
+    if isinstance(memory.detail.get("pattern"), str):
+        given = json_records.load_record(Pattern, _PATTERN, memory.detail, "pattern")
+        return given._replace(
+            pattern=memory.text,
+            confidence=memory.confidence,
+            usage_count=given.usage_count + memory.recalls,
+            last_used=max(given.last_used, memory.last_recalled),
+        )
+    detail = memory.detail
+    return Pattern(
+        id=memory.id,
+        pattern=memory.text,
+        conditions=_texts(detail.get("conditions")),
+        correct_approach=str(detail.get("correct_approach", "")),
+        incorrect_approach=str(detail.get("incorrect_approach", "")),
+        confidence=memory.confidence,
+        source_episodes=tuple(
+            dict.fromkeys(one.removeprefix(SCHEME) for one in (*memory.sources, *memory.evidence))
+        ),
+        usage_count=memory.recalls,
+        last_used=memory.last_recalled,
+        links=tuple(linked),
+    )
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()

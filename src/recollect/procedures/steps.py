@@ -26,7 +26,7 @@ from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
 from ..types.records import FOREVER, ORIGINS, TRUSTED_ORIGINS, Json, Learned, Link, Memory
-from . import patterns, skills, sql
+from . import skills, sql
 
 RESULTS = ("success", "failure")
 
@@ -234,13 +234,13 @@ def searchable(row: sql.ProcedureRow) -> str:
 
 
 def prepare_pattern(
-    pattern: patterns.Pattern, origin: str, label: str, now: int, id: str
+    pattern: skills.Pattern, origin: str, label: str, now: int, id: str
 ) -> memory_steps.PreparedMemory:
     """Prepare a pattern for storage: redact it and check its trust."""
     draft = memory_steps.Draft(
         text=pattern.pattern,
         kind="pattern",
-        detail=patterns.to_json(pattern),
+        detail=skills.pattern_to_json(pattern),
         tags=(pattern.category,) if pattern.category else (),
         evidence=tuple(
             f"memory://{episodes_steps.address_id(one)}" for one in pattern.source_episodes
@@ -268,7 +268,7 @@ def save_patterns(
             for source in memory.evidence:
                 source = source.removeprefix(addresses.SCHEME)
                 links_sql.put(tx, Link(memory.id, "derived_from", source), reason, now)
-        for link in patterns.from_memory(memory).links:
+        for link in skills.pattern_from_memory(memory).links:
             target = known.get(link.to)
             if target and target.id != memory.id and new & {memory.id, target.id}:
                 links_sql.put(tx, Link(memory.id, link.relation, target.id), reason, now)
@@ -282,11 +282,11 @@ def show_pattern(tx: Tx, name: str) -> dict[str, Json]:
     if memory.kind != "pattern":
         raise InvalidInput(f"this is a {memory.kind}, not a pattern", where=memory.address)
     made = (
-        patterns.PatternLink(link.target, link.relation)
+        skills.PatternLink(link.target, link.relation)
         for link in links_sql.find_touching(tx, [memory.id])
         if link.source == memory.id and link.relation != "derived_from"
     )
-    return patterns.to_json(patterns.from_memory(memory, made))
+    return skills.pattern_to_json(skills.pattern_from_memory(memory, made))
 
 
 def _source_id(memory: Memory) -> str:
