@@ -173,6 +173,7 @@ def _yardstick(folder: str, texts: list[list[str]]) -> None:
 _FIRST = """
 import os, sys, time
 from bench import imports
+from recollect.recall.operations import make_vectors
 if int(sys.argv[3]):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 imports.steps_import.WORTH_PROCESSES = 0
@@ -183,7 +184,7 @@ with imports._open(sys.argv[1], "static") as memory:
     memory.import_transcripts(sys.argv[2])
     waited = time.perf_counter() - began
     between = sum(os.times()[:4])
-    imports.make_vectors(memory.context)
+    make_vectors(memory.context)
 print(between - before, waited, sum(os.times()[:4]) - between)
 """
 
