@@ -121,29 +121,22 @@ def check_agents(
     project: Project, environment: Mapping[str, str], runs: Sequence[HookRun]
 ) -> list[Check]:
     """Check each installed agent: connected, approved, used, failed hooks among the last runs."""
-    seen = {run.host for run in runs}
+    there = [locate_settings(project, environment, scope) for scope in ("user", "project")]
+    command, installed = choose_command(environment), plan_io.detect_agents(there[0])
     found = []
     connected = False
     for agent in registry.AGENTS_WITH_HOOKS:
-        places = [
+        changes = [
             change
-            for scope in ("user", "project")
-            for change in plan_io.plan_changes(
-                (agent,),
-                locate_settings(project, environment, scope),
-                choose_command(environment),
-                remove=False,
-            )
+            for where in there
+            for change in plan_io.plan_changes((agent,), where, command, remove=False)
         ]
-        here = agent in plan_io.detect_agents(locate_settings(project, environment, "user"))
-        if here or agent in seen or any(change.state != "missing" for change in places):
-            recent = [run for run in runs if run.host == agent][-_RECENT:]
-            approvals = _load_approvals(agent, project, environment)
-            found.append(_check_agent(agent, places, recent, approvals))
-        connected = connected or any(change.state == "current" for change in places)
-    if connected:
-        found += _check_program(environment)
-    return found
+        states = {change.state for change in changes}
+        recent = [run for run in runs if run.host == agent][-_RECENT:]
+        if agent in installed or recent or states != {"missing"}:
+            found.append(_check_agent(agent, changes, recent, _load_approvals(agent, there)))
+        connected = connected or "current" in states
+    return found + (_check_program(environment) if connected else [])
 
 
 def _check_program(environment: Mapping[str, str]) -> list[Check]:
@@ -157,14 +150,12 @@ def _check_program(environment: Mapping[str, str]) -> list[Check]:
     return [Check("program", True, warning)] if warning else []
 
 
-def _load_approvals(
-    agent: str, project: Project, environment: Mapping[str, str]
-) -> list[HookApproval]:
+def _load_approvals(agent: str, there: Sequence[plan_io.SettingsPlaces]) -> list[HookApproval]:
     """Return the approvals of our hooks in both scopes, where the agent keeps them."""
     found = []
-    for scope in ("user", "project"):
+    for where in there:
         try:
-            found.append(plan_io.load_approval(agent, locate_settings(project, environment, scope)))
+            found.append(plan_io.load_approval(agent, where))
         except InvalidInput:
             continue  # an unreadable file is reported already
     return [approval for approval in found if approval]
@@ -187,7 +178,10 @@ def _check_agent(
         state.append("not used yet")
     # Hooks that run are approved, even when the agent's file does not list them.
     missing = [one for one in approvals if not one.complete and not (runs and not one.approved)]
-    waiting = [f"needs approval: {_describe_approval(one)}" for one in missing]
+    waiting = [
+        f"needs approval: {one.approved} of {one.wanted} hooks are approved: {one.step}"
+        for one in missing
+    ]
     broken = [f"{change.path}: {change.error}" for change in places if change.error]
     if any(change.state == "stale" for change in places):
         broken.append("its settings are from another version or installation: run recollect init")
@@ -197,10 +191,6 @@ def _check_agent(
     return Check(
         f"agent {agent}", ok, "\n".join(lines), waits=bool(waiting) and not (broken or is_failing)
     )
-
-
-def _describe_approval(approval: HookApproval) -> str:
-    return f"{approval.approved} of {approval.wanted} hooks are approved: {approval.step}"
 
 
 _TOO_MANY_LATE = 0.1

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from ..types.records import Json
 from . import registry
 from .codex.hooks import PASSED_ON
-from .settings.entries import SERVER, Command
+from .settings.entries import SERVER
 
 MANIFEST = ".claude-plugin/plugin.json"
 SCRIPT = "scripts/recollect"
@@ -95,7 +95,7 @@ def render_plugin(version: str) -> dict[str, str]:
         "license": "MIT",
         "keywords": ["memory"],
     }
-    hooks = _render_hooks("claude-code", "CLAUDE_PLUGIN_ROOT")
+    hooks = _render_hooks("claude-code", _hook_line("CLAUDE_PLUGIN_ROOT"))
     server: Json = {"command": f"${{CLAUDE_PLUGIN_ROOT}}/{SCRIPT}", "args": ["mcp"]}
     # Codex expands no variable in a server's command, and starts it in the session's directory.
     search = 'PATH="$PATH:$HOME/.local/bin" exec recollect mcp'
@@ -120,7 +120,7 @@ def render_plugin(version: str) -> dict[str, str]:
         MANIFEST: _render(about),
         ".codex-plugin/plugin.json": _render(codex),
         "hooks/hooks.json": _render({"description": _ABOUT, **hooks}),
-        "hooks/codex.json": _render(_render_hooks("codex", "PLUGIN_ROOT")),
+        "hooks/codex.json": _render(_render_hooks("codex", _hook_line("PLUGIN_ROOT"))),
         ".mcp.json": _render({"mcpServers": {SERVER: server}}),
         SCRIPT: _SEARCHED,
         **_render_skills(),
@@ -139,12 +139,9 @@ def render_extension(version: str) -> dict[str, str]:
         "description": _ABOUT,
         "mcpServers": {SERVER: {"command": script, "args": ["mcp"]}},
     }
-    hooks = json.loads(
-        json.dumps(_own_hooks("gemini")).replace(f"{_PLACEHOLDER} hook", f"'{script}' hook")
-    )
     files = {
         "gemini-extension.json": _render(manifest),
-        "hooks/hooks.json": _render({"hooks": hooks}),
+        "hooks/hooks.json": _render(_render_hooks("gemini", f"'{script}' hook")),
         SCRIPT: _SEARCHED,
         **_render_skills(),
     }
@@ -171,22 +168,17 @@ def is_program(path: str) -> bool:
     return path == SCRIPT
 
 
-def _render_hooks(agent: str, root: str) -> dict[str, Json]:
-    line = json.dumps(_hook_line(root))[1:-1]
-    text = json.dumps(_own_hooks(agent)).replace(f"{_PLACEHOLDER} hook", line)
-    return {"hooks": json.loads(text)}
+def _render_hooks(agent: str, line: str) -> dict[str, Json]:
+    """Return the hooks that `init` writes for an agent, with this line as their command."""
+    files = registry.load_hooks(agent).list_settings_files("/home", "/project", {})
+    editor = next(one.editor for one in files if one.what.startswith("hooks"))
+    text = editor.install("", (_PLACEHOLDER,))
+    quoted = json.dumps(line)[1:-1]
+    return {"hooks": json.loads(text.replace(f"{_PLACEHOLDER} hook", quoted))["hooks"]}
 
 
 def _hook_line(root: str) -> str:
     return f'"${{{root}}}/{SCRIPT}" hook'
-
-
-def _own_hooks(agent: str) -> Json:
-    """Return the hooks that `init` writes for an agent, with a placeholder as the program."""
-    command: Command = (_PLACEHOLDER,)
-    files = registry.load_hooks(agent).list_settings_files("/home", "/project", {})
-    editor = next(one.editor for one in files if one.what.startswith("hooks"))
-    return json.loads(editor.install("", command))["hooks"]
 
 
 def _render_skills() -> Mapping[str, str]:
