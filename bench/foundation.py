@@ -30,6 +30,7 @@ from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.storage.sqlite_tx import define_seal
 from recollect.text import terms
 
+from .texts import Sentences
 from .yardstick import (
     EnglishNotes,
     Notes,
@@ -227,6 +228,40 @@ def cold(count: int = 10_000) -> Iterator[Ratio]:
 
 def learn() -> Iterator[Ratio]:
     yield from durable("durable learn", lambda memory, text: memory.learn(text), 0.7)
+    yield single_learn()
+
+
+def single_learn(count: int = 2_500) -> Ratio:
+    """A `learn` in a warm process, against raw SQLite that writes the same text to a table and to
+    FTS5, with `synchronous=FULL` and its default journal: processor time, sentences like those
+    that engineers write."""
+    texts = Sentences()
+    with TemporaryDirectory() as folder, opened(folder) as memory:
+        held = [texts.next() for _ in range(count)]
+        memory.learn_many([{"text": text} for text in held])
+        connection = apsw.Connection(f"{folder}/raw.db")
+        connection.pragma("synchronous", "full")
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5(stems)")
+        connection.execute("CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT, kind TEXT)")
+
+        def raw(text: str) -> None:
+            connection.execute("BEGIN IMMEDIATE")
+            row = (new_id("m"), text, "fact")
+            connection.execute("INSERT INTO notes VALUES (?, ?, ?)", row)
+            connection.execute("INSERT INTO words (stems) VALUES (?)", (text,))
+            connection.execute("COMMIT")
+
+        connection.execute("BEGIN")
+        connection.executemany("INSERT INTO words (stems) VALUES (?)", [(text,) for text in held])
+        connection.execute("COMMIT")
+        mine, yardstick = paired(
+            lambda: _median(memory.learn, [texts.next() for _ in range(30)]),
+            lambda: _median(raw, [texts.next() for _ in range(30)]),
+            9,
+        )
+        connection.close()
+    name = f"learn at {count:,} memories, to raw SQLite"
+    return line(name, 1000 * mine, 1000 * yardstick, "ms CPU", ("at most", 2.5))
 
 
 def learned(count: int, bound: float) -> Ratio:

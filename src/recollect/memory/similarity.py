@@ -35,6 +35,7 @@ _CLAUSE = re.compile(
 _EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
 
 
+@lru_cache(maxsize=256)
 def split_words(subject: str, text: str) -> frozenset[str]:
     """Return the words of `subject|text`: lower case, punctuation to spaces."""
     return frozenset(split_lower_words(f"{subject}|{text}"))
@@ -55,7 +56,7 @@ def find_relation(old: Statement, new: Statement) -> str:
     """Return the relation of the new statement to the old: contradicts, revises, near or none."""
     if contradicts(old, new):
         return "contradicts"
-    if revises(old, new):
+    if _has_another_value(old, new):
         return "revises"
     return "near" if is_near(old, new) else ""
 
@@ -74,17 +75,21 @@ class _Word(NamedTuple):
 @lru_cache(maxsize=256)
 def _clauses(text: str) -> tuple[tuple[_Word, ...], ...]:
     spelled = text.replace("’", "'")
-    spelled = re.sub(r"(?i)\bcannot\b|\bcan't\b", "can not", spelled)
-    spelled = re.sub(r"(?i)\bwon't\b", "will not", spelled)
-    spelled = re.sub(r"(?i)\b(\w+)n't\b", r"\1 not", spelled)
+    small = spelled.casefold()
+    if "n't" in small or "cannot" in small:
+        spelled = re.sub(r"(?i)\bcannot\b|\bcan't\b", "can not", spelled)
+        spelled = re.sub(r"(?i)\bwon't\b", "will not", spelled)
+        spelled = re.sub(r"(?i)\b(\w+)n't\b", r"\1 not", spelled)
     found = []
     for clause in _CLAUSE.split(spelled):
-        words = [_word(piece, first=not at) for at, piece in enumerate(clause.split())]
-        found.append(tuple(word for word in words if word.raw))
-    return tuple(clause for clause in found if clause)
+        words = [_word(piece, not at) for at, piece in enumerate(clause.split())]
+        found.append(tuple([word for word in words if word.raw]))
+    return tuple([clause for clause in found if clause])
 
 
+@lru_cache(maxsize=2048)
 def _word(piece: str, first: bool) -> _Word:
+    """Read a word; cached, because the statements that are compared share most of theirs."""
     raw = piece.strip(_EDGES)
     small = raw.casefold()
     inner = any(map(raw.count, "0123456789./_-@:+#"))
@@ -93,13 +98,20 @@ def _word(piece: str, first: bool) -> _Word:
     return _Word(raw, root, bool(raw) and ("`" in piece or inner or capital or root in _families()))
 
 
-def _content(text: str) -> list[_Word]:
+@lru_cache(maxsize=256)
+def _content(text: str) -> Sequence[_Word]:
     """Return the content words of a text, in their order."""
-    return [word for clause in _clauses(text) for word in clause if not _among(word, _FILLERS)]
+    fillers = _stems_of(_FILLERS)
+    return [word for clause in _clauses(text) for word in clause if word.stem not in fillers]
 
 
 def _among(word: _Word, listed: str) -> bool:
     return word.stem in _stems_of(listed)
+
+
+@cache
+def _set_of(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
 
 
 @cache
@@ -147,14 +159,15 @@ def _sides() -> dict[str, tuple[str, bool]]:
 def _signed(statement: Statement) -> Mapping[str, bool]:
     """Return every content word with its sign: a negation turns the rest of its clause."""
     found: dict[str, bool] = {}
+    negators, silent, sides = _stems_of(_NEGATORS), _stems_of(_FILLERS + _MOODS), _sides()
     for text in statement:
         for clause in _clauses(text):
             sign = True
             for word in clause:
-                if _among(word, _NEGATORS):
+                if word.stem in negators:
                     sign = not sign
-                elif not _among(word, _FILLERS) and not _among(word, _MOODS):
-                    name, side = _sides().get(word.stem, (word.stem, True))
+                elif word.stem not in silent:
+                    name, side = sides.get(word.stem, (word.stem, True))
                     found[name] = sign == side
     return found
 
@@ -162,9 +175,10 @@ def _signed(statement: Statement) -> Mapping[str, bool]:
 def contradicts(a: Statement, b: Statement) -> bool:
     """Check whether two statements differ in the sign of a word and in little else."""
     ours, theirs = _signed(a), _signed(b)
-    if jaccard(frozenset(ours), frozenset(theirs)) < NEAR:
+    shared = ours.keys() & theirs.keys()
+    if not shared or len(shared) / (len(ours) + len(theirs) - len(shared)) < NEAR:
         return False
-    return any(ours[word] != theirs[word] for word in ours.keys() & theirs.keys())
+    return any(ours[word] != theirs[word] for word in shared)
 
 
 # ---------------------------------------------------------------- another value
@@ -257,7 +271,12 @@ def _family(root: str) -> frozenset[int]:
 
 def revises(old: Statement, new: Statement) -> bool:
     """Check whether the new statement is the old one with another value."""
-    if not _same_subject(old, new) or contradicts(old, new):
+    return not contradicts(old, new) and _has_another_value(old, new)
+
+
+def _has_another_value(old: Statement, new: Statement) -> bool:
+    """Check the same of two statements that do not contradict each other."""
+    if not _same_subject(old, new):
         return False
     replaced = _REPLACED.search(new[1])
     text = new[1][: replaced.start()] if replaced else new[1]
@@ -265,7 +284,7 @@ def revises(old: Statement, new: Statement) -> bool:
     if _stems(before) == _stems(after):
         return False
     subject = _content(new[0]) if old[0] else []
-    if list(map(_masked, before)) == list(map(_masked, after)):
+    if len(before) == len(after) and list(map(_masked, before)) == list(map(_masked, after)):
         return bool(subject or _unnumbered(before)) and _other_values(old[1], text)
     if subject and _other_labelled_number(before, after):
         return True
@@ -290,8 +309,8 @@ def _stems(words: Sequence[_Word]) -> list[str]:
 
 
 def _masked(word: _Word) -> str:
-    if word.stem in _NUMERALS.split():
-        return "0"
+    if word.stem.isalpha():
+        return "0" if word.stem in _set_of(_NUMERALS) else word.stem
     # `w444` is a name: another one is another thing, not the same thing with another value.
     return _NUMBER.sub("0", word.stem) if _VALUE.fullmatch(word.stem) else word.stem
 

@@ -298,13 +298,15 @@ class MemoryStatement(NamedTuple):
     scope: str
 
 
-def load_statements(tx: Tx, ids: Sequence[str]) -> list[MemoryStatement]:
-    """Return what several memories say, in the order of their ids' list."""
+def load_statements(tx: Tx, ids: Sequence[str], check: bool = True) -> list[MemoryStatement]:
+    """Return what several memories say, in the order of their ids' list; without those that were
+    changed from outside, unless `check` is false."""
+    unaltered = f"AND NOT ({tx.altered('memories')})" if check else ""
     found: dict[str, MemoryStatement] = {}
     for names, params in batches("id", ids):
         rows = tx.run(
             f"SELECT {list_columns(MemoryStatement._fields)} FROM memories WHERE space = :space "
-            f"AND id IN ({names}) AND NOT ({tx.altered('memories')})",
+            f"AND id IN ({names}) {unaltered}",
             params,
         )
         found.update((one.id, one) for one in map(MemoryStatement._make, rows))

@@ -69,12 +69,7 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
     """Look for memories that the statement changes, contradicts or repeats."""
     revised, opposite, near, otherwise = "", [], [], {}
     scope = json.loads(row.scope)
-    statement = (row.subject, row.text)
-    words = similarity.split_words(*statement)
-    for memory in _candidates(tx, row):
-        if not _may_be_related(memory, row.subject, words):
-            continue
-        relation = similarity.find_relation((memory.subject, memory.text), statement)
+    for memory, relation in _find_related(tx, row):
         theirs = json.loads(memory.scope)
         if relation == "revises" and not globs.same_scopes(theirs, scope):
             otherwise[memory.id] = globs.describe_scopes(theirs)
@@ -87,6 +82,23 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
     return Neighbours(revised, tuple(opposite), tuple(near), otherwise=otherwise)
 
 
+def _find_related(tx: Tx, row: sql.MemoryRow) -> list[tuple[sql.MemoryStatement, str]]:
+    """Return the memories that the statement stands in a relation to, each with the relation."""
+    statement = (row.subject, row.text)
+    words = similarity.split_words(*statement)
+    found = [
+        (one, relation)
+        for one in sql.load_statements(tx, _find_candidates(tx, row), check=tx.is_remote)
+        if _may_be_related(one, row.subject, words)
+        and (relation := similarity.find_relation((one.subject, one.text), statement))
+    ]
+    if tx.is_remote or not found:
+        return found
+    # To check a seal costs more than to compare two statements; few are related.
+    checked = {one.id for one in sql.load_statements(tx, [one.id for one, _ in found])}
+    return [(one, relation) for one, relation in found if one.id in checked]
+
+
 def _may_be_related(memory: sql.MemoryStatement, subject: str, words: frozenset[str]) -> bool:
     """Check quickly whether two statements share enough words or both have a subject."""
     if subject and memory.subject:
@@ -97,7 +109,7 @@ def _may_be_related(memory: sql.MemoryStatement, subject: str, words: frozenset[
     )
 
 
-def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.MemoryStatement]:
+def _find_candidates(tx: Tx, row: sql.MemoryRow) -> list[str]:
     asked = pick_rarest(tx, terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS])
     filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
     matches = index_sql.find_candidates(tx, asked, LOOKED_AT, filters)
@@ -107,8 +119,7 @@ def _candidates(tx: Tx, row: sql.MemoryRow) -> list[sql.MemoryStatement]:
         only = {**filters, "ref": tuple(here)}
         found = index_sql.find_candidates(tx, asked, LOOKED_AT, only) if here else []
         matches += [match for match in found if match not in matches]
-    alike = [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
-    return sql.load_statements(tx, alike)
+    return [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
 
 
 def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:

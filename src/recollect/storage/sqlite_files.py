@@ -326,7 +326,7 @@ def is_empty(connection: apsw.Connection) -> bool:
 
 def check_version(connection: apsw.Connection, path: str) -> None:
     """Raise if a newer version wrote the store, maybe while this process ran."""
-    version = connection.pragma("user_version")
+    version = connection.execute("PRAGMA user_version").get  # `pragma()` prepares it each time
     if version > migrations.LATEST:
         raise StoreNewer(
             f"a newer Recollect wrote this store (schema {version}, this one knows "
