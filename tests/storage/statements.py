@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import recollect
+from recollect.archive.attachments import Attachment
 from recollect.storage.database import Database, Tx
 from recollect.types.records import SafeText
 
@@ -168,7 +169,8 @@ def collect(database: Database) -> list[Statement]:
     """Return the statements of all functions, each as it runs on this engine."""
     found: list[Statement] = []
     for name, function in functions():
-        hints = {**typing.get_type_hints(function)}
+        # `archive.sql` imports it for the type checker only.
+        hints = typing.get_type_hints(function, localns={"Attachment": Attachment})
         parameters = list(inspect.signature(function).parameters.values())[1:]
 
         def work(tx: Tx) -> None:
