@@ -125,6 +125,33 @@ def test_conversations_of_other_projects_are_named_and_not_read(
     assert [session.id for session in mem.sessions.list()] == ["claude-code.s2"]
 
 
+AIDER = """
+# aider chat started at 2026-05-03 14:22:07
+
+#### All migrations must be reversible.
+
+I will keep that in mind.
+"""
+
+
+def test_an_aider_log_in_a_named_folder_is_read_as_untrusted(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    chats = tmp_path / "chats"
+    below, other = chats / "old", chats / "project"
+    for folder in (below, other / ".git"):
+        folder.mkdir(parents=True)
+    (other / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for folder in (chats, below, other):
+        (folder / ".aider.chat.history.md").write_text(AIDER)
+    done = mem.import_transcripts(str(chats))
+    assert [one.path for one in done.transcripts if one.foreign and one.messages] == [
+        str(folder / ".aider.chat.history.md") for folder in (chats, below)
+    ]
+    assert done.others == {str(other): 1}
+    assert mem.import_transcripts(str(other)).messages
+
+
 def test_lessons_lists_the_commands_and_fixes_that_import_counts(
     mem: recollect.Recollect, tmp_path: Path, clock: Clock
 ) -> None:

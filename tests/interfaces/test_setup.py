@@ -192,6 +192,22 @@ def test_a_file_that_cannot_be_parsed_is_not_changed(home: Path, opened: Memory)
     assert "recollect" in (home / ".cursor" / "mcp.json").read_text()
 
 
+def test_an_agent_with_a_broken_file_is_not_half_connected(home: Path, opened: Memory) -> None:
+    broken = home / ".claude" / "settings.json"
+    broken.write_text('{"model": "opus", ')
+    before = (home / ".claude.json").read_bytes()
+    for agents in (["claude-code"], ["claude-code", "codex"]):
+        with opened() as memory:
+            done = memory.agents.init(agent=agents, yes=True)
+        told = show("init", done)
+        assert not done.ok
+        assert (home / ".claude.json").read_bytes() == before
+        assert "BAD  claude-code" in told and "because of the error in settings.json" in told
+        assert "Nothing was changed" not in told and "start a new session" not in told
+        assert ("to finish" in told) == ("codex" in agents)
+    assert "recollect" in (home / ".codex" / "config.toml").read_text()
+
+
 def test_a_file_that_changed_since_the_plan_is_not_changed(
     home: Path, project: Path, tmp_path: Path
 ) -> None:

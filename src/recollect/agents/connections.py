@@ -86,8 +86,13 @@ def connect_agents(
         )
     there = locate_settings(project, environment, scope)
     wanted = (agents,) if isinstance(agents, str) else tuple(agents)
-    changes = plan_io.plan_changes(
-        wanted or plan_io.detect_agents(there), there, choose_command(environment), remove=remove
+    changes = plan_io.hold_back(
+        plan_io.plan_changes(
+            wanted or plan_io.detect_agents(there),
+            there,
+            choose_command(environment),
+            remove=remove,
+        )
     )
     if stamp:
         if not remove:

@@ -63,7 +63,8 @@ def import_transcripts(
         place = os.path.abspath(os.path.expanduser(path))
         found = list(find_io.list_given(place, agent, passed))
         # A file that is named is meant; in a folder each goes to its own project.
-        others = _group_others(context, found) if os.path.isdir(place) else {}
+        certain = [item for item in found if _names_project(item, place)]
+        others = _group_others(context, certain)
         aside = {id(item) for items in others.values() for item in items}
         found = [item for item in found if id(item) not in aside]
     else:
@@ -296,6 +297,17 @@ def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[st
         for item in found
         if item.path not in kept or os.path.realpath(item.path).startswith(root)
     )
+
+
+def _names_project(item: Transcript, place: str) -> bool:
+    """Check whether a transcript at a place that the user named is of a certain project. Aider's
+    logs do not say it: their directory counts, if it is a project and not the place itself."""
+    if item.path == place:
+        return False
+    cwd, folder = find_io.find_cwd(item), os.path.dirname(item.path)
+    if cwd != folder:
+        return True
+    return folder != place and find_project(folder).how != "directory"
 
 
 def _group_others(context: Context, found: Iterable[Transcript]) -> dict[str, list[Transcript]]:

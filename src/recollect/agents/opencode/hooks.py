@@ -67,7 +67,7 @@ def _remove_plugin(text: str) -> str:
     if text.strip() and not text.startswith(_OWN_MARK):
         raise Refused(
             "recollect did not write this plugin file",
-            hint="Move the file away and try again. Nothing was changed.",
+            hint="Move the file away and try again. It was not changed.",
         )
     return ""
 

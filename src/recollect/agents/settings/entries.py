@@ -333,7 +333,7 @@ def make_toml_editor(
         ):
             raise InvalidInput(
                 f"the entry of recollect in [{servers}] cannot be changed safely",
-                hint=f"Edit [{servers}.{SERVER}] by hand. Nothing was changed.",
+                hint=f"Edit [{servers}.{SERVER}] by hand. It was not changed.",
             )
         return after
 
@@ -357,7 +357,7 @@ def _parse_toml(text: str) -> dict[str, Json]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(
-            f"not valid TOML: {error}", hint="Fix the file and try again. Nothing was changed."
+            f"not valid TOML: {error}", hint="Fix the file and try again. It was not changed."
         ) from error
 
 

@@ -257,5 +257,5 @@ def _syntax_error(text: str, at: int, what: str) -> InvalidInput:
     return InvalidInput(
         f"not valid JSON: {what}",
         where=f"line {line}, column {column}",
-        hint="Fix the file and try again. Nothing was changed.",
+        hint="Fix the file and try again. It was not changed.",
     )

@@ -109,6 +109,22 @@ def plan_changes(
     ]
 
 
+def hold_back(changes: Sequence[SettingsChange]) -> list[SettingsChange]:
+    """Return the changes without those of an agent that has a file with an error: an agent is
+    connected whole or not at all."""
+    broken = {change.agent: change.path for change in changes if change.error}
+    return [
+        change._replace(
+            after=change.before,
+            state="error",
+            error=f"not changed, because of the error in {os.path.basename(broken[change.agent])}",
+        )
+        if change.pending and change.agent in broken
+        else change
+        for change in changes
+    ]
+
+
 def _plan_file(
     agent: str, place: SettingsFile, command: Command, remove: bool, project: str
 ) -> SettingsChange:
@@ -116,7 +132,7 @@ def _plan_file(
     try:
         if place.scope == "project" and not is_inside(place.path, project):
             raise Refused(
-                "a link leads out of the project", hint="Remove the link. Nothing was changed."
+                "a link leads out of the project", hint="Remove the link. It was not changed."
             )
         before = _read_text(place.path)
         change = change._replace(before=before, after=before)
@@ -157,7 +173,7 @@ def _read_text(path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", "") or error
         raise InvalidInput(
-            f"cannot be read: {why}", where=path, hint="Nothing was changed."
+            f"cannot be read: {why}", where=path, hint="It was not changed."
         ) from error
 
 

@@ -166,6 +166,6 @@ def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
         line = text.count("\n", 0, at) + 1
         raise InvalidInput(
             f"cannot parse line {line} of the TOML file",
-            hint="Write it in a simpler notation and try again. Nothing was changed.",
+            hint="Write it in a simpler notation and try again. It was not changed.",
         )
     return match

@@ -62,7 +62,7 @@ def _render_next(done: Initialised) -> str:
     unstarted = f"installed, never started: {names}. Connect: recollect init {names}"
     steps = (("recollect", "show the state"), ('recollect learn "…"', "save a memory"))
     return lines(
-        ["to finish:", *finish] if done.applied else "",
+        ["to finish:", *finish] if done.applied and finish else "",
         render_import(done.imported) if done.imported else "",
         f"{past}. Import: recollect import" if done.past and not done.imported else "",
         style.fill(unstarted, "  ", "") if names else "",
@@ -260,6 +260,8 @@ def _render_captured(done: recollect.Imported) -> list[str]:
 def _render_results(done: recollect.Imported, read: int) -> str:
     """Return one line on what was read and learned."""
     results = done.results
+    if not read and "path" in style.page().given:
+        return "no transcripts of this project found there"
     if not read:
         return (
             "no transcripts found for this project\n"
