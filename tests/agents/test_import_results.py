@@ -96,8 +96,12 @@ def test_a_named_file_is_an_import_and_the_screen_says_how_to_accept_it(
     assert (done.results.rules, done.results.commands, done.results.quarantined) == (0, 0, 1)
     told = show("import", done)
     assert "imported as untrusted" in told and str(path) in told
+    assert "stated in the imported messages (1):" in told
     assert "recollect review --reason quarantined" in told
     assert RULE not in mem.briefing(session="s9").text
+    assert "(user, 2026-09-11, by import)" in show("recall", mem.recall("migrations reversible"))
+    empty = show("lessons", mem.lessons.list())
+    assert "1 conversation imported from outside an agent's own folder" in empty
     (item,) = mem.memories.review(from_="claude-code.s1", reason="quarantined")
     assert [passage.quote for passage in item.evidence] == [RULE]
     mem.memories.answer(item.id, "keep")
@@ -123,6 +127,16 @@ def test_conversations_of_other_projects_are_named_and_not_read(
         assert "1 conversation of 1 other project" in told and str(other) in told
         assert "recollect import --all" in told
     assert [session.id for session in mem.sessions.list()] == ["claude-code.s2"]
+
+
+def test_an_import_counts_only_the_items_to_review_that_it_made(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    for number, rule in enumerate((RULE, "All releases must be signed."), 1):
+        path = tmp_path / f"s{number}.jsonl"
+        path.write_text(conversation(f"s{number}", "/elsewhere", 11).replace(RULE, rule))
+        assert mem.import_transcripts(str(path)).results.waiting == 1
+    assert len(mem.memories.review()) == 2
 
 
 AIDER = """

@@ -417,6 +417,22 @@ def test_long_output_goes_through_the_pager(
     assert "paged:" not in at_terminal("status", RECOLLECT_PAGER=pager)
 
 
+def test_a_summary_of_a_change_is_not_paged(
+    at_terminal: AtTerminal, project: Path, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.md"
+    rules.write_text("- Use uv\n" + "- \n" * 3)
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text('{"role": "user", "content": "All migrations must be reversible."}\n')
+    paged = {"RECOLLECT_PAGER": "sed s/^/paged:/", "LINES": "4"}
+    for words in (("import", str(talk)), ("load", str(rules))):
+        said = at_terminal(*words, **paged)
+        assert said.count("\n") >= 2 and "paged:" not in said
+    assert "paged:" in at_terminal("import", "--help", **paged)
+    found = at_terminal("recall", "migrations reversible")
+    assert "from an import" in found and "from you" not in found
+
+
 # ---------------------------------------------------------------- rules in files
 
 

@@ -84,6 +84,23 @@ def test_progress_says_what_how_far_and_how_long() -> None:
     assert talk.endswith(" 38%  50 s left  2 of 4  3 new  talk.jsonl")
 
 
+def test_progress_fits_the_terminal_that_it_is_drawn_on() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    code = (
+        "from recollect.context import Progress\n"
+        "from recollect.interfaces.screens.terminal import render_progress\n"
+        "print(len(render_progress(Progress('/long' * 40, 5, 10, 0), 0.5, 1.0)))"
+    )
+    plain = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, env=plain
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert int(done.stdout) < 60
+
+
 def test_memories_to_prune_are_listed_with_their_text(seen: Seen) -> None:
     seen("learn", "the moon is made of green cheese", "--confidence", "0.1")
     assert "the moon is made of green cheese" in seen("prune", columns=120)

@@ -174,4 +174,5 @@ def test_one_source_cannot_flood_an_answer(project: Path, way: str) -> None:
         alone = memory.recall("listens note", limit=10)
         assert len(alone) <= 4  # two and the user's own
         if way == "tool output":
-            assert "more of one untrusted source were left out" in alone.notes[-1]
+            assert "of an untrusted source; all hits of it: --session s1" in alone.notes[-1]
+            assert len(memory.recall("listens note", limit=10, session="s1")) == 10

@@ -191,7 +191,7 @@ def _import_into(
 ) -> _ImportedProject:
     """Read transcripts into a project's memory, learn from them, and make the vectors of new
     records: there are too many for the first recall."""
-    before = _load_lessons(context)
+    before, waited = _load_lessons(context), review_operations.count_review(context)
     done = read(context, found, foreign)
     ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
     repeated = capture_operations.learn_from_sessions(context, ours)
@@ -210,7 +210,7 @@ def _import_into(
         fixes=len(after.fixes - before.fixes),
         episodes=settled.built.created,
         quarantined=sum(one.memory.status == "quarantined" for one in captured),
-        waiting=review_operations.count_review(context),
+        waiting=max(review_operations.count_review(context) - waited, 0),
     )
     return _ImportedProject(done, results, left)
 

@@ -276,6 +276,12 @@ def get_cursor(tx: Tx, source: str) -> str | None:
     return row[0] if row else None
 
 
+def count_foreign(tx: Tx) -> int:
+    """Count the sessions that were imported from files outside an agent's own folder."""
+    row = tx.one("SELECT count(*) FROM sessions WHERE space = :space AND origin = 'import'")
+    return int(row[0]) if row else 0
+
+
 def set_cursor(tx: Tx, source: SafeText, position: SafeText, now: int) -> None:
     """Store the position up to which a transcript was read."""
     tx.run(

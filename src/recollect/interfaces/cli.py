@@ -128,8 +128,19 @@ def _run(words: list[str]) -> int:
     else:
         from .screens.results import show
 
-        style.print_page(show(name, result))
+        changed = name in _CHANGES and getattr(result, "applied", True)
+        style.print_page(show(name, result), paged=not changed)
     return 0 if getattr(result, "ok", True) else 1
+
+
+_CHANGES = frozenset(
+    {
+        *("init", "import", "plugin", "learn-many", "prune", "clear", "consolidate", "undo"),
+        *("episode build", "episode load", "procedure load", "pattern load", "session import"),
+        *("forget", "retract", "scrub", "recover", "rebuild", "adopt", "export", "load", "migrate"),
+    }
+)
+"""Commands that print a summary of what they changed: a pager would only be in the way."""
 
 
 def _show_help(words: list[str]) -> int:

@@ -202,7 +202,9 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
         for one in resolved[:limit]
     ]
     more = len(known) - len(commands) + len(resolved) - len(fixes)
-    return Lessons(tuple(commands), tuple(fixes), more)
+    present = context.project_space.present()
+    untrusted = context.project_space.read(archive_sql.count_foreign) if present else 0
+    return Lessons(tuple(commands), tuple(fixes), more, untrusted)
 
 
 def _read_lessons(context: Context) -> tuple[list[KnownCommand], list[KnownResolution]]:

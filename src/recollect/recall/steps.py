@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..memory import lifecycle
 from ..storage.database import Tx
-from ..text import terms
+from ..text import display, terms
 from ..types import records
 from ..types.records import Hit, Recalled
 from . import judgement, outdated, questions, ranking, steps_candidates, steps_hits
@@ -87,10 +87,18 @@ def _recall(
     # A question about one session, or about results, may be answered by one source alone.
     alone = question.session or "tool" in question.kinds
     shown = best if alone else judgement.limit_untrusted(best, exact)
-    held_back = len({*best[: question.limit]} - {*shown})
-    if held_back:
-        notes += (f"{held_back} more of one untrusted source were left out",)
+    notes += _describe_held_back({*best[: question.limit]} - {*shown})
     return judgement.pack_hits(shown, question.limit, question.budget, explain, notes)
+
+
+def _describe_held_back(hits: Collection[Hit]) -> tuple[str, ...]:
+    """Return a note on hits that an untrusted source has too many of, and how to see them."""
+    if not hits:
+        return ()
+    sessions = sorted({hit.session for hit in hits if hit.session})
+    number = display.format_count(len(hits), "more hit")
+    shown = f"; all hits of it: --session {' or '.join(sessions)}" if sessions else ""
+    return (f"left out: {number} of an untrusted source{shown}",)
 
 
 class _RankedHit(NamedTuple):

@@ -69,11 +69,13 @@ class LearnedFix(NamedTuple):
 
 class Lessons(NamedTuple):
     """Lessons from the work in conversations: commands, best first, and fixes of errors, newest
-    first. `more` counts those beyond the limit."""
+    first. `more` counts those beyond the limit, `untrusted` the conversations that teach nothing:
+    they were imported from outside an agent's own folder."""
 
     commands: tuple[LearnedCommand, ...]
     fixes: tuple[LearnedFix, ...]
     more: int = 0
+    untrusted: int = 0
 
 
 class SeenItem(NamedTuple):
@@ -263,7 +265,7 @@ class ImportedTranscript(NamedTuple):
 class ImportResults(NamedTuple):
     """What an import taught: statements of the user that are in use (`rules`, `decisions`,
     `facts`), commands that work, errors with a fix, episodes; `quarantined` statements come from
-    files that anybody could have written, `waiting` is the length of the review queue."""
+    files that anybody could have written, `waiting` counts the items that came to the review queue."""
 
     conversations: int = 0
     rules: int = 0

@@ -247,13 +247,14 @@ def _list_some(
 
 
 def _render_captured(done: recollect.Imported) -> list[str]:
-    found = []
+    found, sources = [], set()
     for learned in {one.id: one for one in done.captured}.values():
         memory = learned.memory
+        sources.add("the imported" if memory.origin == "import" else "your")
         status = f"{memory.status} " if memory.status != "active" else ""
         lead = f"  {style.short_id(learned.id)}  {status}{memory.kind}: "
         found.append(lead + format_line(memory.text, style.text_width() - len(lead)))
-    head = [f"stated in your messages ({len(found)}):"] if found else []
+    head = [f"stated in {' and '.join(sorted(sources))} messages ({len(found)}):"] if found else []
     return head + _list_some(found, _MOST_CAPTURES, ": recollect capture list")
 
 

@@ -112,6 +112,14 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
     if not (lessons.commands or lessons.fixes):
         if lessons.more:
             return "a limit of 0 shows nothing: leave -n out"
+        if lessons.untrusted:
+            number = format_count(lessons.untrusted, "conversation")
+            return (
+                f"nothing yet. {number} imported from outside an agent's own folder: what anybody "
+                "could have written teaches no commands and fixes.\n"
+                "Copy transcripts to the folder where the agent keeps its own before you import "
+                "them. Statements in them: recollect review --reason quarantined"
+            )
         return (
             "nothing yet: in no conversation that was read an agent ran a command of the project "
             "that worked, or resolved an error. Read past ones: recollect import"

@@ -117,9 +117,9 @@ def _fit(blocks: Sequence[str], height: int) -> list[str]:
 
 
 def _render_more(more: int, weak: int) -> str:
-    kind = "weaker ones" if weak == more else "more"
+    kind = format_count(more, "weaker one") if weak == more else f"{more} more"
     hint = "show them: -n 20" if "limit" not in style.page().given else "show them: a larger -n"
-    return paint("faint", f"({more} {kind}; {hint})")
+    return paint("faint", f"({kind}; {hint})")
 
 
 def _render_short_hit(hit: Hit) -> str:
@@ -150,6 +150,8 @@ _TRUST = {
 
 def _describe_source(hit: Hit) -> str:
     who = {"user": "you", "assistant": "the agent", "tool": "a tool"}
+    if hit.trust == "import":
+        who = {}  # the words of another person
     said = who.get(hit.role, "") or _TRUST.get(hit.trust, hit.trust)
     return f"from {said}, {day(hit.at)}"
 
@@ -173,7 +175,8 @@ def render_hit(hit: Hit) -> str:
     """Return one hit for a pipe: score, kind, address, marks, then the whole text."""
     role = f"{hit.role}, " if hit.role else ""
     marks = "" if hit.status == "active" else f", {hit.status}"
-    marks += "" if hit.role or hit.trust in ("user", "system") else f", by {hit.trust}"
+    is_plain = hit.trust in ("user", "system") or (hit.role and hit.trust != "import")
+    marks += "" if is_plain else f", by {hit.trust}"
     marks += "".join(f", {mark}" for mark in _describe_marks(hit))
     head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({role}{day(hit.at)}{marks})"
     shown = [line for line in escape_invisible(hit.text).splitlines() if line.strip()]

@@ -87,10 +87,10 @@ def measure_page(stream: TextIO | None) -> Page:
     )
 
 
-def terminal_size() -> tuple[int, int]:
+def terminal_size(descriptor: int = 1) -> tuple[int, int]:
     """Return columns and lines; 100 and 0 without a terminal. COLUMNS and LINES win."""
     try:
-        columns, lines = os.get_terminal_size()
+        columns, lines = os.get_terminal_size(descriptor)
     except OSError:
         columns, lines = 0, 0
     given = [os.environ.get(name, "") for name in ("COLUMNS", "LINES")]
@@ -386,10 +386,11 @@ def render_diff(before: str, after: str, old: str, new: str) -> str:
 # ---------------------------------------------------------------- output
 
 
-def print_page(text: str) -> None:
-    """Print a text that is finished, through a pager where it is longer than the terminal."""
+def print_page(text: str, paged: bool = True) -> None:
+    """Print a text that is finished; if `paged`, through a pager where it is longer than the
+    terminal."""
     lines = text.count("\n") + 1
-    if _page.is_terminal and _page.height and lines >= _page.height:
+    if paged and _page.is_terminal and _page.height and lines >= _page.height:
         from .terminal import run_pager
 
         if run_pager(text):

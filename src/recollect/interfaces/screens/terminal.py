@@ -108,6 +108,7 @@ def read_answer(question: str) -> str | None:
 
 # ---------------------------------------------------------------- progress
 
+_STDERR = 2
 _BAR = 20
 _SHORTEST_ESTIMATE = 2.0
 """Seconds before an estimate is worth showing."""
@@ -169,7 +170,7 @@ def render_progress(progress: Progress | FileProgress, whole: float, seconds: fl
     if progress.messages:
         parts.append(f"{progress.messages} new")
     start = "  ".join(parts)
-    room = max(style.terminal_width() - len(start) - 3, 10)
+    room = max(style.terminal_size(_STDERR)[0] - len(start) - 3, 10)
     path = display.format_line(_WORK.get(progress.path, progress.path))
     # The end of a path is the informative part.
     shown = path if len(path) <= room else "…" + path[1 - room :]
