@@ -265,7 +265,7 @@ class ImportedTranscript(NamedTuple):
 class ImportResults(NamedTuple):
     """What an import taught: statements of the user that are in use (`rules`, `decisions`,
     `facts`), commands that work, errors with a fix, episodes; `quarantined` statements come from
-    files that anybody could have written, `waiting` counts the items that came to the review queue."""
+    files that anybody could have written, `waiting` counts the new items to review."""
 
     conversations: int = 0
     rules: int = 0
