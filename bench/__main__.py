@@ -4,9 +4,11 @@ python -m bench                  what needs no data (some minutes), but not mill
 python -m bench learn writers    only these
 python -m bench --help           the names of all
 
-Others need data or other programs and are commands of their own: see `python -m bench.NAME`, with
-NAME one of budgets, capture, episodes, export_browser, history, imports, loop, mcp_conformance,
-recall, secrets, staleness, team, transcripts, windows.
+Others need data, other programs or much time, and are commands of their own: `python -m bench.NAME`
+with NAME one of audit, autonomous, autonomous_ratings, budgets, capture, consolidation, episodes,
+export_browser, history, hooks, imports, loop, loop_poison, mcp_conformance, peers, recall,
+recall.filters, recall.work, scale, secrets, secrets_published, sessions, staleness, team,
+team_scale, transcripts, windows. The docstring of each says how it is called.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from recollect.operation_table import OPERATIONS, SHORT_COMMANDS
 from recollect.types.records import KINDS
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -67,6 +67,17 @@ def test_the_concept_map_names_every_module_and_none_that_is_gone() -> None:
     assert [path for path, found in named.items() if not found] == []
     every = (path for path in (ROOT / "src").rglob("*.py") if path.name != "__init__.py")
     assert set(every) - set().union(*named.values()) == set()
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_a_page_for_contributors_names_only_files_that_are_there(page: str) -> None:
+    """Paths are of the repository, or below the package."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    named = set(re.findall(r"`((?!\.venv)[\w.*-]+/[\w/.*-]*)`", text))
+    assert len(named) > 20
+    package = ROOT / "src" / "recollect"
+    assert [one for one in named if not [*ROOT.glob(one), *package.glob(one)]] == []
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

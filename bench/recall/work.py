@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import recollect
-from recollect.recall.judgement import WEAK
+from recollect.recall.judgement import PROBABLY_WRONG
 from recollect.text import messages
 
 from .baselines import Words
@@ -93,7 +93,7 @@ def score(question: WorkQuestion, hits: Hits) -> float:
     """Whether the hits answer a question, 0 or 1."""
     ids = [id for id, _ in hits]
     if question.kind == "nothing":
-        return float(all(value < WEAK for _, value in hits))
+        return float(all(value < PROBABLY_WRONG for _, value in hits))
     if question.stale:
         ranks = [ids.index(id) for id in question.stale if id in ids]
         return float(question.gold[0] in ids and ids.index(question.gold[0]) < min([*ranks, DEPTH]))

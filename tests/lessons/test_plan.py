@@ -10,8 +10,8 @@ from hypothesis import settings
 from recollect.episodes.records import from_json
 from recollect.lessons.plan import plan, validate, vocabulary
 from recollect.lessons.plan_rules import (
-    Archive,
     Connect,
+    Hide,
     Learn,
     LessonPlan,
     Merge,
@@ -408,7 +408,7 @@ def test_what_has_faded_is_hidden_and_policies_are_not() -> None:
         memory("m-2", "policy", "rule", last_reinforced=old),
     ]
     [step] = plan([], given_, NOW).steps
-    assert step == Archive("m-1", "strength 0.04 is below 0.1")
+    assert step == Hide("m-1", "strength 0.04 is below 0.1")
 
 
 def test_what_is_not_in_use_is_left_alone() -> None:

@@ -17,8 +17,8 @@ from recollect.errors import InvalidInput
 from recollect.lessons.plan import plan, validate
 from recollect.lessons.plan_rules import (
     LEAST_CONFIDENCE,
-    Archive,
     Connect,
+    Hide,
     Learn,
     LessonPlan,
     Merge,
@@ -180,7 +180,7 @@ def applied(found: LessonPlan, known: list[Memory]) -> list[Memory]:
                 last_reinforced=NOW if step.revives else old.last_reinforced,
                 status="active" if step.revives else old.status,
             )
-        elif isinstance(step, Archive):
+        elif isinstance(step, Hide):
             old = by_id[step.memory]
             by_id[old.id] = old._replace(status="hidden", detail=mark_faded(old.detail, NOW))
         elif isinstance(step, (Merge, Promote)):
@@ -257,7 +257,7 @@ MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
         (Promote("m-1", "session", ("m-3",), ("x",), "agent", "again"), "session is not above"),
         (Connect("m-1", "likes", "m-2", "agent", "x"), "unknown relation likes"),
         (Connect("m-1", "contradicts", "m-1", "agent", "x"), "linked to itself"),
-        (Archive("m-4", "weak"), "not in use any more"),
+        (Hide("m-4", "weak"), "not in use any more"),
     ],
 )
 def test_a_plan_that_breaks_a_law_is_refused_with_the_step_and_the_law(
@@ -272,6 +272,6 @@ def test_a_plan_that_breaks_a_law_is_refused_with_the_step_and_the_law(
 
 def test_two_steps_must_not_change_the_same_memory() -> None:
     with pytest.raises(InvalidInput, match="m-2 is changed by step 1 already"):
-        validate(LessonPlan((MERGE, Archive("m-2", "weak"))), [], KNOWN)
+        validate(LessonPlan((MERGE, Hide("m-2", "weak"))), [], KNOWN)
     with pytest.raises(InvalidInput, match="changed by step 1 already"):
         validate(LessonPlan((GOOD, GOOD)), endpoint_episodes(), [])

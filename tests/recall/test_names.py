@@ -11,7 +11,7 @@ import pytest
 import recollect
 from recollect.archive import steps as archive_steps
 from recollect.archive.operations import build_session
-from recollect.recall.judgement import WEAK
+from recollect.recall.judgement import PROBABLY_WRONG
 from recollect.types.records import Message
 
 Mem = recollect.Recollect
@@ -88,8 +88,8 @@ def test_parts_of_a_found_name_are_dropped(work: Mem) -> None:
 
 
 def test_a_name_that_stands_nowhere_has_weak_hits_only(work: Mem) -> None:
-    assert all(hit.score < WEAK for hit in work.recall("ENT-777"))
-    assert all(hit.score < WEAK for hit in work.recall("checkpointReaderFactory.tsx"))
+    assert all(hit.score < PROBABLY_WRONG for hit in work.recall("ENT-777"))
+    assert all(hit.score < PROBABLY_WRONG for hit in work.recall("checkpointReaderFactory.tsx"))
 
 
 def test_a_quote_comes_before_scattered_words(mem: Mem) -> None:

@@ -1,4 +1,4 @@
-"""Sessions, their append-only messages, and the read positions of transcripts.
+"""The SQL of sessions, their append-only messages, and the read positions of transcripts.
 
 A session's row holds the counter: an append locks it until the commit, so sequence numbers have no
 gaps and no duplicates.
@@ -116,7 +116,8 @@ def get_usage(tx: Tx, session: str) -> Mapping[str, Json]:
 
 
 def insert_messages(tx: Tx, rows: Sequence[Row]) -> None:
-    """Append messages, as tuples in the order of `MessageRow`: building one for each is slow."""
+    """Append messages, given as tuples in the order of `MessageRow` (making a `MessageRow` of each
+    is slow). The text of the INSERT is made by `Tx.insert`."""
     tx.insert("messages", _MESSAGE, rows)
 
 

@@ -1,5 +1,5 @@
-"""Render a briefing within its token budget: one block, one line an item, in the given order;
-everything that is not the user's own is quoted.
+"""Fit a briefing into its token budget and print it: one block, one line an item; everything that
+is not the user's own is quoted.
 
     <recollect-memory>
     Memory is a hint, not authority: …
@@ -18,7 +18,8 @@ no times of day in it, so that the same store gives the same bytes.
 
 The budget is a hard limit: headings, reading rules, tags and the footer count. An item that does
 not fit is left out whole and counted in the footer; a smaller one after it may still fit.
-`briefing.selection` chooses and orders the items.
+`briefing.selection` says what is wanted and in which order it gets room; this module decides what
+fits, and prints the start block by `SECTIONS`.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ SECTIONS = (
     *(STATE, USER_RULES, ABOUT_USER, COMMANDS, DISCOVERIES, SOLUTIONS, PATTERNS, PITFALLS),
     *(SKILLS, UNCONFIRMED, HISTORY),
 )
-"""The headings of the start block, in their order."""
+"""The headings of the start block, in the order in which they are printed."""
 
 MOST_WORDS, LONGEST_WORD = 3, 14
 OPEN = f"<{MEMORY_TAG}>"

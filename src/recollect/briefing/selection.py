@@ -1,15 +1,17 @@
 """Choose what the start block of a session holds, and say why or why not.
 
-    A  rules       policies, preferences and architecture in the user's own words: always;
+    A  rules       policies, preferences and architecture in the user's own words;
                    then the profile: what else the user said of themselves for all projects
     B  lessons     commands that worked, discoveries, solutions, patterns, pitfalls, unconfirmed
     C  skills      up to 3, proven ones first
     D  history     related episodes
 
-When room runs out A is served first, then B, C, D; where things stand goes before all. The order
-in which the sections are printed is `rendering.SECTIONS`. Never by itself: text of tools
-and imports, and memories that are hidden, superseded, quarantined or only proposed. The same input
-in any order gives the same plan.
+Room is given in this order (`_SECTION_RANK`), to where things stand before all, and to what the
+user decided right after the rules. A rule has no limit but the budget, unless it was said in
+passing; one for some files only is shown when such a file is changed. The order in which the
+sections are printed is `rendering.SECTIONS`. Never by itself: text of tools and imports, and
+memories that are hidden, superseded, quarantined or only proposed. The same input in any order
+gives the same plan.
 
 It is given how strong, how fresh and how useful a memory is; it knows no store, no clock and no
 wording (`briefing.rendering` and `briefing.wording` do).
@@ -58,23 +60,35 @@ from .rendering import (
 BUDGET = 800
 """The most tokens of a start block. What was stated as a rule has no other limit."""
 
-AIM, STATEMENT_AIM, RULE_AIM, HISTORY_AIM = 293, 232, 190, 150
-"""The size of the block, in tokens, up to which are added: lessons; statements of the user; rules
-that the user said in passing; earlier tasks. What is left out is shown with the prompt that it
-fits. Tuned on the first two thirds of the replayed sessions, as is SHORT_TEXT."""
+# Up to which size of the block, in tokens, items are added. What is left out is shown with the
+# prompt that it fits. Tuned on the first two thirds of the replayed sessions, as is SHORT_TEXT.
+AIM = 293  # lessons and skills
+STATEMENT_AIM = 232  # statements of the user
+RULE_AIM = 190  # rules that the user said in passing
+HISTORY_AIM = 150  # earlier tasks
 
 LEAST_STRENGTH = 0.3
 """From this strength (times confidence and usefulness) a memory is shown at every start."""
 
 UNCONFIRMED_SHARE = 0.15
-SHORT_TEXT, LONG_TEXT = 80, 200
-"""Characters. What the user said in passing is served by its length, because more of it fits; what
-is longer than LONG_TEXT is served last in its section."""
+"""The most that unconfirmed claims take of the budget."""
+
+SHORT_TEXT = 80
+"""Characters. What the user said in passing is served by its length in such steps, because more of
+it fits."""
+
+LONG_TEXT = 200
+"""Characters. What is longer is served last in its section."""
 
 MOST_ITEMS = {DISCOVERIES: 15, SOLUTIONS: 15, PATTERNS: 10, PITFALLS: 10, SKILLS: 3, HISTORY: 3}
 MOST_TOKENS = {STATE: 150, ABOUT_USER: 100, COMMANDS: 135}
 
 _SECTIONS = {"solution": SOLUTIONS, "pattern": PATTERNS, "pitfall": PITFALLS, "workflow": SKILLS}
+"""The sections of kinds; other kinds are discoveries."""
+
+_AFTER_MEMORIES = 2
+"""The second part of the sort key of a worded line: a memory has a truth value there."""
+
 _REACH = 6
 """Characters for each token of the budget: lines cost a token for four, and more for their ids."""
 
@@ -131,8 +145,12 @@ def plan_start(
     """
     aims = {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}
     wanted = [
-        # 2: after the memories of its section, whose keys go on with a truth value
-        Wanted(item, (_SECTION_RANK[item.section], 2, place), item.text, aims.get(item.section, 0))
+        Wanted(
+            item,
+            (_SECTION_RANK[item.section], _AFTER_MEMORIES, place),
+            item.text,
+            aims.get(item.section, 0),
+        )
         for place, item in enumerate(material.lines)
     ]
     left_out = list(material.left_out)

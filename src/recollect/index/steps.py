@@ -19,7 +19,8 @@ from . import sql, sql_vectors, steps_nearest, vectors
 from .sql_vectors import UnembeddedEntry, VectorBlock
 
 PART_TERMS = 10_000
-"""Terms in one part of an entry: PostgreSQL stores at most 16,383 positions and a megabyte."""
+"""Terms in one part of an entry. Ranking reads the stems of each candidate whole: parts bound what
+one long text costs a question, and let a part that answers be weighed without the rest."""
 
 
 StemParts = tuple[str, ...]

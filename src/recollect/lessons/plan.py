@@ -30,7 +30,7 @@ from .duplicates import find_contradictions, find_merges, find_promotions
 from .plan_rules import (
     LEAST_CONFIDENCE,
     MOST_DEPTH,
-    Archive,
+    Hide,
     Learn,
     LessonPlan,
     NotPlanned,
@@ -93,7 +93,7 @@ def plan(
     gone = {other for step in steps for other in getattr(step, "others", ())}
     steps += find_contradictions(known, gone, lambda one, other: frozenset((one, other)) in there)
     weak = (one for one in find_weak(known, now) if one.id not in touched)
-    steps += [Archive(one.id, one.reason) for one in weak]
+    steps += [Hide(one.id, one.reason) for one in weak]
     return LessonPlan(tuple(steps), tuple(left_out))
 
 

@@ -71,8 +71,8 @@ class Merge(NamedTuple):
     reason: str
 
 
-class Archive(NamedTuple):
-    """A memory that has faded."""
+class Hide(NamedTuple):
+    """A memory that has faded, and is hidden."""
 
     memory: str
     reason: str
@@ -95,7 +95,7 @@ class NotPlanned(NamedTuple):
     reason: str
 
 
-Step = Learn | Reinforce | Promote | Merge | Archive | Connect
+Step = Learn | Reinforce | Promote | Merge | Hide | Connect
 
 
 class LessonPlan(NamedTuple):
@@ -153,7 +153,7 @@ def _changed(step: Step) -> tuple[str, ...]:
     match step:
         case Learn():
             return (f"{step.kind} “{step.text}”",)
-        case Reinforce() | Archive():
+        case Reinforce() | Hide():
             return (step.memory,)
         case Promote():
             return (step.memory, *step.others)
@@ -177,7 +177,7 @@ def _problems(
             yield from _promote(step, known)
         case Merge():
             yield from _merge(step, known)
-        case Archive():
+        case Hide():
             yield from _find_problem((step.memory,), known)
         case Connect():
             yield from _connect(step, known)

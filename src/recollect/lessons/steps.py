@@ -26,8 +26,8 @@ from ..undo import sql as undo_sql
 from . import plan as lessons_plan
 from . import steps_unseen
 from .plan_rules import (
-    Archive,
     Connect,
+    Hide,
     Learn,
     LessonPlan,
     Merge,
@@ -286,7 +286,7 @@ def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
             case Merge():
                 yield DiffLine("~", step.keep, texts[step.keep].text, step.reason)
                 yield from _giving_way(step.others, step.keep, texts)
-            case Archive():
+            case Hide():
                 yield DiffLine("-", step.memory, texts[step.memory].text, step.reason)
             case Connect():
                 told = f"{step.relation} {step.target}: {texts[step.target].text}"

@@ -25,7 +25,7 @@ from ..storage.database import Tx
 from ..types import trust
 from ..types.records import Json, Link, Memory
 from ..undo import sql as undo_sql
-from .plan_rules import Archive, Connect, Learn, Merge, Promote, Reinforce, Step
+from .plan_rules import Connect, Hide, Learn, Merge, Promote, Reinforce, Step
 
 _COUNTED = ("recalls", "last_recalled")
 """What looking at a memory changes: nothing that an undo has to keep."""
@@ -114,7 +114,7 @@ def apply_step(
             return _promote(changes, step, now)
         case Merge():
             return _merge(changes, step, now)
-        case Archive():
+        case Hide():
             detail = lifecycle.mark_faded(_get(changes, step.memory).detail, now)
             values = {"status": "hidden", "detail": redaction.redact_json(detail).text}
             changes.update("memories", (step.memory,), values)

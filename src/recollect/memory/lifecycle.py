@@ -16,8 +16,6 @@ from ..types.trust import TOOL_NOTE_DAYS
 
 DAY = 86_400_000_000
 HALF_LIFE_DAYS = 90
-UNTRUSTED = frozenset({"tool", "import"})
-"""Labels of what anybody may have written: it gives no evidence for other records."""
 
 
 class Reinforced(Protocol):

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, nextafter
 
-from ..memory import lifecycle
 from ..text import tokens
-from ..types.records import Hit, Recalled
+from ..types.records import UNTRUSTED_ORIGINS, Hit, Recalled
 from . import ranking
 from .ranking import RankingCandidate, RankingQuestion
 
@@ -25,13 +24,26 @@ SUFFICE = 0.6
 SMALL = 20_000
 """Up to this many entries the vectors are always searched: see `needs_meaning`."""
 
-WEAK = 0.3
-"""A hit that is less likely than this is probably wrong."""
+PROBABLY_WRONG = 0.3
+"""A hit that is less likely right than this probably is not."""
 
 _FALL = 1.5
-_FAR_MEMORY, _FAR, _FAR_ASKED, _FAR_RAW, _UNLIKELY_RAW, _CUT_NAME = 0.1, 0.3, 0.5, 0.7, 0.6, 0.1
+"""How fast a hit gets less likely with its share of the best score: the exponent of that share."""
+
+# `is_tail` drops what is below these shares of the best score:
+_FAR_MEMORY = 0.1  # a memory
+_FAR = 0.3  # a message
+_FAR_ASKED = 0.5  # a message, for a question
+_FAR_RAW = 0.7  # a call or raw output without the names asked for, for a question
+_UNLIKELY_RAW = 0.6  # the same, as a share of the best likelihood
+_CUT_NAME = 0.1  # what is less likely than this, where a name alone was asked for and found
+
 _EXACT_ONES = 12
+"""So many hits that hold the names, or the words in a row, are compared beside the first ones."""
+
 _SAME_THING = 0.5
+"""The weighted share of common terms from which on two candidates are about the same thing."""
+
 _DONE = 0.6
 """The share of the older one's score from which on a newer result or edit goes first: one with the
 same words is the newer state of the same thing."""
@@ -71,9 +83,9 @@ def lift_newest(
 
     The newer one must be among the first hits of a question (of a subject only what was done), or
     among those that hold its names or its words in a row, of the same speaker, almost as good, and
-    hold the same words of the question
-    and all its names. A question about a certain time does not ask for the newest.
-    `recall.outdated` decides whether one replaces the other. The candidates may be only the best.
+    hold the same words of the question and all its names. A question about a certain time does not
+    ask for the newest. `recall.outdated` decides whether one replaces the other. The candidates may
+    be only the best.
     """
     found = list(scores)
     if not question.period:
@@ -141,7 +153,7 @@ def calibrate(
     A score tells which candidate is better, not whether one is good. That depends on how much of
     the question it holds, words that no entry holds included, and on its distance to the best. On
     the benchmarks one of two hits above 0.8 is right, one in twenty below 0.2, and 99 of 100
-    questions that nothing answers get less than `WEAK`.
+    questions that nothing answers get less than `PROBABLY_WRONG`.
     """
     found = [0.0] * len(scores)
     order = sorted(range(len(scores)), key=lambda at: (-scores[at], -candidates[at].at))
@@ -273,7 +285,7 @@ def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hi
     kept: list[Hit] = []
     counts: dict[str, int] = {}
     for hit in best:
-        if hit.trust in lifecycle.UNTRUSTED and hit.address not in exact:
+        if hit.trust in UNTRUSTED_ORIGINS and hit.address not in exact:
             # What was loaded from files is one source: a file has no name here.
             source = hit.session or hit.trust
             counts[source] = counts.get(source, 0) + 1

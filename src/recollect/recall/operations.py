@@ -12,7 +12,6 @@ from ..fast_typing import TypedDict, Unpack
 from ..freshness import steps as freshness_steps
 from ..index import sql as index_sql
 from ..index import steps as index_steps
-from ..memory import lifecycle
 from ..memory import operations as memory_operations
 from ..memory import steps_verify as memory_steps_verify
 from ..memory import steps_visible as memory_steps_visible
@@ -20,7 +19,16 @@ from ..memory.operations import among
 from ..project import worktree_root
 from ..storage.database import Database, Tx
 from ..text import dates
-from ..types.records import FOREVER, KINDS, LAYERS, ROLES, STATUSES, Hit, Recalled
+from ..types.records import (
+    FOREVER,
+    KINDS,
+    LAYERS,
+    ROLES,
+    STATUSES,
+    UNTRUSTED_ORIGINS,
+    Hit,
+    Recalled,
+)
 from . import (
     evaluation_questions,
     steps,
@@ -135,7 +143,7 @@ def recall_unprompted(context: Context, query: str, limit: int, file: str = "") 
     own = context.read_both(memory_steps_visible.find_owners)
     hits = answer_question(context, question._replace(seen=own), now)
     return tuple(
-        hit for hit in hits if hit.status == "active" and hit.trust not in lifecycle.UNTRUSTED
+        hit for hit in hits if hit.status == "active" and hit.trust not in UNTRUSTED_ORIGINS
     )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..memory import lifecycle
 from ..storage.database import Tx
 from ..text import display, terms
 from ..types import records
-from ..types.records import Hit, Recalled
+from ..types.records import UNTRUSTED_ORIGINS, Hit, Recalled
 from . import judgement, outdated, questions, ranking, steps_candidates, steps_hits
 from .steps_candidates import FoundCandidate, PreparedQuestion
 from .steps_candidates import RecallQuestion as RecallQuestion
@@ -290,7 +289,7 @@ def _with_outcomes(
             candidate = call.found.candidate._replace(
                 entry=item.entry, at=item.at, seq=item.seq - 1, role=item.kind, digest=""
             )
-            candidate = candidate._replace(trusted=item.label not in lifecycle.UNTRUSTED)
+            candidate = candidate._replace(trusted=item.label not in UNTRUSTED_ORIGINS)
             one = _RankedHit(FoundCandidate(tx, item, candidate), read[item.entry], 0.0, call.signs)
             found.append(_as_outcome(one, call, asked, beside))
     return found

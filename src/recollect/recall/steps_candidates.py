@@ -9,11 +9,10 @@ from ..errors import Unavailable
 from ..fast_typing import Any, NamedTuple
 from ..index import sql as index_sql
 from ..index import steps_nearest as index_steps_nearest
-from ..memory import lifecycle
 from ..storage.database import IndexMatch, StemFrequencies, Tx
 from ..text import dates, globs, terms
 from ..types import records
-from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS
+from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS, UNTRUSTED_ORIGINS
 from . import judgement, questions
 from . import ranking as recall_ranking
 
@@ -322,7 +321,7 @@ def _make_candidates(
 ) -> list[FoundCandidate]:
     """Return index matches with their cosines as candidates; records other than messages open their
     own session."""
-    whole, phrases, untrusted = asked.whole, asked.phrases, lifecycle.UNTRUSTED
+    whole, phrases, untrusted = asked.whole, asked.phrases, UNTRUSTED_ORIGINS
     counted = terms.count_stems([item.stems for item, _ in items], asked.stems)
     found = []
     for (item, cosine), counts in zip(items, counted, strict=True):

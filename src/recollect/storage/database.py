@@ -73,6 +73,12 @@ EMBEDDED = "part = 0 AND kind <> 'tool'"
 """The entries that get a vector: the output of tools is found by its words. Of 794 questions about
 coding sessions, one is answered worse without vectors of tool output, a third of all."""
 
+
+def is_embedded(record: IndexedRecord) -> bool:
+    """Check `EMBEDDED` for a record that is not written yet."""
+    return record.part == 0 and record.kind != "tool"
+
+
 MATCH_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
 
 
@@ -135,7 +141,8 @@ class Tx(Protocol):
 
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         """Insert rows into a table of this space, each in the order of the columns; with `skip`,
-        not those that break a unique index."""
+        not those that break a unique index. `sqlite_tx.SqliteTx.insert` and
+        `postgres_statements.insert_rows` make the text of the statement."""
 
     def altered(self, table: str) -> str:
         """Return the condition for rows of a sealed table that Recollect did not write so."""

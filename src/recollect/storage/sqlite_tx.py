@@ -19,6 +19,7 @@ from .database import (
     Result,
     Row,
     StemFrequencies,
+    is_embedded,
 )
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
@@ -216,7 +217,7 @@ class SqliteTx:
         if facets:
             self.insert("facets", "entry, name, value", facets)
         self.add_words([(id, record.stems) for id, record in numbered])
-        embedded = [(id,) for id, record in numbered if not record.part and record.kind != "tool"]
+        embedded = [(id,) for id, record in numbered if is_embedded(record)]
         self.insert("unembedded", "entry", embedded)
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:

@@ -51,7 +51,8 @@ TRUSTED_ORIGINS = ("system", "user")
 """Origins that a person stands behind."""
 
 UNTRUSTED_ORIGINS = ("tool", "import")
-"""Origins whose text is never shown unasked as a memory."""
+"""Origins of what anybody may have written: it is never shown unasked as a memory, and gives no
+evidence for other records."""
 
 
 PRIORITIES = ("normal", "medium", "high", "critical")

@@ -4,7 +4,8 @@ Reads `sessions/YYYY/MM/DD/rollout-….jsonl`, also compressed. Paginated rollou
 twice (`response_item` and `item_completed`); only the items are read. Token counts come after their
 answer, so an answer is held back until its count, the next answer or the end. A forked rollout
 starts with a copy of its parent's lines, all written at once: they belong to the parent's session.
-Each line is made JSON by `transcripts.reader_io`. Checked with 0.140 to 0.166.
+`transcripts.reader_io` reads the file and parses its lines; this module says what a line means.
+Checked with Codex 0.140 to 0.166.
 """
 
 from __future__ import annotations

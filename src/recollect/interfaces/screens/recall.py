@@ -31,7 +31,7 @@ def render_recalled(recalled: recollect.Recalled) -> str:
         blocks = _fit(blocks, page.height - 3)
     more = len(recalled) - len(blocks) - equal + recalled.left_out
     gap = [""] if page.is_terminal else []
-    is_weak = max(hit.score for hit in recalled) < judgement.WEAK
+    is_weak = max(hit.score for hit in recalled) < judgement.PROBABLY_WRONG
     return lines(
         [*known, *gap] if known else "no good match; the nearest:" if is_weak else "",
         ("\n\n" if page.is_terminal else "\n").join(blocks),
