@@ -131,8 +131,9 @@ def undo_capture(context: Context, memory: str) -> Memory:
 
     Example: recollect capture undo m-4k9w2c
     """
+    now = context.clock()
     for space in context.present_spaces():
-        if undone := space.write(lambda tx: steps.undo(tx, memory)):
+        if undone := space.write(lambda tx: steps.undo(tx, memory, now)):
             return undone
     raise NotFound(
         "there is no captured memory with this id",

@@ -292,16 +292,16 @@ def list_captured(tx: Tx, limit: int) -> list[Memory]:
     return sorted(found, key=lambda memory: (-memory.first_seen, memory.id))[:limit]
 
 
-def undo(tx: Tx, id: str) -> Memory | None:
-    """Hide a captured memory; None when there is none with this id.
+def undo(tx: Tx, id: str, now: int) -> Memory | None:
+    """Hide a captured memory; None when there is none with this id. What it took the place of is
+    in use again.
 
     It stays searchable, and said again it is back.
     """
     memory = memory_steps_revisions.find(tx, id)
     if memory is None or MARK not in memory.detail:
         return None
-    memory_sql.update(tx, memory.id, {"status": "hidden"})
-    index_sql.set_status(tx, "memory", memory.id, "hidden")
+    memory_steps_neighbours.take_back(tx, memory, now)
     return memory._replace(status="hidden")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -19,12 +20,13 @@ from ..lessons import operations as lessons_operations
 from ..memory import operations as memory_operations
 from ..memory import sql as memory_sql
 from ..memory import steps_lifecycle as memory_steps_lifecycle
+from ..memory import steps_neighbours as memory_steps_neighbours
 from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import steps as procedures_steps
 from ..storage.database import Database, Tx
 from ..text import addresses, display
 from ..types import trust
-from ..types.records import Json
+from ..types.records import FOREVER, Json, Memory
 from ..types.reports import Reverted
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
@@ -75,7 +77,9 @@ def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
         return _undo_record(context, last.space, last.record, print)
     assert last.memory is not None
     if last.memory.change == "learn":
-        return _undo_learning(context, last.memory, last.space, print)
+        # `learn-many` and a message with several rules save several at once.
+        ids = last.space.read(partial(sql.list_learned_at, at=last.memory.at))
+        return _undo_learning(context, last.space, ids or [last.memory.id], print)
     return _undo_memory(context, last.memory.id, print)
 
 
@@ -99,36 +103,35 @@ def _find_changes(tx: Tx, space: Database) -> list[LastChange]:
 # ---------------------------------------------------------------- memories
 
 
-def _undo_learning(
-    context: Context, changed: sql.ChangedMemory, space: Database, print: bool
-) -> Reverted:
-    """Hide what one call saved: `learn-many` and a message with several rules save several."""
-    ids = space.read(lambda tx: sql.list_learned_at(tx, changed.at)) or [changed.id]
-    memory = memory_operations.memory_history(context, changed.id)[-1]
+def _undo_learning(context: Context, space: Database, ids: Sequence[str], print: bool) -> Reverted:
+    """Undo that one call saved these memories."""
+    memory, now = _find_current(context, ids[-1]), context.clock()
+    replaced = space.read(lambda tx: memory_steps_neighbours.find_replaced(tx, memory))
     if not print:
 
         def work(tx: Tx) -> None:
             for one in ids:
-                memory_steps_lifecycle.hide_quietly(tx, one, context.origin)
+                memory_steps_lifecycle.undo_learning(tx, one, context.origin, now)
 
         context.writable(space).write(work)
-    if len(ids) == 1:
-        redo = f"recollect restore {memory.id}"
-        return Reverted(f"saved {memory.kind}", memory.text, changed.at, not print, redo)
-    what = f"saved {len(ids)} memories"
-    return Reverted(what, f"{memory.text} …", changed.at, not print)
+    if len(ids) > 1:
+        what = f"saved {len(ids)} memories"
+        return Reverted(what, f"{memory.text} …", memory.valid_from, not print)
+    redo = f"recollect restore {memory.id}"
+    text = f"{memory.text} (in place of: {replaced.text})" if replaced else memory.text
+    return Reverted(f"saved {memory.kind}", text, memory.valid_from, not print, redo)
+
+
+def _find_current(context: Context, id: str) -> Memory:
+    """Return the open memory of a chain; the last of its history if none is open."""
+    history = memory_operations.memory_history(context, id)
+    return next((one for one in reversed(history) if one.valid_to == FOREVER), history[-1])
 
 
 def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
-    memory = memory_operations.memory_history(context, id)[-1]
-    if memory.revision == 1:
-        space = context.space_of(memory.layer)
-        if not print:
-            context.writable(space).write(
-                lambda tx: memory_steps_lifecycle.hide_quietly(tx, memory.id, context.origin)
-            )
-        redo = f"recollect restore {memory.id}"
-        return Reverted(f"saved {memory.kind}", memory.text, memory.valid_from, not print, redo)
+    memory = _find_current(context, id)
+    if memory.revision == 1 or memory.change == "learn":
+        return _undo_learning(context, context.space_of(memory.layer), [memory.id], print)
     if not print:
         memory_operations.undo(context, memory.id)
     what = {"correct": "changed the text", "confirm": "confirmed", "scope": "changed the files"}
@@ -184,12 +187,13 @@ def _undo_statuses(
 ) -> Reverted:
     held = json.loads(record.body)
     ids = list(held["before"])
-    memory = memory_operations.memory_history(context, ids[0])[-1]
+    memory = _find_current(context, ids[0])
     done = "hid" if held["set"] == "hidden" else "restored"
     what = f"{done} {ids[0]}" if len(ids) == 1 else f"{done} {len(ids)} memories"
     if not print:
+        now = context.clock()
         context.writable(space).write(
-            lambda tx: memory_steps_lifecycle.undo_status(tx, record, context.origin)
+            lambda tx: memory_steps_lifecycle.undo_status(tx, record, context.origin, now)
         )
     again = "hide" if done == "hid" else "restore"
     redo = f"recollect {again} {ids[0]}" if len(ids) == 1 else ""

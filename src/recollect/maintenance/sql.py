@@ -124,9 +124,9 @@ def has_memories(tx: Tx) -> bool:
 
 
 def list_learned_at(tx: Tx, at: int) -> list[str]:
-    """Return the memories in use that one call saved: their first revision began at this time."""
+    """Return the memories in use that one call saved: they began at this time."""
     rows = tx.run(
-        "SELECT id FROM memories WHERE space = :space AND first_seen = :at AND valid_from = :at "
+        "SELECT id FROM memories WHERE space = :space AND valid_from = :at "
         f"AND valid_to = {FOREVER} AND status <> 'hidden' AND change = 'learn' ORDER BY id",
         {"at": at},
     )

@@ -132,8 +132,8 @@ def list_memories(
 
     kind: only this kind
     layer: only this layer: session, task, project or user
-    status: only this status: active, proposed, quarantined or hidden; hidden ones are left out
-        otherwise
+    status: only this status: active, proposed, quarantined, hidden or superseded; the last two are
+        left out otherwise
     limit: how many to list at most
     offset: the number of memories to skip
     as_of: the memories as they were then: 2026-05-01, 3d, last week
@@ -253,7 +253,7 @@ def undo(context: Context, id: str) -> Memory:
     Example: recollect history undo m-4k9w2c
     """
     now = context.clock()
-    earlier = _tend(context, id, lambda tx: steps_lifecycle.find_before(tx, id), write=False)
+    earlier = _tend(context, id, lambda tx: steps_revisions.find_before(tx, id), write=False)
     known = (
         ()
         if earlier.layer == "user"
@@ -291,16 +291,14 @@ def hide(context: Context, id: str) -> Memory:
 
 
 def restore(context: Context, id: str) -> Memory:
-    """Restore a hidden memory.
+    """Restore a hidden memory, or one whose place another took.
 
     id: the memory's id, or the beginning of it
 
     Example: recollect restore m-4k9w2c
     """
     now = context.clock()
-    return _tend(
-        context, id, lambda tx: steps_lifecycle.set_status(tx, id, "active", context.origin, now)
-    )
+    return _tend(context, id, lambda tx: steps_lifecycle.restore(tx, id, context.origin, now))
 
 
 def feedback(context: Context, id: str, verdict: str, session: str = "") -> steps_lifecycle.Judged:

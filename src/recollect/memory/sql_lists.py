@@ -105,15 +105,16 @@ def list_open(
     tx: Tx, where: Mapping[str, str], limit: int, after: Place | None = None, without: str = ""
 ) -> list[Memory]:
     """Return open memories with these column values, newest first, from the one `after` a place
-    on; `without` one status."""
+    on; `without` one status. Superseded ones, which are closed, only by this status."""
     chosen = "".join(f" AND {name} = :{name}" for name in where)
     params: dict[str, str | int] = {**where, "limit": limit, "without": without}
     if after:
         chosen += " AND first_seen <= :seen AND (first_seen < :seen OR id > :last)"
         params |= {"seen": after[0], "last": after[1]}
+    if where.get("status") != "superseded":
+        chosen += f" AND valid_to = {FOREVER}"
     rows = tx.run(
-        f"{sql.SELECT}{chosen} AND valid_to = {FOREVER} AND status <> :without "
-        "ORDER BY first_seen DESC, id LIMIT :limit",
+        f"{sql.SELECT}{chosen} AND status <> :without ORDER BY first_seen DESC, id LIMIT :limit",
         params,
     )
     return sql.load_all(rows)

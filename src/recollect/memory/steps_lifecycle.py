@@ -16,9 +16,9 @@ from ..index import sql as index_sql
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text import globs
+from ..text import addresses, globs
 from ..types import trust
-from ..types.records import ORIGINS, STATUSES_IN_USE, Json, Memory
+from ..types.records import STATUSES_IN_USE, Json, Memory
 from ..undo import sql as undo_sql
 from . import lifecycle, sql, sql_lists, steps, steps_neighbours, steps_revisions
 
@@ -86,7 +86,7 @@ def correct(
     """Make a revision with another text; the one before stays in the history."""
     old = steps_revisions.open_memory(tx, id, lock=True)
     new = prepared.row
-    _check_trust(
+    steps_revisions.check_trust(
         old, new.label, "learn it as a memory of its own; a person can decide between them"
     )
     if new.digest == old.digest:
@@ -114,7 +114,7 @@ def correct(
 def set_scope(tx: Tx, id: str, scope: Sequence[str], origin: str, now: int) -> Memory:
     """Make a revision that applies to other files."""
     old = steps_revisions.open_memory(tx, id, lock=True)
-    _check_trust(old, origin, "ask the user to run the command at a terminal")
+    steps_revisions.check_trust(old, origin, "ask the user to run the command at a terminal")
     if globs.same_scopes(old.scope, scope):
         raise InvalidInput(
             f"the memory applies to {globs.describe_scopes(old.scope)} already", where=old.address
@@ -132,25 +132,12 @@ _RESTORED = (
 """What an undo takes from the earlier revision. Counts and times are the memory's own."""
 
 
-def find_before(tx: Tx, id: str) -> Memory:
-    """Return the revision before the current one: what an undo goes back to."""
-    memory = steps_revisions.open_memory(tx, id)
-    earlier = sql.get_revision(tx, memory.id, memory.revision - 1)
-    if earlier is None:
-        raise NotFound(
-            "nothing was changed in this memory since it was learned",
-            where=memory.address,
-            hint=f"`recollect hide {memory.id}` takes it out of use",
-        )
-    return earlier
-
-
 def undo_change(
     tx: Tx, earlier: Memory, origin: str, now: int, known: Sequence[PinnedClaim] = ()
 ) -> Memory:
     """Make a revision that says again what the one before the current one said."""
     old = steps_revisions.open_memory(tx, f"{earlier.id}@{earlier.revision + 1}", lock=True)
-    _check_trust(old, origin, "ask the user to run the command at a terminal")
+    steps_revisions.check_trust(old, origin, "ask the user to run the command at a terminal")
     before = steps_revisions.make_row(earlier)
     row = steps_revisions.make_row(old)._replace(
         **{name: getattr(before, name) for name in _RESTORED}
@@ -179,23 +166,10 @@ def _reworded(
     return memory
 
 
-def _may_change(origin: str, memory: Memory) -> bool:
-    return ORIGINS.index(origin) <= ORIGINS.index(memory.label)
-
-
-def _check_trust(memory: Memory, origin: str, hint: str) -> None:
-    if not _may_change(origin, memory):
-        raise Refused(
-            f"what comes from the {origin} cannot change what the {memory.label} stated",
-            where=memory.address,
-            hint=hint,
-        )
-
-
 def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     """Hide a memory, or restore a hidden one, which may have to be confirmed again."""
     memory = steps_revisions.open_memory(tx, id, lock=True)
-    _check_trust(memory, origin, "ask the user to run the command at a terminal")
+    steps_revisions.check_trust(memory, origin, "ask the user to run the command at a terminal")
     shown = (*STATUSES_IN_USE, "quarantined")
     allowed = shown if status == "hidden" else ("hidden",)
     if memory.status not in allowed:
@@ -211,6 +185,20 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     index_sql.set_status(tx, "memory", memory.id, status)
     _keep_statuses(tx, {memory.id: memory.status}, status, now)
     return _read(tx, memory.id)
+
+
+def restore(tx: Tx, id: str, origin: str, now: int) -> Memory:
+    """Restore a hidden memory, or a superseded one in place of the one that took its place."""
+    memory = steps_revisions.find(tx, id.removeprefix(addresses.SCHEME), lock=True)
+    current = steps_revisions.open_memory(tx, id, lock=True)
+    if memory is None or memory.id == current.id:
+        return set_status(tx, id, "active", origin, now)
+    steps_revisions.check_trust(current, origin, "ask the user to run the command at a terminal")
+    steps_neighbours.reopen(tx, memory, current, now)
+    sql.update(tx, memory.id, {"last_reinforced": now})
+    restored = _read(tx, memory.id)
+    _keep_statuses(tx, {memory.id: "superseded"}, restored.status, now, current.id)
+    return restored
 
 
 def reinforce(tx: Tx, id: str, now: int) -> Memory:
@@ -249,7 +237,7 @@ def prune(
     kept, after = 0, None
     while found := sql_lists.list_open(tx, {}, PAGE, after):
         planned = lifecycle.plan_pruning(found, now, max_age_days, min_confidence)
-        theirs = {item.id for item in found if not _may_change(origin, item)}
+        theirs = {item.id for item in found if not steps_revisions.may_change(origin, item)}
         plan += [item for item in planned if item.id not in theirs]
         kept += sum(item.id in theirs for item in planned)
         after = found[-1].first_seen, found[-1].id
@@ -268,30 +256,37 @@ STATUS = "status"
 """The operation under which the statuses before a change are kept, to be undone."""
 
 
-def _keep_statuses(tx: Tx, before: Mapping[str, str], status: str, now: int) -> None:
+def _keep_statuses(
+    tx: Tx, before: Mapping[str, str], status: str, now: int, replaced: str = ""
+) -> None:
     if before:
-        body = redaction.redact_json({"set": status, "before": before}).text
+        body = redaction.redact_json({"set": status, "before": before, "replaced": replaced}).text
         undo_sql.insert(tx, f"{next(iter(before))}@{now}", STATUS, body, now)
 
 
-def hide_quietly(tx: Tx, id: str, origin: str) -> None:
-    """Hide a memory to undo that it was saved; this is no change that an undo takes back."""
+def undo_learning(tx: Tx, id: str, origin: str, now: int) -> None:
+    """Undo that a memory was saved; this is no change that an undo takes back."""
     memory = steps_revisions.open_memory(tx, id, lock=True)
-    _check_trust(memory, origin, "ask the user to run the command at a terminal")
-    sql.update(tx, memory.id, {"status": "hidden"})
-    index_sql.set_status(tx, "memory", memory.id, "hidden")
+    steps_revisions.check_trust(memory, origin, "ask the user to run the command at a terminal")
+    steps_neighbours.take_back(tx, memory, now)
 
 
-def undo_status(tx: Tx, record: undo_sql.UndoRecord, origin: str) -> list[Memory]:
+def undo_status(tx: Tx, record: undo_sql.UndoRecord, origin: str, now: int) -> list[Memory]:
     """Put back the statuses that a record holds; a memory that was changed since stays."""
     held = json.loads(record.body)
     done = []
     for id, status in held["before"].items():
         memory = sql.get(tx, id)
         if memory is not None and memory.status == held["set"]:
-            _check_trust(memory, origin, "ask the user to run the command at a terminal")
-            sql.update(tx, id, {"status": status})
-            index_sql.set_status(tx, "memory", id, status)
+            steps_revisions.check_trust(
+                memory, origin, "ask the user to run the command at a terminal"
+            )
+            replaced = sql.get(tx, held["replaced"]) if held.get("replaced") else None
+            if replaced is not None:
+                steps_neighbours.reopen(tx, replaced, memory, now)
+            else:
+                sql.update(tx, id, {"status": status})
+                index_sql.set_status(tx, "memory", id, status)
             done.append(_read(tx, id))
     undo_sql.mark_undone(tx, record.id)
     return done

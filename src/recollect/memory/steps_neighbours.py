@@ -19,7 +19,8 @@ from ..links import sql as links_sql
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import globs, terms
-from ..types.records import KINDS, ORIGINS, Json, Learned, Link, Memory, SafeText
+from ..types import trust
+from ..types.records import FOREVER, KINDS, ORIGINS, Json, Learned, Link, Memory, SafeText
 from . import similarity, sql, sql_lists, steps_revisions
 
 LOOKED_AT = 6
@@ -152,6 +153,39 @@ def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRo
         first_seen=old.first_seen,
         valid_from=max(now, old.valid_from + 1),
     )
+
+
+def find_replaced(tx: Tx, memory: Memory) -> Memory | None:
+    """Return the memory whose place this one took when it was learned; None without one."""
+    links = links_sql.find_touching(tx, [memory.id], "supersedes")
+    replaced = sql.get_many(tx, [one.target for one in links if one.source == memory.id])
+    return next((one for one in replaced.values() if one.root == memory.root), None)
+
+
+def take_back(tx: Tx, memory: Memory, now: int) -> None:
+    """Undo that a memory was saved: open the one whose place it took, or only hide it."""
+    if replaced := find_replaced(tx, memory):
+        reopen(tx, replaced, memory, now)
+    else:
+        sql.update(tx, memory.id, {"status": "hidden"})
+        index_sql.set_status(tx, "memory", memory.id, "hidden")
+
+
+def reopen(tx: Tx, memory: Memory, current: Memory, now: int) -> None:
+    """Open a superseded memory again, in place of the current one of its chain. The older of the
+    two was believed until the newer one began, or all the time."""
+    steps_revisions.check_text_is_free(tx, memory, current.id)
+    end = max(current.valid_from, memory.valid_from)
+    status = trust.default_status(memory.kind, memory.label)
+    sql.update(tx, current.id, {"valid_to": end, "status": "superseded"})
+    sql.update(tx, memory.id, {"valid_to": FOREVER, "status": status})
+    index_sql.set_status(tx, "memory", current.id, "superseded")
+    index_sql.set_status(tx, "memory", memory.id, status)
+    for one in links_sql.find_touching(tx, [memory.id], "supersedes"):
+        if one.target == memory.id:
+            links_sql.end(tx, one.source, one.relation, one.target, now)
+    if memory.valid_from > current.valid_from:
+        link(tx, memory.id, "supersedes", [current.id], "another value", now)
 
 
 def end_contradictions(tx: Tx, memory: str, now: int) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ..errors import Conflict, InvalidInput, NotFound
+from ..errors import Conflict, InvalidInput, NotFound, Refused
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses, globs
-from ..types.records import FOREVER, Memory
+from ..types.records import FOREVER, ORIGINS, Memory
 from . import sql
 
 
@@ -84,15 +84,37 @@ def list_history(tx: Tx, name: str) -> list[Memory]:
     return sql.list_chain(tx, open_memory(tx, id).root)
 
 
+def find_before(tx: Tx, id: str) -> Memory:
+    """Return the revision before the current one: what an undo goes back to."""
+    memory = open_memory(tx, id)
+    earlier = sql.get_revision(tx, memory.id, memory.revision - 1)
+    if earlier is None:
+        raise NotFound(
+            "nothing was changed in this memory since it was learned",
+            where=memory.address,
+            hint=f"`recollect hide {memory.id}` takes it out of use",
+        )
+    return earlier
+
+
+def may_change(origin: str, memory: Memory) -> bool:
+    """Check whether a writer is trusted as much as the author of a memory."""
+    return ORIGINS.index(origin) <= ORIGINS.index(memory.label)
+
+
+def check_trust(memory: Memory, origin: str, hint: str) -> None:
+    """Refuse a change by a writer that is trusted less than the author of a memory."""
+    if not may_change(origin, memory):
+        raise Refused(
+            f"what comes from the {origin} cannot change what the {memory.label} stated",
+            where=memory.address,
+            hint=hint,
+        )
+
+
 def revise(tx: Tx, old: Memory, row: sql.MemoryRow, change: str, now: int) -> Memory:
     """Make a row the next revision of a memory, and findable in place of the one before."""
-    same = find_same(tx, row)
-    if same is not None and same.id != old.id:
-        raise InvalidInput(
-            "another memory in use has exactly this text",
-            where=same.address,
-            hint=f"hide one of them: `recollect hide {old.id}`",
-        )
+    check_text_is_free(tx, row, old.id)
     row = row._replace(
         id=old.id,
         root=old.root,
@@ -111,6 +133,17 @@ def revise(tx: Tx, old: Memory, row: sql.MemoryRow, change: str, now: int) -> Me
         tx, make_entry(memory), index_steps.split_stems(make_searchable_text(memory))
     )
     return memory
+
+
+def check_text_is_free(tx: Tx, row: sql.MemoryRow | Memory, current: str) -> None:
+    """Raise InvalidInput if an open memory other than the current one has this text."""
+    same = find_same(tx, row)
+    if same is not None and same.id != current:
+        raise InvalidInput(
+            "another memory in use has exactly this text",
+            where=same.address,
+            hint=f"hide one of them: `recollect hide {current}`",
+        )
 
 
 def put(tx: Tx, row: sql.MemoryRow, words: index_steps.StemParts) -> Memory | None:

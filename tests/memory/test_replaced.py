@@ -1,0 +1,120 @@
+"""A statement that took the place of another one is taken back: the other one is in use again."""
+
+from __future__ import annotations
+
+import pytest
+
+import recollect
+from tests.conftest import Clock
+
+OLD, NEW = "We use PostgreSQL 14 in production", "We use PostgreSQL 16 in production"
+
+
+def _learn_both(mem: recollect.Recollect, clock: Clock, kind: str = "fact") -> tuple[str, str]:
+    old = mem.learn(OLD, kind=kind)
+    clock.advance(days=1)
+    new = mem.learn(NEW, kind=kind)
+    clock.advance(days=1)
+    assert new.action == "revised"
+    return old.id, new.id
+
+
+def _used(mem: recollect.Recollect) -> list[str]:
+    return [one.id for one in mem.list() if one.status == "active"]
+
+
+@pytest.mark.parametrize("kind", ["fact", "policy"])
+@pytest.mark.parametrize("named", ["", "new", "old"])
+def test_undoing_a_replacement_brings_back_what_it_replaced(
+    mem: recollect.Recollect, clock: Clock, kind: str, named: str
+) -> None:
+    old, new = _learn_both(mem, clock, kind)
+    target = {"": "", "new": new, "old": old}[named]
+    assert mem.store.undo(target, print=True).text == f"{NEW} (in place of: {OLD})"
+    assert _used(mem) == [new]
+    undone = mem.store.undo(target)
+    assert (undone.what, undone.redo) == (f"saved {kind}", f"recollect restore {new}")
+    assert _used(mem) == [old]
+    assert [(hit.id, hit.status) for hit in mem.recall("PostgreSQL production")] == [
+        (old, "active")
+    ]
+    assert not mem.links.list(old).reached
+    assert [one.id for one in mem.list(as_of="1h")] == [old]
+    assert mem.verify(archive=True)
+
+
+def test_an_undone_replacement_can_be_restored_and_undone_again(
+    mem: recollect.Recollect, clock: Clock
+) -> None:
+    old, new = _learn_both(mem, clock)
+    mem.store.undo()
+    assert mem.memories.restore(new).id == new
+    assert _used(mem) == [new]
+    assert [one.id for one in mem.links.list(new).reached] == [old]
+    assert [one.id for one in mem.list(as_of="36h")] == [old]
+    clock.advance(days=1)
+    assert mem.store.undo().what == f"restored {new}"
+    assert _used(mem) == [old]
+    assert mem.store.undo().text == OLD
+    assert not _used(mem)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_restoring_a_superseded_memory_puts_it_in_place_of_the_new_one(
+    mem: recollect.Recollect, clock: Clock, hidden: bool
+) -> None:
+    old, new = _learn_both(mem, clock)
+    if hidden:
+        mem.memories.hide(new)
+        clock.advance(days=1)
+    restored = mem.memories.restore(old)
+    assert (restored.id, restored.status, restored.text) == (old, "active", OLD)
+    assert _used(mem) == [old]
+    clock.advance(days=1)
+    assert mem.store.undo().what == f"restored {old}"
+    assert _used(mem) == [new]
+
+
+def test_the_memory_that_is_back_can_be_changed_and_replaced_again(
+    mem: recollect.Recollect, clock: Clock
+) -> None:
+    old, _ = _learn_both(mem, clock)
+    mem.store.undo()
+    again = mem.learn(NEW)
+    assert again.action == "revised"
+    clock.advance(days=1)
+    mem.store.undo()
+    assert _used(mem) == [old]
+    assert mem.memories.correct(old, "We use MariaDB in production").id == old
+    assert [one.text for one in mem.list()] == ["We use MariaDB in production"]
+
+
+def test_a_memory_is_not_brought_back_beside_one_with_its_text(
+    mem: recollect.Recollect, clock: Clock
+) -> None:
+    old, new = _learn_both(mem, clock)
+    mem.learn_many([{"text": OLD}])
+    with pytest.raises(recollect.InvalidInput, match="exactly this text"):
+        mem.memories.restore(old)
+    assert new in _used(mem)
+
+
+def test_an_agent_does_not_take_back_what_the_user_replaced(
+    mem: recollect.Recollect, clock: Clock
+) -> None:
+    old, new = _learn_both(mem, clock)
+    mem.context.origin = "agent"
+    for change in (mem.store.undo, lambda: mem.memories.restore(old)):
+        with pytest.raises(recollect.Refused):
+            change()
+    assert _used(mem) == [new]
+
+
+def test_superseded_memories_are_listed_by_their_status(
+    mem: recollect.Recollect, clock: Clock
+) -> None:
+    old, new = _learn_both(mem, clock)
+    assert [one.id for one in mem.list(status="superseded")] == [old]
+    assert [one.id for one in mem.list()] == [new]
+    mem.store.undo()
+    assert [one.id for one in mem.list(status="superseded")] == [new]
