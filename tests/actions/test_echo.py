@@ -121,7 +121,10 @@ def test_resources_skills_and_pages_of_ours_are_ours(made: ToolCall, ours: bool)
     [
         ("/memory search port", True),
         ("/session list", True),
-        ("/memory", True),
+        ("/recollect.memory list", True),  # Gemini CLI
+        ("/memory", False),  # of Claude Code and Gemini CLI themselves
+        ("/memory\n\nis what I typed", False),
+        ("/session", False),
         ("/recollect:memory list", True),
         ("/recollect:recall (MCP) port", True),
         ("/mcp__recollect__memory list", True),

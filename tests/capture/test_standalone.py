@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.capture.sentences import capture
-from recollect.capture.standalone import is_personal, scope_of
+from recollect.capture.standalone import is_personal, pronoun_length, scope_of
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,14 @@ from recollect.capture.standalone import is_personal, scope_of
         (
             "Our fixtures are shared. They should never be changed by a test.",
             "Our fixtures should never be changed by a test.",
+        ),
+        (
+            "The full schema is a snapshot. It's never edited by hand.",
+            "The full schema is never edited by hand.",
+        ),
+        (
+            "Our fixtures are shared. They're never changed by a test.",
+            "Our fixtures are never changed by a test.",
         ),
         (
             "i want the unused parameters retained. Mark them with a linter directive.",
@@ -41,6 +49,23 @@ def test_a_statement_stands_alone_and_its_quote_is_verbatim(text: str, stored: s
     (found,) = capture(text)
     assert found.text == stored
     assert found.quote in text
+
+
+@pytest.mark.parametrize(
+    ("text", "pronoun"),
+    [
+        ("it is cached in redis", "it"),
+        ("it's cached in redis", "it's"),
+        ("they are cached in redis", "they"),
+        ("they're cached in redis", "they're"),
+        ("it is the cache", ""),
+        ("it's the cache", ""),
+        ("it's been cached", ""),
+        ("this cache is in redis", ""),
+    ],
+)
+def test_a_contracted_pronoun_points_back_like_the_two_words(text: str, pronoun: str) -> None:
+    assert text[: pronoun_length(text)] == pronoun
 
 
 @pytest.mark.parametrize(
@@ -66,6 +91,7 @@ def test_a_path_that_a_rule_names_is_its_scope(text: str, scope: tuple[str, ...]
     [
         ("Please always respond in Thai.", True),
         ("I prefer short answers.", True),
+        ("Don’t apologize", True),
         ("From now on use pnpm in all my projects.", True),
         ("always write comments in English", False),
         ("We always answer tickets in German here.", False),
@@ -86,6 +112,8 @@ def test_a_preference_about_the_person_is_told_from_one_about_the_code(
         "don't use mocks this time",
         "just this once, always skip the linter",
         "never run the slow tests today",
+        "don't use these",
+        "don't use any of these",
     ],
 )
 def test_what_is_said_for_this_moment_is_not_kept(text: str) -> None:

@@ -223,8 +223,8 @@ MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        (GOOD._replace(sources=("e-1", "e-99")), "derived from e-99, which is not an episode"),
-        (GOOD._replace(sources=()), "no source"),
+        (GOOD._replace(sources=("e-1", "e-99")), "its source e-99 is not an episode"),
+        (GOOD._replace(sources=()), "it has no source"),
         (GOOD._replace(sources=("e-1",)), "a pattern needs 2 episodes"),
         (GOOD._replace(confidence=0.5), "not enough for a pattern"),
         (GOOD._replace(confidence=1.5), "not from 0 to 1"),
@@ -235,7 +235,8 @@ MERGE = Merge("m-1", ("m-2",), 0.8, ("x",), (), (), 2, 0, 0, "agent", "same")
         (GOOD._replace(kind="pitfall"), "no source has an error that was resolved in this way"),
         (Reinforce("m-9", ("e-1",), 0.9, "agent", "more"), "there is no memory m-9"),
         (Reinforce("m-4", ("e-1",), 0.9, "user", "more"), "not in use any more"),
-        (Reinforce("m-1", (), 0.9, "agent", "more"), "it has no evidence"),
+        (Reinforce("m-1", (), 0.9, "agent", "more"), "it has no source"),
+        (Reinforce("m-1", ("e-99",), 0.9, "agent", "more"), "its source e-99 is not an episode"),
         (Reinforce("m-1", ("e-1",), 0.9, "user", "more"), "evidence does not change a label"),
         (Reinforce("m-1", ("e-1",), 0.1, "agent", "less"), "confidence only rises"),
         (

@@ -384,7 +384,10 @@ def test_approval_is_recognised_and_refusal_is_not() -> None:
     assert approves("Approved, go ahead!", asked=False)
     assert approves("yes", asked=True)
     assert not approves("yes", asked=False)
+    assert approves("no problem, go ahead", asked=False)
+    assert approves("No objections, sounds good", asked=False)
     assert not approves("no, do not go ahead", asked=True)
+    assert not approves("No problem, but don’t go ahead yet", asked=True)
     plan_call = ran("ExitPlanMode", "p", "User has approved your plan.", plan="# Move to uv\nsteps")
     assert [f.text for f in extract_facts(number(plan_call)).decisions] == [
         "approved plan: Move to uv"

@@ -129,6 +129,11 @@ def test_a_completion_report_says_what_is_verified_lost_and_not_done() -> None:
         render_report(task, "x")
 
 
+def test_a_phase_is_found_however_its_name_is_spaced() -> None:
+    task = set_phase(new_task("Feature X", ["Phase one"]), "phase  one", "done", "Settled.")
+    assert render_report(task, "PHASE  one") == render_report(task, "Phase one")
+
+
 tasks = st.fixed_dictionaries(
     {},
     optional={
@@ -253,6 +258,10 @@ HELD = {"a.ts": "one", "b.ts": "two"}
         ("commit abc123", TreeState("def456", HELD), TreeChanges("abc123", "def456")),
         ("commit abc123", TreeState("", HELD), TreeChanges("abc123", "")),
         ("clean", TreeState("def456", HELD), None),
+        ("branch facade, commit abc1234", TreeState("abc1234", HELD), None),
+        ("facade, at abc1234", TreeState("abc1234", HELD), None),
+        ("clean since 20261116", TreeState("def456", HELD), None),
+        ("commit 1234567", TreeState("def456", HELD), TreeChanges("1234567", "def456")),
         (
             "commit abc123",
             TreeState("abc123", {"a.ts": "other", "b.ts": ""}),
@@ -278,6 +287,7 @@ def test_how_the_tree_moved_is_told_in_words() -> None:
     assert str(moved) == (
         "the tree moved from abc123 to def456; changed since: a.ts; gone since: b.ts"
     )
+    assert str(TreeChanges("abc123", "")) == "the tree moved from abc123 to no commit"
 
 
 # ---------------------------------------------------------------- audit

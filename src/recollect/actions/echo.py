@@ -90,12 +90,10 @@ class EchoDetector:
 
     def is_echo(self, part: MessageTrace) -> bool:
         """Check whether the next message is an echo, not to be indexed."""
+        self._asked = _awaits_after(part, self._asked)
         if part.role == "user":
-            self._asked = part.command
             return part.command
         self._calls.update(part.calls)
-        if not all(own for _, own in part.calls):
-            self._asked = False
         if part.answers:
             if part.answers not in self._calls:
                 self._calls[part.answers] = self._asks_us(part.answers)
@@ -107,13 +105,17 @@ class EchoDetector:
 
 def awaits_own_answer(parts: Sequence[MessageTrace]) -> bool:
     """Check whether the next message answers a command of ours."""
-    asked = False
+    asked: bool | None = False
     for part in parts:
-        if part.role == "user":
-            asked = part.command
-        elif not all(own for _, own in part.calls):
-            asked = False  # other work follows
-    return asked
+        asked = _awaits_after(part, asked)
+    return bool(asked)
+
+
+def _awaits_after(part: MessageTrace, asked: bool | None) -> bool | None:
+    """Return whether an answer to a command of ours is due after a message; None if unknown."""
+    if part.role == "user":
+        return part.command
+    return asked if all(own for _, own in part.calls) else False  # other work follows
 
 
 # ---------------------------------------------------------------- calls
@@ -216,7 +218,10 @@ def _reads_pages(call: ToolCall) -> bool:
 
 
 def _is_command(text: str) -> bool:
-    """Match `/memory list`, `/recollect:recall …`, `! recollect stats`."""
+    """Match `/memory list`, `/recollect:recall …`, `! recollect stats`.
+
+    A bare `/memory` is the agent's own command: ours names what to do.
+    """
     start = text[:2000].lstrip()
     if start.startswith("/"):
         return bool(_slash().match(start))
@@ -227,4 +232,6 @@ def _is_command(text: str) -> bool:
 def _slash() -> re.Pattern[str]:
     import re
 
-    return re.compile(rf"/(?:memory|session|(?:mcp__)?{MCP_SERVER}(?:[:_-]\S*)?)(?=\s|$)")
+    return re.compile(
+        rf"/(?:(?:memory|session)[ \t]+\w|(?:mcp__)?{MCP_SERVER}(?:[.:_-]\S*)?(?=\s|$))"
+    )

@@ -44,7 +44,7 @@ VERBS = (
     "verify wrap write"
 ).replace(" ", "|")
 
-POINTERS = "it|this|that|these|those|them|any of (?:it|th)|him|her|there"
+POINTERS = "it|this|that|these|those|them|any of (?:it|this|that|these|those|them)|him|her|there"
 POINTED = r"(?:it|them|him|her|(?:this|that|these|those)(?=[.,;!)]|$| \w+ly\b))\b"
 
 # Where an order begins. What comes after other words is mostly a report.

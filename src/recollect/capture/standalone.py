@@ -40,12 +40,12 @@ _SOURCES = {
     # A request with which the sentence begins, before what it states.
     "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and|"
     r" but) (?=(?:i|we|let's|lets|don'?t|do not|never|always|no) )",
-    "pronoun": r"(?P<one>it|this|that)(?:(?P<is>'s)|(?= (?!is (?:our|the)\b)\w))|(?P<many>they|"
-    r"these|those)(?:(?P<are>'re)|(?= \w))",
+    "pronoun": r"(?:it|this|that)(?:'s(?! (?:our|the|been|got)\b)|(?= (?!is (?:our|the)\b)\w))|"
+    r"(?:they|these|those)(?:'re|(?= \w))",
     # What may follow a pronoun that is a subject: a verb, not the noun that it belongs to.
-    "verb": r"(?:'s|'re)? ?(?:is|are|was|were|must|mustn't|should|shouldn't|can|can't|cannot|has|"
+    "verb": r" (?:is|are|was|were|must|mustn't|should|shouldn't|can|can't|cannot|has|"
     r"have|needs?|will|won't|never|always|only|uses?|lives?|runs?|belongs?|stays?|goes|go|may|"
-    r"does|doesn't|do|don't)?\b",
+    r"does|doesn't|do|don't)\b",
     "subject": r"(?P<subject>(?:the|our|my|all|every|each|an?) (?!(?:one|same|thing)\b)[^,;:.!?]"
     r"{1,60}?|[^\W\d_][\w./-]*(?: [\w./-]+){0,2}?|_+)(?P<verb> (?:is|are|was|were|has|have|should|"
     r"must|can|will|needs?|uses?|lives?|runs?|contains?|comes?|holds?|breaks?|takes?)\b|'s\b)",
@@ -129,10 +129,11 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 # A pattern is compiled only for a sentence that begins with one of the words it is about.
-_JOINING = (
-    "and|but|so|also|ok|okay|yes|yeah|yep|oh|btw|actually|no|nope|right|great|cool|nice|perfect|"
-    "thanks|sorry|wait|well|however|then|plus|can|could|would|will|should|this|that|it"
-)
+_JOINING = frozenset(
+    ("and", "but", "so", "also", "ok", "okay", "yes", "yeah", "yep", "oh", "btw", "actually", "no",
+     "nope", "right", "great", "cool", "nice", "perfect", "thanks", "sorry", "wait", "well",
+     "however", "then", "plus", "can", "could", "would", "will", "should", "this", "that", "it")
+)  # fmt: skip
 _KEEPING = ("remember", "memori", "forget", "note ", "save ", "keep ")
 _POINTING = frozenset(("it", "it's", "this", "that", "that's", "they", "they're", "these", "those"))
 
@@ -144,7 +145,7 @@ def _first_word(masked: str) -> str:
 def lead_length(masked: str) -> int:
     """Return how many characters at the start of a sentence only join it to the one before."""
     first_word = _first_word(masked)
-    if first_word not in _JOINING.split("|") and not first_word.startswith(("hm", "um")):
+    if first_word not in _JOINING and not first_word.startswith(("hm", "um")):
         return 0
     found = _pattern("lead").match(masked)
     first = found.end() if found else 0
@@ -165,8 +166,8 @@ def pronoun_length(masked: str) -> int:
     found = _pattern("pronoun").match(masked)
     if not found:
         return 0
-    rest = _pattern("verb").match(masked, found.end())
-    return found.end() if rest and rest[0].strip() else 0
+    has_verb = "'" in found[0] or _pattern("verb").match(masked, found.end())
+    return found.end() if has_verb else 0
 
 
 def subject_of(masked: str, pronoun: str) -> tuple[int, int] | None:
@@ -223,21 +224,21 @@ def scope_of(sentence: str) -> tuple[str, ...]:
 def _looks_like_folder(name: str) -> bool:
     """Check for two parts or more; "and/or", "ci/cd" and "origin/main" are none."""
     first, slash, _ = name.partition("/")
-    return bool(slash) and first.lower() in _FOLDERS.split("|")
+    return bool(slash) and first.lower() in _FOLDERS
 
 
-_FOLDERS = (
-    "src|lib|app|apps|packages|package|pkg|cmd|internal|test|tests|spec|docs|doc|scripts|tools|bin|"
-    "web|server|client|api|backend|frontend|services|modules|components|config|migrations|db|infra|"
-    "deploy|examples|bench|tasks|plugins|crates|include|public|assets|styles|pages"
-)
+_FOLDERS = frozenset(
+    ("src", "lib", "app", "apps", "packages", "package", "pkg", "cmd", "internal", "test", "tests",
+     "spec", "docs", "doc", "scripts", "tools", "bin", "web", "server", "client", "api", "backend",
+     "frontend", "services", "modules", "components", "config", "migrations", "db", "infra",
+     "deploy", "examples", "bench", "tasks", "plugins", "crates", "include", "public", "assets",
+     "styles", "pages")
+)  # fmt: skip
 
 
 def is_personal(sentence: str) -> bool:
     """Check whether a preference is about the person: language, tone, tools everywhere."""
-    return bool(_pattern("personal").search(sentence)) and not _pattern("of project").search(
-        sentence
-    )
+    return _found("personal", sentence) and not _found("of project", sentence)
 
 
 # ---------------------------------------------------------------- beyond its moment

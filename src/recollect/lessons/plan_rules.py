@@ -129,7 +129,7 @@ def validate(plan: LessonPlan, episodes: Iterable[Episode], memories: Iterable[M
     told = {episode.id: episode for episode in episodes}
     known = {memory.id: memory for memory in memories}
     for number, step in enumerate(plan.steps, 1):
-        for problem in _problems(step, told, known):
+        if problem := next(_problems(step, told, known), ""):
             raise _refusal(number, step, problem)
     used: dict[str, int] = {}
     for number, step in enumerate(plan.steps, 1):
@@ -184,11 +184,8 @@ def _problems(
 
 
 def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
-    missing = [source for source in step.sources if source not in told]
-    if missing or not step.sources:
-        yield (
-            f"it is derived from {missing[0]}, which is not an episode" if missing else "no source"
-        )
+    if problem := _source_problem(step.sources, told):
+        yield problem
         return
     sources = [told[source] for source in step.sources]
     if not step.text.strip():
@@ -212,6 +209,13 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
         yield f"a {step.kind} is not derived from episodes"
 
 
+def _source_problem(sources: Collection[str], told: Mapping[str, Episode]) -> str:
+    missing = [source for source in sources if source not in told]
+    if missing:
+        return f"its source {missing[0]} is not an episode"
+    return "" if sources else "it has no source"
+
+
 def _reinforce(
     step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
 ) -> Iterator[str]:
@@ -219,9 +223,8 @@ def _reinforce(
         yield from missing
         return
     memory = known[step.memory]
-    strangers = [source for source in step.sources if source not in told]
-    if strangers or not step.sources:
-        yield f"its evidence {strangers[0]} is no episode" if strangers else "it has no evidence"
+    if problem := _source_problem(step.sources, told):
+        yield problem
         return
     if step.label != memory.label:
         yield "evidence does not change a label"

@@ -8,7 +8,7 @@ read. Each kind is limited per run: the rest is left for the next run, which is 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..episodes import aging
@@ -152,6 +152,12 @@ def _find_similar(
     return found
 
 
+def _all_if_half_new(list_ids: Callable[[int], Iterable[str]], new: int) -> list[str] | None:
+    """Return all ids if at least half of the records are new, else None."""
+    found = list(list_ids(2 * new + 1))
+    return found if len(found) <= 2 * new else None
+
+
 def _errors(new: Iterable[Episode]) -> list[str]:
     return [f"{one.type} {one.message}" for episode in new for one in episode.resolved]
 
@@ -164,8 +170,8 @@ def _episodes_like(
 ) -> list[str]:
     """Return the ids of episodes in use with such a goal, such an error or such a meaning."""
     ours = {episode.id for episode in new}
-    used = episodes_sql.list_in_use(tx, FOREVER, 2 * len(new) + 1)
-    if len(used) <= 2 * len(new):
+    used = _all_if_half_new(lambda most: episodes_sql.list_in_use(tx, FOREVER, most), len(new))
+    if used is not None:
         return [id for id in used if id not in ours]
     filters = {"source": ("episode",), "status": ("active",)}
     found = _find_similar(tx, [*(episode.goal for episode in new), *_errors(new)], filters)
@@ -182,8 +188,10 @@ def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str,
     """Return memories that are new, those that say something like them, and those that faded."""
     over = set(faded)
     found = memory_sql.get_many(tx, [id for id in changed if id not in over])
-    used = memory_sql_lists.find_ids(tx, tuple(KINDS), STATUSES_IN_USE, 2 * len(found) + 1)
-    if len(used) <= 2 * len(found):
+    used = _all_if_half_new(
+        lambda most: memory_sql_lists.find_ids(tx, tuple(KINDS), STATUSES_IN_USE, most), len(found)
+    )
+    if used is not None:
         return memory_sql.get_many(tx, list(dict.fromkeys((*used, *faded))))
     said = [f"{one.subject} {one.text}" for one in found.values()]
     near = _find_similar(tx, said, {"source": ("memory",), "status": STATUSES_IN_USE})
@@ -195,8 +203,10 @@ def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memor
     """Return the patterns and pitfalls that were made of these episodes, or that are like them."""
     if not new:
         return {}
-    every = memory_sql_lists.find_ids(tx, _LESSONS, _KNOWN, 2 * len(new) + 1)
-    if len(every) <= 2 * len(new):
+    every = _all_if_half_new(
+        lambda most: memory_sql_lists.find_ids(tx, _LESSONS, _KNOWN, most), len(new)
+    )
+    if every is not None:
         return memory_sql.get_many(tx, every)
     found: dict[str, None] = {}
     for link in links_sql.find_touching(tx, told):

@@ -293,7 +293,10 @@ _MARKED_LINE = (
 )
 _APPROVAL = r"(?i)\b(?:approved?|lgtm|ship it|go ahead|sounds good|agreed)\b"
 _YES = r"(?i)^\W*(?:yes|yep|yeah|ok|okay|sure|do it)\b"
-_NO = r"(?i)\b(?:no|not|never|don't|dont|doesn't|isn't|without|unless)\b"
+_NO = (
+    r"(?i)\b(?:no(?! (?:problems?|worries|objections?|issues?|concerns?)\b)|not|never|don['’]?t"
+    r"|doesn['’]t|isn['’]t|without|unless)\b"
+)
 
 
 def approves(text: str, asked: bool) -> bool:

@@ -116,17 +116,20 @@ def enter_phase(task: Task, name: str) -> Task:
 
 def set_phase(task: Task, name: str, state: str, report: str = "") -> Task:
     """Return the task with a phase in another state, with its report or why it is blocked."""
-    wanted = " ".join(name.split()).casefold()
-    if all(one.name.casefold() != wanted for one in task.phases):
-        known = ", ".join(one.name for one in task.phases) or "none"
-        raise InvalidInput(
-            f"there is no phase {name!r}", where=f"task {task.slug}", hint=f"Phases: {known}."
-        )
-    changed = (
-        one._replace(state=state, report=report.strip()) if one.name.casefold() == wanted else one
-        for one in task.phases
+    at = task.phases.index(_find_phase(task, name))
+    changed = task.phases[at]._replace(state=state, report=report.strip())
+    return task._replace(phases=(*task.phases[:at], changed, *task.phases[at + 1 :]))
+
+
+def _find_phase(task: Task, name: str) -> Phase:
+    wanted = name.casefold().split()
+    for one in task.phases:
+        if one.name.casefold().split() == wanted:
+            return one
+    known = ", ".join(one.name for one in task.phases) or "none"
+    raise InvalidInput(
+        f"there is no phase {name!r}", where=f"task {task.slug}", hint=f"Phases: {known}."
     )
-    return task._replace(phases=tuple(changed))
 
 
 def add_decision(task: Task, words: str, reason: str = "", at: int = 0) -> Task:
@@ -234,9 +237,7 @@ def render_verified(revisions: Sequence[Revision]) -> str:
 def render_report(task: Task, phase: str = "") -> str:
     """Render the report of a phase or the whole task: reports, decisions, verified items,
     regressions."""
-    chosen = [one for one in task.phases if not phase or one.name.casefold() == phase.casefold()]
-    if phase and not chosen:
-        raise InvalidInput(f"there is no phase {phase!r}", where=f"task {task.slug}")
+    chosen = [_find_phase(task, phase)] if phase else list(task.phases)
     title = f"{task.title}: {chosen[0].name}" if phase else task.title
     decided = [one.text for one in task.decisions if not phase or one.phase == chosen[0].name]
     verified = task.revisions[-1].verified if task.revisions else ()
@@ -377,9 +378,8 @@ class TreeChanges(NamedTuple):
     def __str__(self) -> str:
         parts = []
         if self.before != self.now:
-            parts.append(
-                f"the tree moved from {self.before or 'no commit'} to {self.now or 'none'}"
-            )
+            before, now = self.before or "no commit", self.now or "no commit"
+            parts.append(f"the tree moved from {before} to {now}")
         if self.changed:
             parts.append(f"changed since: {', '.join(self.changed)}")
         if self.gone:
@@ -388,9 +388,15 @@ class TreeChanges(NamedTuple):
 
 
 def commit_in(git_state: str) -> str:
-    """Return the commit named in a git state (`commit abc123` or a bare hash), or nothing."""
-    found = re.search(r"\b[0-9a-f]{6,40}\b", git_state.casefold())
-    return found[0] if found else ""
+    """Return the commit named in a git state (`commit abc123` or a bare hash), or nothing.
+
+    A bare hash has letters and digits: `facade` is a word, `20261116` a date.
+    """
+    text = git_state.casefold()
+    found = re.search(r"\bcommit\W+([0-9a-f]{6,40})\b", text) or re.search(
+        r"\b((?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{6,40})\b", text
+    )
+    return found[1] if found else ""
 
 
 def moved_since(handoff: Handoff, then: Mapping[str, str], now: TreeState) -> TreeChanges | None:
