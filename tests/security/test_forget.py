@@ -19,6 +19,7 @@ import recollect
 from recollect.context import Context
 from recollect.maintenance import operations_scrub
 from recollect.storage import backup
+from recollect.text.display import format_time
 from tests.conftest import Clock
 from tests.faults.tiers import choose
 
@@ -327,3 +328,89 @@ def test_scrub_removes_secrets_that_are_stored(mem: recollect.Recollect) -> None
     assert "[REDACTED:github-token]" in str(mem.sessions.show("s1").messages[0])
     assert told.seq == 1
     assert mem.verify(archive=True).messages == 2
+
+
+def _import(mem: recollect.Recollect, tmp_path: Path, session: str, text: str) -> None:
+    folder = tmp_path / "claude" / "projects" / "p"
+    folder.mkdir(parents=True, exist_ok=True)
+    said = [("user", f"Deploy {text} to the staging server"), ("assistant", f"{text} is deployed")]
+    rows = [
+        json.dumps(
+            {
+                "type": role, "uuid": f"{session}-{number}", "parentUuid": None,
+                "sessionId": session, "cwd": f"/home/{text}", "gitBranch": f"feature-{text}",
+                "timestamp": f"2026-03-01T10:00:0{number}.000Z",
+                "message": {"role": role, "content": [{"type": "text", "text": words}]},
+            }
+        )
+        for number, (role, words) in enumerate(said)
+    ]  # fmt: skip
+    (folder / f"{session}.jsonl").write_text("\n".join(rows) + "\n")
+    mem.import_transcripts(str(folder / f"{session}.jsonl"))
+
+
+def test_a_forgotten_session_has_no_name_and_an_import_does_not_bring_it_back(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    text, session = sentinel(5), "cacf6cfb-1111-4222-8333-444455556666"
+    _import(mem, tmp_path, session, text)
+    (there,) = mem.sessions.list()
+    assert text in there.name
+    mem.memories.forget(f"session/{there.id[:20]}", yes=True)
+    for _ in range(2):
+        assert text not in str(mem.sessions.list())
+        assert text not in str(mem.sessions.show(there.id))
+        assert not mem.episodes.list()
+        assert mem.memories.forget(f"session/{there.id}").rows == {}
+        transcript = tmp_path / "claude" / "projects" / "p" / f"{session}.jsonl"
+        transcript.write_text(transcript.read_text() + "\n")
+        mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors"))
+        mem.import_transcripts(str(transcript))
+        mem.episodes.build()
+
+
+def test_the_name_of_a_session_goes_with_the_message_it_was_made_of(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    text = sentinel(6)
+    _import(mem, tmp_path, "cacf6cfb-1111", text)
+    (there,) = mem.sessions.list()
+    mem.memories.forget(f"session/{there.id}/messages/2", yes=True)
+    assert mem.sessions.list()[0].name == there.name
+    mem.memories.forget(f"session/{there.id}/messages/1", yes=True)
+    assert mem.sessions.list()[0].name == "[forgotten]"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["session/a.cacf", "memory://session/a.cacf", "session/a.cacf/messages/1-2", "a.cacf"],
+)
+def test_what_screens_print_of_a_session_is_enough_to_forget_it(
+    mem: recollect.Recollect, address: str
+) -> None:
+    for number in range(2):
+        mem.record("a.cacf6cfb-1111", f"message {number}")
+    assert mem.memories.forget(address, yes=True).rows["messages"] == 2
+    mem.record("a.cacf7777", "another session")
+    with pytest.raises(recollect.InvalidInput, match="several records") as refused:
+        mem.memories.forget(address, yes=True)
+    assert refused.value.hint == "a.cacf6cfb-1111, a.cacf7777"
+
+
+def test_forgetting_what_is_not_there_names_the_lists(mem: recollect.Recollect) -> None:
+    mem.record("s1", "hello")
+    for address in ("session/none", "none", "m-4k9w2c"):
+        with pytest.raises(recollect.NotFound) as refused:
+            mem.memories.forget(address)
+        assert "recollect session list" in refused.value.hint
+
+
+def test_learning_a_forgotten_text_says_that_nothing_was_saved(mem: recollect.Recollect) -> None:
+    from recollect.interfaces.screens import memories
+
+    mem.memories.forget(mem.learn("the hint is grandma's cat").id, yes=True)
+    again = mem.learn("the hint is grandma's cat")
+    day = format_time(mem.context.clock())[:10]
+    said = f"forgotten on {day}: nothing was saved. Word it differently to save it."
+    assert (again.id, again.action, again.notes) == ("", "skipped", (said,))
+    assert memories.SCREENS["learn"](again) == f"not saved\n  {said}"

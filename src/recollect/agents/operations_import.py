@@ -22,6 +22,7 @@ from ..index import sql as index_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx
+from ..text.messages import FORGOTTEN
 from ..types.records import Json, Learned, SafeText
 from ..types.reports import ImportedTranscript
 from . import steps_import
@@ -353,7 +354,8 @@ class _TranscriptImport:
                 if one.statements:
                     captured += capture_steps.keep(tx, one.statements, one.prepared.at)
         for session, found in self._new_details.items():
-            archive_sql.update_details(tx, session, steps_import.session_columns(found))
+            details = steps_import.session_columns(found)
+            archive_sql.update_details(tx, session, details, unless_named=FORGOTTEN)
             if found.parent and found.parent != session:
                 steps_import.link_parent(tx, session, found.parent, now)
         if last and self._next is not None:

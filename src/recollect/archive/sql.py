@@ -143,14 +143,16 @@ def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     return found
 
 
-def update_details(tx: Tx, session: str, about: Mapping[str, SafeText]) -> None:
+def update_details(
+    tx: Tx, session: str, about: Mapping[str, SafeText], unless_named: str = ""
+) -> None:
     """Set details of a session: name, agent, cwd, branch, usage, or the status, which is active
     again with its next message."""
     if about:
         changes = ", ".join(f"{column} = :{column}" for column in about)
         tx.run(
-            f"UPDATE sessions SET {changes} WHERE space = :space AND id = :id",
-            {**about, "id": session},
+            f"UPDATE sessions SET {changes} WHERE space = :space AND id = :id AND name <> :unless",
+            {**about, "id": session, "unless": unless_named or "\n"},
         )
 
 

@@ -247,13 +247,14 @@ def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
 def _built(space: Database, name: str, now: int, learn: Learn | None) -> list[RecordedEpisode]:
     session, messages = space.read(lambda tx: (archive_sql.get(tx, name), load_messages(tx, name)))
     assert session is not None
-    found = records.build(messages, name, session.agent, session.cwd)
+    there = [one for one in messages if one.message.content != text_messages.FORGOTTEN]
+    found = records.build(there, name, session.agent, session.cwd)
     rows = []
     for episode in found:
         body = redaction.redact_json(records.to_json(episode)).text
         rows.append(_row(episode, episode.id, body, "system", now))
     read = redaction.redact(str(messages[-1].seq if messages else 0))
-    learned = learn(session, messages) if learn else None
+    learned = learn(session, there) if learn else None
 
     def work(tx: Tx) -> list[RecordedEpisode]:
         kept = [keep(tx, row, again=True) for row in rows]

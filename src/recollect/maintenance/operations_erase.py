@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 
 from ..archive import sql as archive_sql
+from ..archive import steps_sessions as archive_steps_sessions
 from ..autonomous import files_io as autonomous_files_io
 from ..autonomous import steps as autonomous_steps
 from ..context import Context, new_id
@@ -23,6 +25,7 @@ from ..memory import operations as memory_operations
 from ..memory import steps_revisions as memory_steps_revisions
 from ..project import user_directory
 from ..recall import steps_reindex as recall_steps_reindex
+from ..secrets import redaction
 from ..storage.database import TABLES, Tx
 from ..text import addresses, messages
 from ..types import trust
@@ -31,6 +34,10 @@ from . import operations_scrub, sql
 
 SHORTEST = 6
 """A shorter text is erased in its own record only: it would be found in innocent ones."""
+
+
+_LAST = 2**62
+"""The end of a span that is a whole session."""
 
 
 class Receipt(NamedTuple):
@@ -73,7 +80,8 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     if text:
         erased.texts.append(text)
     elif not erased.found:
-        raise NotFound("there is no such record", where=target, hint="recollect list shows ids")
+        hint = "`recollect list` lists memories, `recollect session list` sessions"
+        raise NotFound("there is no such record", where=target, hint=hint)
     for space in spaces:
         erased.sessions.clear()
         (space.write if yes else space.read)(erased.run)
@@ -144,13 +152,7 @@ class _Erasure:
         if memory is not None:
             self._plan_memory(tx, memory)
             return
-        place = addresses.parse_address(addresses.SCHEME + self.target)
-        name = place.name if place.kind in ("session", "messages") else self.target
-        session = archive_sql.get(tx, name)
-        if session is not None:
-            self.found = True
-            first, last = (place.first, place.last) if place.kind == "messages" else (1, 2**62)
-            self.spans.append((name, first, last))
+        if self._plan_session(tx):
             return
         address = addresses.SCHEME + self.target
         document = documents_sql.get_document(tx, address)
@@ -158,6 +160,21 @@ class _Erasure:
             self.found = True
             self.documents.append(address)
             self.texts.append(document.text)
+
+    def _plan_session(self, tx: Tx) -> bool:
+        """Find a session or messages of it by the address, or a prefix of the id."""
+        place = addresses.Address("session", self.target)
+        if "/" in self.target:
+            place = addresses.parse_address(addresses.SCHEME + self.target)
+        if place.kind not in ("session", "messages"):
+            return False
+        session = archive_steps_sessions.resolve_session_id(tx, place.name)
+        if archive_sql.get(tx, session) is None:
+            return False
+        self.found = True
+        is_whole = place.kind == "session"
+        self.spans.append((session, 1, _LAST) if is_whole else (session, place.first, place.last))
+        return True
 
     def _plan_memory(self, tx: Tx, memory: Memory) -> None:
         self.found = True
@@ -174,7 +191,11 @@ class _Erasure:
         """Erase in one space, or count."""
         for session, first, last in self.spans:
             for row in archive_sql.messages(tx, session, first, last, 10**9):
-                self._message(tx, session, row.seq)
+                if row.body != messages.forgotten_body(row.role):
+                    self._message(tx, session, row.seq)
+            if last == _LAST and self.apply:
+                # The row stays: it keeps an import from bringing the messages back.
+                archive_sql.update_details(tx, session, {**_NAMELESS, **_NOWHERE})
         for memory in self.memories:
             self._memory(tx, memory)
         holds = operations_scrub.hold_text([text for text in self.texts if len(text) >= SHORTEST])
@@ -202,8 +223,11 @@ class _Erasure:
     def _message(self, tx: Tx, session: str, seq: int) -> None:
         self._count("messages")
         self.sessions.setdefault(session, set()).add(seq)
-        if self.apply and sql.erase_message(tx, session, seq):
+        if self.apply and (body := sql.erase_message(tx, session, seq)):
             index_sql.remove_entry(tx, "message", session, seq)
+            there = archive_sql.get(tx, session)
+            if there and _begins_name(there.name, body):
+                archive_sql.update_details(tx, session, _NAMELESS)
 
     def _derived(self, tx: Tx, session: str) -> None:
         """Erase the records derived from the erased messages of a session."""
@@ -255,6 +279,17 @@ class _Erasure:
             self._count(table, number)
             for key in changed if table in sql.REWRITTEN else ():
                 recall_steps_reindex.reindex_record(tx, table.removesuffix("s"), key)
+
+
+_NAMELESS = {"name": redaction.redact(messages.FORGOTTEN)}
+_NOWHERE = dict.fromkeys(("cwd", "branch"), redaction.redact(""))
+"""The details of a session of which nothing is known any more."""
+
+
+def _begins_name(name: str, body: str) -> bool:
+    """Check whether the name of a session was made of a message with this body."""
+    words = "".join(re.findall(r"\w", name))[:40]
+    return bool(words) and words in "".join(re.findall(r"\w", re.sub(r"\\[nrt]", " ", body)))
 
 
 def _remove_outputs(context: Context) -> list[str]:

@@ -269,6 +269,13 @@ def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list
     return load_all(rows)
 
 
+def find_forgotten_at(tx: Tx, digest: str) -> int:
+    """Return when the text with this digest was forgotten; 0 if it was not."""
+    found = "SELECT at FROM tombstones WHERE space = :space AND digest = :digest"
+    row = tx.one(found, {"digest": digest})
+    return int(row[0]) if row else 0
+
+
 def find_alias(tx: Tx, alias: str) -> str:
     """Return the id of the memory that was printed under another id once; empty without one."""
     row = tx.one(

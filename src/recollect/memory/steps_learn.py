@@ -9,7 +9,7 @@ from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text import globs
+from ..text import display, globs
 from ..types import trust
 from ..types.records import ORIGINS, Learned, Memory
 from . import sql, steps_neighbours, steps_revisions
@@ -39,7 +39,7 @@ def learn(
         around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, now)
     if learned is None:
-        return _refused(row)
+        return _refused(tx, row)
     if known and learned.memory.id == row.id:
         steps_neighbours.add_claims(tx, {row.id: known}, now)
     elif known and _speaks_for(row, learned.memory):
@@ -126,12 +126,16 @@ def _kept(
     return steps_neighbours.reinforce(tx, held, prepared.row, now) if held else None
 
 
-def _refused(row: sql.MemoryRow) -> Learned:
-    note = (
-        "not kept: this was forgotten on request, or a record with this text was changed from "
-        "outside (`recollect doctor` names those); in other words it is a new memory"
+def _refused(tx: Tx, row: sql.MemoryRow) -> Learned:
+    """Return that nothing was saved, and why; there is no id."""
+    at = sql.find_forgotten_at(tx, row.digest)
+    why = (
+        f"forgotten on {display.format_time(at)[:10]}"
+        if at
+        else "a record with this text was changed from outside (`recollect doctor` names it)"
     )
-    return Learned(row.id, f"memory://{row.id}", "skipped", sql.load_memory(row), (note,))
+    note = f"{why}: nothing was saved. Word it differently to save it."
+    return Learned("", "", "skipped", sql.load_memory(row), (note,))
 
 
 def _created(

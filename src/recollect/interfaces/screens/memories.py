@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 def render_learned(learned: recollect.Learned) -> str:
     """Return the saved memory with its status and notes."""
     memory = learned.memory
+    if not learned.id:
+        return lines("not saved", (f"  {note}" for note in learned.notes))
     about = f"({memory.kind}, {memory.layer}, {style.status(memory.status)})"
     times = format_count(memory.reinforcement, "time")
     return lines(
