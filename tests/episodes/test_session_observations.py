@@ -173,6 +173,30 @@ def test_the_log_of_passing_tests_is_no_error() -> None:
     assert all("deadline" not in name for name in subjects("error", calls))
 
 
+def test_the_log_of_a_failing_test_before_its_failure_is_no_error() -> None:
+    output = (
+        "--- FAIL: TestSave (0.01s)\n    a_test.go:7: Initial feature HEAD: e11f237\n"
+        "    a_test.go:8: Phase 2: Starting session and creating first checkpoint\n"
+        "    a_test.go:9: the sessions branch should exist\nFAIL"
+    )
+    calls = shell("go test ./...", output, True), edit("/p/a_test.go"), shell("go test ./...")
+    told = " ".join(subjects("error", calls))
+    assert "should exist" in told and "testsave" in told
+    assert "initial feature" not in told and "starting session" not in told
+
+
+def test_a_formatter_resolves_no_test_and_nothing_that_was_edited_elsewhere() -> None:
+    failed = "--- FAIL: TestSave (0.01s)\n    a_test.go:9: no root"
+    lint = "a.go:3:6: exported: func name will be used as redact.RedactBytes, that stutters"
+    fmt, clone = shell("mise run fmt"), edit("/elsewhere/clone/a.go")
+    tests = shell("mise run test", failed, True), fmt, shell("mise run test")
+    assert subjects("error", tests) == []
+    edited = shell("mise run lint", lint, True), clone, fmt, shell("mise run lint")
+    assert subjects("error", edited) == []
+    (one,) = found("error", session(edited[0], fmt, edited[3]))
+    assert one.body["remedy"]["step_before"] == "mise run fmt"
+
+
 def test_an_interpreter_is_named_with_its_script() -> None:
     missing = "error: the option --target is missing and must be given"
     calls = shell("sh codegen.sh", missing, True), shell("sh codegen.sh --target web")

@@ -78,7 +78,7 @@ def error_lines(output: str) -> list[ErrorLine]:
     files: dict[str, dict[str, None]] = {}
     for at, line in enumerate(lines):
         weight = 0 if _pattern("beside").match(line) else _weight(line)
-        if marked and not (_pattern("place").match(line) or _pattern("verdict").match(line)):
+        if marked and not _reports_test(lines, at):
             weight = 0
         if weight > 1:
             name = normalised(line)
@@ -90,6 +90,23 @@ def error_lines(output: str) -> list[ErrorLine]:
         ErrorLine(name, weighed[name][1], tuple(files.get(name, ())))
         for name in kept[:MOST_SIGNATURES]
     ]
+
+
+def _reports_test(lines: Sequence[str], at: int) -> bool:
+    """Check whether a line of a failed test reports its failure: a verdict, or a line with a place
+    that has an error word or is the last one of its test. Those before it are its log."""
+    if _pattern("verdict").match(lines[at]):
+        return True
+    if not _pattern("place").match(lines[at]):
+        return False
+    if is_error_line(lines[at]):
+        return True
+    for line in lines[at + 1 :]:
+        if line.lstrip().startswith(("--- ", "=== ", "FAIL")):
+            break
+        if _pattern("place").match(line):
+            return False
+    return True
 
 
 def _reported_in(lines: Sequence[str], at: int) -> str:

@@ -342,15 +342,27 @@ def _telling_words(script: str, cwd: str) -> Iterator[str]:
 
 
 def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttempt]) -> str:
-    """Return a command that was run as well this time: in the same line, or in a call before."""
+    """Return a command that was run as well this time: in the same line, or in a call before.
+
+    A formatter is a remedy only of a check that is no test, and only if no file was edited.
+    """
     known = set(map(_name, simple_commands(broken.script)))
+    is_test = broken.trouble is not None and broken.trouble.type == "test failure"
+    may_format = not is_test and not any(one.writes and not one.script for one in between)
     steps = [
         outline(command.words)
         for attempt in (*between, worked)
         for command in (simple_commands(attempt.script) if attempt.script else ())
-        if _name(command) not in known and _changes_something(command)
+        if _name(command) not in known
+        and _changes_something(command)
+        and (may_format or not _formats(command))
     ]
     return steps[-1] if steps else ""
+
+
+def _formats(command: SimpleCommand) -> bool:
+    form = form_of(command.words)
+    return form is not None and form.purpose == "format"
 
 
 def _changes_something(command: SimpleCommand) -> bool:
