@@ -414,3 +414,22 @@ def test_learning_a_forgotten_text_says_that_nothing_was_saved(mem: recollect.Re
     said = f"forgotten on {day}: nothing was saved. Word it differently to save it."
     assert (again.id, again.action, again.notes) == ("", "skipped", (said,))
     assert memories.SCREENS["learn"](again) == f"not saved\n  {said}"
+
+
+def test_the_preview_lists_what_would_be_erased_or_says_that_nothing_holds_the_text(
+    mem: recollect.Recollect,
+) -> None:
+    from recollect.interfaces.screens import results
+
+    id = mem.learn("the SecretWord opens the door").id
+    mem.record("s1", "never say SecretWord aloud")
+    said = results.SCREENS["forget"](mem.memories.forget(text="SecretWord"))
+    assert f"{id}  the SecretWord opens the door" in said
+    assert "session/s1/messages/1  never say SecretWord aloud" in said
+    other = results.SCREENS["forget"](mem.memories.forget(text="secretword"))
+    assert other == (
+        "nothing holds 'secretword'\n"
+        f"2 records hold it in other letters: {id}, session/s1/messages/1"
+    )
+    nothing = results.SCREENS["forget"](mem.memories.forget(text="unheard of"))
+    assert nothing == "nothing holds 'unheard of'"

@@ -26,8 +26,8 @@ from ..memory import steps_revisions as memory_steps_revisions
 from ..project import user_directory
 from ..recall import steps_reindex as recall_steps_reindex
 from ..secrets import redaction
-from ..storage.database import TABLES, Tx
-from ..text import addresses, messages
+from ..storage.database import TABLES, Database, Tx
+from ..text import addresses, display, messages
 from ..types import trust
 from ..types.records import Memory
 from . import operations_scrub, sql
@@ -52,6 +52,8 @@ class Receipt(NamedTuple):
     digests: tuple[str, ...]
     notes: tuple[str, ...]
     applied: bool = True
+    examples: tuple[str, ...] = ()
+    """Some of the records, each with its first line; only of what would be erased."""
 
 
 def forget(context: Context, target: str = "", text: str = "", yes: bool = False) -> Receipt:
@@ -87,6 +89,8 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
         (space.write if yes else space.read)(erased.run)
     if erased.outputs:
         notes += _remove_outputs(context)
+    if text and not yes and not erased.rows:
+        notes += _find_in_other_letters(spaces, text)
     receipt_id = new_id("receipt")
     needles = erased.needles()
     folders = (os.path.dirname(context.project.database), user_directory(context.environment))
@@ -99,13 +103,14 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
             notes += told
     return Receipt(
         id=receipt_id,
-        target=target or "a text",
+        target=target or ("a text" if yes else repr(text)),
         rows=erased.rows,
         files=tuple(files),
         backups=backups,
         digests=tuple(erased.digests()),
         notes=tuple(notes),
         applied=yes,
+        examples=tuple(erased.examples.values()),
     )
 
 
@@ -131,6 +136,7 @@ class _Erasure:
             tuple(TABLES), "TEXT"
         )
         self.outputs = False
+        self.examples: dict[str, str] = {}
 
     def needles(self) -> list[str]:
         """Return the texts to look for, also as they are written in JSON and in base64."""
@@ -223,11 +229,18 @@ class _Erasure:
     def _message(self, tx: Tx, session: str, seq: int) -> None:
         self._count("messages")
         self.sessions.setdefault(session, set()).add(seq)
+        if not self.apply and len(self.examples) < _MOST_EXAMPLES:
+            for row in archive_sql.messages(tx, session, seq, seq):
+                said = messages.plain_text(archive_steps_sessions.stored_message(row).message)
+                self._show(f"session/{session}/messages/{seq}", said)
         if self.apply and (body := sql.erase_message(tx, session, seq)):
             index_sql.remove_entry(tx, "message", session, seq)
             there = archive_sql.get(tx, session)
             if there and _begins_name(there.name, body):
                 archive_sql.update_details(tx, session, _NAMELESS)
+
+    def _show(self, ref: str, text: str) -> None:
+        self.examples[ref] = f"{ref}  {display.format_line(text, 80)}"
 
     def _derived(self, tx: Tx, session: str) -> None:
         """Erase the records derived from the erased messages of a session."""
@@ -265,6 +278,8 @@ class _Erasure:
         texts = sql.load_texts(tx, memory)
         self.buried += texts
         self._count("memories", bool(texts))
+        if texts and not self.apply and len(self.examples) < _MOST_EXAMPLES:
+            self._show(memory, texts[0])
         if self.apply:
             sql.remove_index(tx, "memory", memory)
             sql.delete_memory(tx, memory)
@@ -279,6 +294,22 @@ class _Erasure:
             self._count(table, number)
             for key in changed if table in sql.REWRITTEN else ():
                 recall_steps_reindex.reindex_record(tx, table.removesuffix("s"), key)
+
+
+_MOST_EXAMPLES = 10
+
+
+def _find_in_other_letters(spaces: Sequence[Database], text: str) -> list[str]:
+    """Return a note that names the records with a text in small or capital letters."""
+    found: list[str] = []
+    for space in spaces:
+        found += space.read(lambda tx: sql.find_memories(tx, text.lower(), ("lower(text)",)))
+        said = space.read(lambda tx: sql.find_messages(tx, text.lower(), "lower(body)"))
+        found += [f"session/{session}/messages/{seq}" for session, seq in said]
+    if not found:
+        return []
+    hold = "1 record holds" if len(found) == 1 else f"{len(found)} records hold"
+    return [f"{hold} it in other letters: {', '.join(found[:_MOST_EXAMPLES])}"]
 
 
 _NAMELESS = {"name": redaction.redact(messages.FORGOTTEN)}

@@ -206,14 +206,11 @@ def _delete(tx: Tx, table: str, where: str, **given: object) -> int:
     return len(tx.run(f"DELETE FROM {table} WHERE space = :space AND {where} RETURNING 1", given))
 
 
-def find_memories(tx: Tx, text: str) -> list[str]:
+def find_memories(tx: Tx, text: str, columns: Sequence[str] = _STATEMENTS) -> list[str]:
     """Return the ids of memories that contain a text in any revision."""
     tables = ("memories", "memory_revisions")
-    rows = (row for table in tables for row in _select(tx, "id", table, _IN_STATEMENT, text=text))
+    rows = (row for table in tables for row in _select(tx, "id", table, _holds(columns), text=text))
     return list(dict.fromkeys(row[0] for row in rows))
-
-
-_IN_STATEMENT = _holds(_STATEMENTS)
 
 
 def find_derived(tx: Tx, ref: str) -> list[Row]:
@@ -228,9 +225,9 @@ def load_texts(tx: Tx, memory: str) -> list[str]:
     return [row[0] for one in tables for row in _select(tx, "text", one, "id = :id", id=memory)]
 
 
-def find_messages(tx: Tx, text: str) -> list[tuple[str, int]]:
+def find_messages(tx: Tx, text: str, column: str = "body") -> list[tuple[str, int]]:
     """Return session and number of the messages that contain a text."""
-    rows = _select(tx, "session, seq", "messages", _holds(("body",)), text=text)
+    rows = _select(tx, "session, seq", "messages", _holds((column,)), text=text)
     return [(row[0], row[1]) for row in rows]
 
 

@@ -241,9 +241,12 @@ def _count_rows(numbers: Mapping[str, int]) -> str:
 
 def _render_receipt(done: recollect.Receipt) -> str:
     files = [f"  and in {path}" for path in done.files]
+    examples = [f"  {one}" for one in done.examples]
+    if not done.applied and not done.rows and not files:
+        return lines(f"nothing holds {done.target}", done.notes)
     if not done.applied:
         last = "nothing was changed; this cannot be undone: add --yes"
-        return lines(f"would erase: {_count_rows(done.rows)}", files, last)
+        return lines(f"would erase: {_count_rows(done.rows)}", examples, files, last)
     backups = f"{format_count(done.backups, 'backup')} removed, one made anew"
     return lines(
         f"erased {done.target}: {_count_rows(done.rows)}  (receipt {done.id})",
