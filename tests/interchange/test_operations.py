@@ -424,6 +424,18 @@ def test_records_of_another_layout_are_not_trusted_and_overwrite_nothing(tmp_pat
         assert not [word for word in ("sessions", "Deploy", "Tabs", "login page") if word in shown]
 
 
+def test_a_named_file_that_is_not_read_is_an_error_with_its_line(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    bad, text = tmp_path / "bad.jsonl", tmp_path / "notes.txt"
+    bad.write_text('{"a": 1}\n{broken\n')
+    text.write_text("hello")
+    with pytest.raises(recollect.InvalidInput, match=r"bad\.jsonl:2: not valid JSON"):
+        mem.store.load(str(bad))
+    with pytest.raises(recollect.InvalidInput, match=r"notes\.txt: not a format"):
+        mem.store.load(str(text))
+
+
 def test_a_broken_file_is_reported_and_the_others_are_loaded(tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()

@@ -16,7 +16,9 @@ import pytest
 import recollect
 from recollect.errors import EXIT_STATUS
 from recollect.interfaces import commands, manual
+from recollect.interfaces.screens.results import show
 from recollect.interfaces.slash import run_slash
+from recollect.memory import operations_many
 from recollect.operation_table import EVERYDAY, OPERATIONS
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -250,6 +252,56 @@ def test_a_text_can_come_from_a_pipe(run: Run) -> None:
     assert run("retrieve", "log").stdout == "line one\nline two\n\n"
     run("record", "s", "-", stdin='{"role": "assistant", "content": "from a pipe"}')
     assert "assistant: from a pipe" in run("session", "show", "s").stdout
+
+
+def test_an_option_that_is_like_no_other_gets_no_suggestion(run: Run) -> None:
+    said = run("learn", "x", "--bogus").stderr
+    assert "unknown option --bogus (recollect learn)" in said and "did you mean" not in said
+
+
+def test_an_error_does_not_name_its_place_twice(run: Run) -> None:
+    assert "'bogus' is not a kind\n" in run("list", "--kind", "bogus").stderr
+
+
+def test_json_lines_are_not_saved_as_one_text(run: Run) -> None:
+    lines = '{"text": "Use uv", "tags": ["build"]}\n{"text": "Tests need Redis"}\n'
+    done = run("learn", "-", stdin=lines)
+    assert done.returncode == 2 and "recollect learn-many -" in done.stderr
+    assert "2 created" in run("learn-many", "-", stdin=lines).stdout
+    assert "created" in run("learn", "-", stdin='{"port": 80} is the default').stdout
+    assert "learn-many" in run("learn", "--help").stdout
+
+
+def test_help_of_learn_many_shows_a_line_and_every_field(run: Run) -> None:
+    said = " ".join(run("learn-many", "--help").stdout.split())
+    assert '{"text": "Tests need Redis"' in said
+    fields = said.partition("Fields: ")[2].partition("--layer")[0]
+    assert {name for name in operations_many._FIELDS if name not in fields} == set()
+
+
+def test_a_scope_is_given_as_an_argument(run: Run) -> None:
+    id = run("learn", "Use uv").stdout.split()[1]
+    assert '"app/**"' in run("scope", id, "app/**", "lib/**", "--json").stdout
+    assert '"lib/**"' in run("show", id, "--json").stdout
+    assert "app" not in run("scope", id, "--json").stdout
+    assert "[SCOPE…]" in run("scope", "--help").stdout
+
+
+def test_an_empty_briefing_says_why(run: Run) -> None:
+    for number in (1, 2):
+        run("learn", f"The port of service {number} is 80{number}0")
+    said, explained = run("briefing").stdout, run("briefing", "--explain").stdout
+    assert "2 items left out: an agent's claim" in said and "--explain" in said
+    assert "--explain" not in explained and explained.count("  out  memory://") == 2
+
+
+def test_counts_and_checks_are_worded_for_a_person() -> None:
+    rows = {"memories": 1, "cursors": 1, "messages": 2}
+    told = show("forget", recollect.Receipt("r", "m", rows, (), 0, (), (), applied=False))
+    assert "would erase: 1 import position, 1 memory, 2 messages" in told
+    warned = recollect.Check("program", True, "it may be deleted", waits=True)
+    told = show("doctor", recollect.Diagnosis(True, (warned,)))
+    assert told.startswith("WARN program") and told.endswith("no problems found")
 
 
 def test_common_options_may_come_before_the_command(run: Run, tmp_path: Path) -> None:

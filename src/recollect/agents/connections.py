@@ -152,7 +152,7 @@ def _check_program(environment: Mapping[str, str]) -> list[Check]:
         gone = f"agents start {launcher}, which starts {program or 'nothing'}: it is gone"
         return [Check("program", False, f"{gone}\nfix it: recollect init --yes")]
     warning = warn_of_install()
-    return [Check("program", True, warning)] if warning else []
+    return [Check("program", True, warning, waits=True)] if warning else []
 
 
 def _load_approvals(agent: str, there: Sequence[plan_io.SettingsPlaces]) -> list[HookApproval]:

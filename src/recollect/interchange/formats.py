@@ -62,6 +62,17 @@ def detect(name: str, text: str) -> str:
     return ""
 
 
+def describe_unreadable(name: str, text: str, why: str = "") -> str:
+    """Return file, line and reason for a file that is not read."""
+    lines = text.splitlines() if name.endswith(".jsonl") else [text]
+    for number, line in enumerate(lines if name.endswith((".json", ".jsonl")) else (), 1):
+        try:
+            json.loads(line or "null")
+        except json.JSONDecodeError as error:
+            return f"{name}:{number + error.lineno - 1}: not valid JSON: {error.msg}"
+    return f"{name}: {why or 'not a format that is known here'}"
+
+
 def _detect_json(text: str) -> str:
     if re.search(r'"type"\s*:\s*"(?:entity|relation)"', text[:4000]):
         return "mcp-memory"

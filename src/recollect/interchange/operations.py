@@ -59,7 +59,7 @@ def export_memory(
     path: the new file for jsonl, or the folder for another form
     form: jsonl (everything), clio, loki, repo (/memories/repo) or markdown (MEMORY.md)
     layer: project or user
-    local: include data of this machine only (cursors, jobs, usage counts)
+    local: include data of this machine only (import positions, jobs, usage counts)
 
     Example: recollect export memory.jsonl
     Example: recollect export . --form repo
@@ -72,7 +72,7 @@ def export_memory(
                 sql.count_altered(tx),
             )
         )
-        loss = "" if local else f"not exported: {', '.join(sql.LOCAL)}"
+        loss = "" if local else f"not exported: import positions, {', '.join(sql.LOCAL[1:])}"
         return Exported(
             (os.path.abspath(path),), rows - 2, "; ".join(filter(None, [loss, _altered(altered)]))
         )
@@ -117,6 +117,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
     problems: list[str] = []
     seen = ""
     for name in user_files_io.list_memory_files(whole):
+        text = ""
         try:
             text = user_files_io.read_memory_file(name)
             if not form and (record := steps_layouts.read_record(name, text)):
@@ -124,7 +125,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
                 continue
             chosen = form or formats.detect(name, text)
             if not chosen:
-                problems.append(f"{name}: not a format that is known here")
+                problems.append(formats.describe_unreadable(name, text))
                 continue
             found += formats.read(chosen, name, text)
             seen = chosen
@@ -132,7 +133,9 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
             *(ValueError, TypeError, AttributeError, KeyError, RecursionError),
             *(InvalidInput, OSError),
         ) as error:
-            problems.append(f"{name}: {error}")
+            problems.append(formats.describe_unreadable(name, text, str(error)))
+    if problems and not (found or records) and os.path.isfile(whole):
+        raise InvalidInput(problems[0], hint="`recollect load --help` lists the formats")
     new = _learn_all(context, found, trust, problems)
     new += sum(_save_record(context, record, trust, problems) for record in records)
     read = sum(bool(one.text) for one in found) + sum(one.what != "index" for one in records)

@@ -234,6 +234,8 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
 
     by = identify_caller(os.environ)
     values = {name: _read_value(name, value) for name, value in given.values.items()}
+    if command.words == "learn" and given.values.get("text") == "-":
+        _refuse_json_lines(str(values["text"]))
     recognised = _recognise_kind(command.words, values) if by.origin == "user" else ""
     context = open_context(given.project or None, given.variables, given.incognito, by.origin)
     if command.words in ("import", "init") and not given.incognito:
@@ -260,6 +262,22 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
             result = result._replace(notes=(*result.notes, *_notes_for(result, recognised, by)))
         _prepare_page(context, command.words, values, result)
         return result
+
+
+def _refuse_json_lines(text: str) -> None:
+    """Refuse statements as JSON lines: they would be saved as one text."""
+    from json import loads
+
+    try:
+        first = loads(text.strip().partition("\n")[0])
+    except (ValueError, RecursionError):
+        return
+    if isinstance(first, dict) and "text" in first:
+        raise InvalidInput(
+            "the input is JSON lines, not a text; nothing was saved",
+            where="text",
+            hint="save one memory for each line: recollect learn-many -",
+        )
 
 
 def _recognise_kind(command: str, values: dict[str, object]) -> str:

@@ -34,6 +34,9 @@ SHORT_FLAGS = {
 }
 """Short forms of options. In a command without such an option the word is text."""
 
+_WORD_LISTS = {"init": "agent", "scope": "scope"}
+"""Commands with a list of words that can be given without its name."""
+
 _FREE_TEXT = (*FROM_STDIN, "query", "goal", "title", "fact", "pattern", "solution", "error")
 """Parameters that take all remaining words when they come last."""
 
@@ -196,7 +199,7 @@ def _join_words(positional: list[Parameter], words: list[str], join: bool) -> li
 def _store_positional(
     values: dict[str, Json], command: Command, positional: list[Parameter], words: list[str]
 ) -> None:
-    if positional and _takes_words(positional[-1]):
+    if positional and _takes_words(command, positional[-1]):
         positional = [*positional, *positional[-1:] * (len(words) - len(positional))]
     if len(words) > len(positional):
         raise _usage_error(command, f"unexpected argument {words[len(positional)]!r}")
@@ -208,13 +211,16 @@ def positional_parameters(command: Command) -> list[Parameter]:
     """Return the parameters that are given without a name: the required ones, else the one that
     takes several words, else the first text."""
     required = [item for item in command.parameters if item.required]
-    several = [item for item in command.parameters if _takes_words(item)]
-    return required or several or [item for item in command.parameters if item.type == "str"][:1]
+    several = [item for item in command.parameters if _takes_words(command, item)]
+    if required or several:
+        return required + several
+    return [item for item in command.parameters if item.type == "str"][:1]
 
 
-def _takes_words(parameter: Parameter) -> bool:
-    """Check for a list that can be given without its name: `init claude-code codex`."""
-    return parameter.type == "list" and parameter.name == "agent"
+def _takes_words(command: Command, parameter: Parameter) -> bool:
+    """Check for a list that can be given without its name: `init claude-code codex`, and
+    `scope ID 'src/**'`."""
+    return parameter.type == "list" and parameter.name == _WORD_LISTS.get(command.words)
 
 
 def option_flags(parameter: Parameter) -> tuple[str, ...]:
@@ -282,8 +288,9 @@ def _usage_error(command: Command, message: str) -> InvalidInput:
 def _unknown_option(command: Command, flag: str, known: list[str]) -> InvalidInput:
     from difflib import get_close_matches
 
-    near = get_close_matches(flag, known, 1)
-    meant = f"; did you mean {near[0]}?" if near else ""
+    # Without the dashes, which all options share.
+    near = get_close_matches(flag[2:], [one[2:] for one in known if _is_flag(one)], 1)
+    meant = f"; did you mean --{near[0]}?" if near else ""
     return _usage_error(command, f"unknown option {flag}{meant}")
 
 
@@ -294,9 +301,10 @@ def render_help(command: Command) -> str:
     """Return the text of `recollect COMMAND --help`."""
     required = [item for item in command.parameters if item.required]
     optional = [item for item in command.parameters if not item.required]
-    places = [item.name.upper() for item in positional_parameters(command)]
-    more = "…" if any(map(_takes_words, optional)) else ""
-    places = places if required else [f"[{name}{more}]" for name in places]
+    places = []
+    for item in positional_parameters(command):
+        more = "…" if _takes_words(command, item) else ""
+        places.append(item.name.upper() if item.required else f"[{item.name.upper()}{more}]")
     usage = " ".join(["recollect", command.words, *places])
     lines = [f"usage: {usage} [options]", "", *style.fill(command.summary), ""]
     for item in required:

@@ -64,7 +64,7 @@ def learn(
 ) -> Learned:
     """Save a memory. Saving the same text again strengthens it.
 
-    text: one statement, as you would tell a colleague
+    text: one statement, as told to a colleague; many: learn-many
     kind: policy, pitfall, architecture, solution, workflow, decision, pattern, preference,
         reference or fact
 
@@ -234,7 +234,7 @@ def scope(context: Context, id: str, scope: Sequence[str] = ()) -> Memory:
     id: the memory's id, or the beginning of it
     scope: path globs such as src/api/** (repeat for several); without any, it applies everywhere
 
-    Example: recollect scope m-4k9w2c --scope 'src/api/**'
+    Example: recollect scope m-4k9w2c 'src/api/**'
     """
     now = context.clock()
     return _tend(

@@ -23,7 +23,10 @@ def learn_many(
     Each has a `text` and may have the fields of `learn`. The same text again strengthens what is
     there. Near duplicates and contradictions are not looked for: `consolidate` finds them.
 
-    statements: a file of JSON lines, or - for the standard input; in Python also a list of objects
+    statements: a file of JSON lines, or - for the standard input; in Python also a list of objects.
+        A line: {"text": "Tests need Redis", "kind": "reference", "tags": ["redis"]}. Fields: text,
+        kind, subject, reason, priority, layer, owner, near, key (texts); scope, tags, examples,
+        citations, evidence (lists of texts); confidence (a number); detail (an object)
     layer: project (default) or user (across projects; only a person)
 
     Example: recollect learn-many facts.jsonl

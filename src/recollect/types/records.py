@@ -363,7 +363,8 @@ class Embedder(Protocol):
 
 
 class Check(NamedTuple):
-    """One check of `doctor`; `waits` if nothing is broken and the user has a step to do."""
+    """One check of `doctor`; `waits` if nothing is broken and the user has a step to do, or if it
+    is ok with a warning."""
 
     name: str
     ok: bool

@@ -202,17 +202,25 @@ def render_briefing(briefing: recollect.Briefing) -> str:
     )
 
 
+_MOST_REASONS = 3
+
+
 def _why_silent(briefing: recollect.Briefing) -> str:
     """Return why a briefing is empty: a mode, the budget, files, or because nothing is known."""
     if briefing.notes:
         return f"(empty: {'; '.join(briefing.notes)})"
-    no_room = sum("full" in one.reason or "room" in one.reason for one in briefing.left_out)
-    others = len(briefing.left_out) - no_room
+    reasons = Counter(one.reason for one in briefing.left_out)
+    full = [reason for reason in reasons if "full" in reason or "room" in reason]
+    no_room = sum(reasons.pop(reason) for reason in full)
     parts = [f"{format_count(no_room, 'item')} did not fit into the budget"] if no_room else []
-    parts += [f"{format_count(others, 'item')} left out for another reason"] if others else []
+    parts += [
+        f"{format_count(number, 'item')} left out: {reason}"
+        for reason, number in reasons.most_common(_MOST_REASONS)
+    ]
     if not parts:
         return "(empty: nothing is known yet that a session should begin with)"
-    return f"(empty: {', '.join(parts)}. Why: recollect briefing --explain)"
+    more = "" if briefing.explained else ". Each one: recollect briefing --explain"
+    return f"(empty: {'; '.join(parts)}{more})"
 
 
 def _render_verified(report: recollect.ClaimReport | recollect.VerifiedArchive) -> str:

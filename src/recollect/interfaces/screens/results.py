@@ -108,7 +108,8 @@ def _list_counts(numbers: Mapping[str, int]) -> str:
 
 
 def _render_adopted(done: recollect.Adopted) -> str:
-    content = f"{done.memories} memories, {done.sessions} sessions"
+    memories = format_count(done.memories, "memory", "memories")
+    content = f"{memories}, {format_count(done.sessions, 'session')}"
     if done.trusted:
         return f"adopted {done.path} ({content})"
     return (
@@ -122,11 +123,12 @@ def _render_diagnosis(diagnosis: recollect.Diagnosis) -> str:
     for check in diagnosis.checks:
         first, *more = escape_invisible(check.detail).splitlines() or [""]
         not_ok = ("warn", "TODO") if check.waits else ("bad", "BAD ")
-        mark = style.paint(*(("good", "ok  ") if check.ok else not_ok))
+        ok = ("warn", "WARN") if check.waits else ("good", "ok  ")
+        mark = style.paint(*(ok if check.ok else not_ok))
         found.append(f"{mark} {check.name}: {first}")
         found += [f"       {line}" for line in more]
     failed = sum(not (check.ok or check.waits) for check in diagnosis.checks)
-    waiting = sum(check.waits for check in diagnosis.checks)
+    waiting = sum(check.waits and not check.ok for check in diagnosis.checks)
     return lines(
         found,
         f"{format_count(waiting, 'agent')} wait for your approval (TODO)" if waiting else "",
@@ -235,8 +237,24 @@ def run_undo(
 # ---------------------------------------------------------------- erase, repair, export, load
 
 
+_ROWS = {
+    "cursors": "import positions",
+    "memory_revisions": "revisions",
+    "memory_aliases": "former ids",
+    "undos": "undo steps",
+}
+"""Names of tables that a user would not understand."""
+
+
 def _count_rows(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in sorted(numbers.items())) or "nothing"
+    """Return the numbers of rows by table, such as `1 memory, 2 links`."""
+    found = []
+    for name, number in sorted(numbers.items()):
+        several = _ROWS.get(name, name)
+        one = several.removesuffix("s")
+        one = f"{one[:-2]}y" if several.endswith("ies") else one
+        found.append(format_count(number, one, several))
+    return ", ".join(found) or "nothing"
 
 
 def _render_receipt(done: recollect.Receipt) -> str:

@@ -186,7 +186,13 @@ def _render_plan(done: recollect.Rebuilt) -> str:
 
 
 def _render_cleared(done: recollect.ClearedMemory) -> str:
-    hidden = f"{done.memories} memories, {done.episodes} episodes, {done.procedures} procedures"
+    hidden = ", ".join(
+        (
+            format_count(done.memories, "memory", "memories"),
+            format_count(done.episodes, "episode"),
+            format_count(done.procedures, "procedure"),
+        )
+    )
     removed = ", ".join(f"{number} {noun}" for noun, number in done.removed.items())
     removed += f"; {', '.join(done.files) or 'no files'} in {done.root}"
     if not done.applied:
