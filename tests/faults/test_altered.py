@@ -71,6 +71,25 @@ def test_a_memory_changed_by_sql_is_set_aside_everywhere(
         mem.show(id)
 
 
+@pytest.mark.parametrize("column", ["text", "subject", "label", "kind", "scope", "revision"])
+@pytest.mark.parametrize("more", ["", " || ' by hand'"])
+def test_a_blob_in_place_of_a_text_sets_one_memory_aside(
+    mem: recollect.Recollect, change: Change, engine: str, column: str, more: str
+) -> None:
+    if engine != "sqlite":
+        return  # columns have types there
+    mem.learn("Integration tests need Redis on port 6380", subject="Redis")
+    other = mem.learn("Deployments need a ticket")
+    change(f"UPDATE memories SET {column} = CAST({column}{more} AS BLOB) WHERE id <> '{other.id}'")
+    assert [one.id for one in mem.list()] == [other.id]
+    assert "6380" not in str(mem.recall("which port do the integration tests need"))
+    assert "6380" not in mem.briefing().text
+    assert len(problems(mem)) == 1
+    assert (
+        mem.learn("Integration tests need Redis on port 6381", subject="Redis").action == "created"
+    )
+
+
 def test_a_message_changed_by_sql_is_not_recalled(mem: recollect.Recollect, change: Change) -> None:
     fill(mem)
     assert [hit for hit in mem.recall("Gateway port") if hit.kind == "message"]

@@ -118,14 +118,12 @@ SMALL = {"migrations", "spaces", "members", "word_totals", "clusters"}
 
 def sqlite_problems(tx: Tx, statement: Statement) -> list[str]:
     lines = [row[3] for row in tx.run(f"EXPLAIN QUERY PLAN {statement.sql}", statement.params)]
-    # `seen` are the rows that a statement brings along.
+    # `seen` are the rows that a statement brings along, `strongest` a few of each kind.
+    few = ("VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN (", "SCAN seen", "SCAN strongest")
     limited = "LIMIT" in statement.sql and not any("TEMP B-TREE FOR ORDER" in x for x in lines)
     found = []
     for line in lines:
-        scans = line.startswith("SCAN ") and not any(
-            word in line
-            for word in ("VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN (", "SCAN seen")
-        )
+        scans = line.startswith("SCAN ") and not any(word in line for word in few)
         used = set(re.findall(r"(\w+)[=><]", line.rpartition("(")[2]))
         by_space = line.startswith("SEARCH ") and used <= COARSE and not limited
         sorts = "USE TEMP B-TREE FOR ORDER BY" in line and "LIMIT" in statement.sql

@@ -30,9 +30,6 @@ SMALL = 1_500
 takes as long as the search by signs; they are kept until the store changes, and the next question
 takes a sixth of that."""
 
-FILTERED = 16
-"""So many times the wanted number are filtered, if too few of the nearest fulfil the filters."""
-
 _NONE_KNOWN: Mapping[int, float] = {}
 
 FEW = 1_500
@@ -141,7 +138,7 @@ def _search_filtered(
         left = sorted(near, key=lambda entry: -near[entry])[:count]
         through = sql.filter_entries(tx, left, filters)
     else:
-        through = sql.filter_entries(tx, scored.pick_best(FILTERED * count), filters)
+        through = sql.filter_entries(tx, scored.pick_best(FEW), filters)
         near = cosines_by_entry(question, sql_vectors.load_vectors(tx, list(through)))
     return {entry: (through[entry], near[entry]) for entry in through if entry in near}
 

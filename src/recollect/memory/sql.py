@@ -307,8 +307,9 @@ class MemoryStatement(NamedTuple):
 
 def load_statements(tx: Tx, ids: Sequence[str], check: bool = True) -> list[MemoryStatement]:
     """Return what several memories say, in the order of their ids' list; without those that were
-    changed from outside, unless `check` is false."""
-    unaltered = f"AND NOT ({tx.altered('memories')})" if check else ""
+    changed from outside, unless `check` is false (on SQLite, where a text may be a blob)."""
+    texts = "AND typeof(subject) = 'text' AND typeof(text) = 'text' AND typeof(scope) = 'text'"
+    unaltered = f"AND NOT ({tx.altered('memories')})" if check else texts
     found: dict[str, MemoryStatement] = {}
     for names, params in batches("id", ids):
         rows = tx.run(

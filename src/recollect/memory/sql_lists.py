@@ -40,7 +40,11 @@ def list_strongest(tx: Tx, kinds: Sequence[str], limit: int, owners: Sequence[st
         for place in range(len(kinds))
     ]
     bound = {f"kind{place}": kind for place, kind in enumerate(kinds)}
-    chosen = f"{sql.SELECT} AND id IN ({' UNION ALL '.join(parts)})"
+    # Materialised: without statistics, PostgreSQL would choose them again for each memory.
+    chosen = (
+        f"WITH strongest AS MATERIALIZED ({' UNION ALL '.join(parts)}) "
+        f"{sql.SELECT} AND id IN (SELECT id FROM strongest)"
+    )
     found = sql.load_all(tx.run_batched(chosen, {**params, **bound, "limit": limit}))
     order = {kind: place for place, kind in enumerate(kinds)}
     return sorted(found, key=lambda one: (order[one.kind], -one.last_reinforced, one.id))

@@ -57,7 +57,8 @@ def find_altered(connection: apsw.Connection) -> Iterator[str]:
     for table in seals.COLUMNS:
         key = "address" if table == "documents" else "id"
         rows = connection.execute(
-            f"SELECT CAST({key} AS BLOB) FROM {table} WHERE seal <> {sqlite_tx.seal_form(table)}"
+            f"SELECT CAST({key} AS BLOB) FROM {table} "
+            f"WHERE seal <> {sqlite_tx.seal_form(table)} OR {sqlite_tx.holds_blob(table)}"
         )
         yield from seals.describe_altered(
             table, [row[0].decode(errors="replace") for row in rows], REPAIR

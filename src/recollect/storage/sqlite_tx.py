@@ -73,11 +73,18 @@ _TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
 
 def seal_form(table: str) -> str:
-    """Return the SQL of the seal that a row should have; NULL for one that is not UTF-8."""
+    """Return the SQL of the seal that a row should have; NULL for one that is not UTF-8, or holds a
+    blob in place of a text, which no column has."""
     names = seals.COLUMNS[table]
     sizes = ", ".join([f"octet_length({name})" for name in names])
     # Joined in SQL: passing each column takes three times as long.
-    return f"digest(CAST(concat_ws(char(10), concat_ws(',', {sizes}), {', '.join(names)}) AS BLOB))"
+    joined = f"CAST(concat_ws(char(10), concat_ws(',', {sizes}), {', '.join(names)}) AS BLOB)"
+    return f"CASE WHEN {holds_blob(table)} THEN NULL ELSE digest({joined}) END"
+
+
+def holds_blob(table: str) -> str:
+    """Return the condition of a row with a blob among its sealed columns."""
+    return f"'blob' IN ({', '.join([f'typeof({name})' for name in seals.COLUMNS[table]])})"
 
 
 def define_seal(connection: apsw.Connection) -> None:

@@ -43,17 +43,14 @@ _NAMED = 5
 
 
 def make_seal(*values: object) -> str:
-    """Return the seal of the values of a record, in the order of its columns."""
-    if bytes not in map(type, values):
-        texts = list(map(str, values))
-        whole = "\n".join(texts)
-        if whole.isascii():  # encoded at once, in half the time
-            sizes = ",".join(map(_NUMERALS.__getitem__, map(len, texts)))
-            return _digest(f"{sizes}\n{whole}".encode())
-    parts = [
-        value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass")
-        for value in values
-    ]
+    """Return the seal of the values of a record, in the order of its columns. A blob with the bytes
+    of a text has another one: no column holds blobs."""
+    texts = list(map(str, values))
+    whole = "\n".join(texts)
+    if whole.isascii():  # encoded at once, in half the time
+        sizes = ",".join(map(_NUMERALS.__getitem__, map(len, texts)))
+        return _digest(f"{sizes}\n{whole}".encode())
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     return _digest(b"\n".join((",".join(map(str, map(len, parts))).encode(), *parts)))
 
 
