@@ -280,8 +280,12 @@ def get_cursor(tx: Tx, source: str) -> str | None:
 
 
 def count_foreign(tx: Tx) -> int:
-    """Count the sessions that were imported from files outside an agent's own folder."""
-    row = tx.one("SELECT count(*) FROM sessions WHERE space = :space AND origin = 'import'")
+    """Count the sessions that were imported from files outside an agent's own folder, among the
+    1,000 last active."""
+    row = tx.one(
+        "SELECT count(*) FROM (SELECT origin FROM sessions WHERE space = :space "
+        "ORDER BY last_active DESC LIMIT 1000) AS newest WHERE origin = 'import'"
+    )
     return int(row[0]) if row else 0
 
 
