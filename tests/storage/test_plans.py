@@ -119,8 +119,8 @@ SMALL = {"migrations", "spaces", "members", "word_totals", "clusters"}
 def sqlite_problems(tx: Tx, statement: Statement) -> list[str]:
     lines = [row[3] for row in tx.run(f"EXPLAIN QUERY PLAN {statement.sql}", statement.params)]
     # `seen` are the rows that a statement brings along, `strongest` and `newest` limited.
-    few = ("VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN (")
-    few += ("SCAN seen", "SCAN strongest", "SCAN newest")
+    few = ["VIRTUAL TABLE", "CONSTANT ROW", "json_each", "SCAN ("]
+    few += ["SCAN seen", "SCAN strongest", "SCAN newest"]
     limited = "LIMIT" in statement.sql and not any("TEMP B-TREE FOR ORDER" in x for x in lines)
     found = []
     for line in lines:
