@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 
 from ..fast_typing import NamedTuple
 from ..text.messages import PlacedMessage, plain_text
@@ -97,16 +98,10 @@ def _reports_test(lines: Sequence[str], at: int) -> bool:
     that has an error word or is the last one of its test. Those before it are its log."""
     if _pattern("verdict").match(lines[at]):
         return True
-    if not _pattern("place").match(lines[at]):
-        return False
-    if is_error_line(lines[at]):
-        return True
-    for line in lines[at + 1 :]:
-        if line.lstrip().startswith(("--- ", "=== ", "FAIL")):
-            break
-        if _pattern("place").match(line):
-            return False
-    return True
+    place = _pattern("place").match
+    others = ("--- ", "=== ", "FAIL")
+    own = takewhile(lambda line: not line.lstrip().startswith(others), lines[at + 1 :])
+    return bool(place(lines[at])) and (is_error_line(lines[at]) or not any(map(place, own)))
 
 
 def _reported_in(lines: Sequence[str], at: int) -> str:

@@ -143,16 +143,7 @@ def plan_start(
 
     instructions: what the instruction files say that this agent loads
     """
-    aims = {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}
-    wanted = [
-        Wanted(
-            item,
-            (_SECTION_RANK[item.section], _AFTER_MEMORIES, place),
-            item.text,
-            aims.get(item.section, 0),
-        )
-        for place, item in enumerate(material.lines)
-    ]
+    wanted = [_of_line(item, place) for place, item in enumerate(material.lines)]
     left_out = list(material.left_out)
     for candidate in material.memories:
         memory = candidate.memory
@@ -290,6 +281,11 @@ def _similar(one: set[str], other: set[str], is_rule: bool) -> bool:
         return False  # "run lint" and "run fmt" are two rules
     # Another number is another statement.
     return not any(any(map(str.isdigit, word)) for word in one ^ other)
+
+
+def _of_line(item: Item, place: int) -> Wanted:
+    aim = {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}.get(item.section, 0)
+    return Wanted(item, (_SECTION_RANK[item.section], _AFTER_MEMORIES, place), item.text, aim)
 
 
 def _of_memory(candidate: Candidate) -> Wanted:

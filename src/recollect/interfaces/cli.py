@@ -17,7 +17,7 @@ from ..operation_table import Operation, load_function
 from ..text import display
 from ..types.records import Learned
 from . import commands, manual
-from .screens import style
+from .screens import style, terminal
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -321,7 +321,7 @@ def _prepare_page(context: Context, name: str, values: dict[str, object], result
 def _read_value(name: str, value: object) -> object:
     """Return a value, read from standard input for `-`, decoded if it is a JSON message."""
     if value == "-" and name in commands.FROM_STDIN:
-        value = _read_stdin(name)
+        value = terminal.read_stdin(name)
     if name == "message" and isinstance(value, str) and value.lstrip().startswith("{"):
         from json import loads
 
@@ -336,22 +336,6 @@ def _read_value(name: str, value: object) -> object:
                 '{"role": "user", "content": "{…"}',
             ) from error
     return value
-
-
-_STRANGE = "[\x00-\x06\x0e-\x1a\x1c-\x1f\ufffd]"
-_MOST_STRANGE = 0.3
-
-
-def _read_stdin(name: str) -> str:
-    """Read a text from standard input; refuse binary data."""
-    if not sys.stdin:
-        raise InvalidInput("standard input is closed", where=name)
-    text = sys.stdin.read()
-    if "\0" in text or len(re.findall(_STRANGE, text)) > _MOST_STRANGE * len(text):
-        raise InvalidInput(
-            "standard input is not text", where=name, hint="pass UTF-8 text; nothing was saved"
-        )
-    return text
 
 
 def _print_error(error: RecollectError, as_json: bool) -> None:

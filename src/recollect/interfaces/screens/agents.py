@@ -344,9 +344,7 @@ def run_import(
 
 
 def _render_counts(title: str, counts: Iterable[Mapping[str, int]]) -> str:
-    total: Counter[str] = Counter()
-    for count in counts:
-        total.update(count)
+    total = sum(map(Counter, counts), Counter[str]())
     reasons = ", ".join(f"{format_line(name)} {number}" for name, number in total.most_common(6))
     records = format_count(total.total(), "record")
     return f"  {title}: {records} ({reasons})" if total else ""

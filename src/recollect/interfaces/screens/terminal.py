@@ -1,13 +1,15 @@
-"""Read keys and lines at a terminal, show the progress of long work on one line, run a pager."""
+"""Read keys, lines and standard input; show the progress of long work on one line; run a pager."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from ...errors import InvalidInput
 from ...fast_typing import TYPE_CHECKING
 from ...text import display
 from . import style
@@ -20,6 +22,22 @@ if TYPE_CHECKING:
 def is_attended() -> bool:
     """Check whether a person can see an item and press a key."""
     return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+_STRANGE = "[\x00-\x06\x0e-\x1a\x1c-\x1f\ufffd]"
+_MOST_STRANGE = 0.3
+
+
+def read_stdin(name: str) -> str:
+    """Read a text from standard input; refuse binary data."""
+    if not sys.stdin:
+        raise InvalidInput("standard input is closed", where=name)
+    text = sys.stdin.read()
+    if "\0" in text or len(re.findall(_STRANGE, text)) > _MOST_STRANGE * len(text):
+        raise InvalidInput(
+            "standard input is not text", where=name, hint="pass UTF-8 text; nothing was saved"
+        )
+    return text
 
 
 class Keyboard:
