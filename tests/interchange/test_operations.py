@@ -430,9 +430,9 @@ def test_a_named_file_that_is_not_read_is_an_error_with_its_line(
     bad, text = tmp_path / "bad.jsonl", tmp_path / "notes.txt"
     bad.write_text('{"a": 1}\n{broken\n')
     text.write_text("hello")
-    with pytest.raises(recollect.InvalidInput, match=r"bad\.jsonl:2: not valid JSON"):
+    with pytest.raises(recollect.InvalidInput, match=r"not valid JSON.*bad\.jsonl:2\)"):
         mem.store.load(str(bad))
-    with pytest.raises(recollect.InvalidInput, match=r"notes\.txt: not a format"):
+    with pytest.raises(recollect.InvalidInput, match=r"not a format.*notes\.txt\)"):
         mem.store.load(str(text))
 
 

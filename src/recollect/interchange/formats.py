@@ -70,6 +70,8 @@ def describe_unreadable(name: str, text: str, why: str = "") -> str:
             json.loads(line or "null")
         except json.JSONDecodeError as error:
             return f"{name}:{number + error.lineno - 1}: not valid JSON: {error.msg}"
+        except (ValueError, RecursionError) as error:  # made to exhaust the parser
+            return f"{name}:{number}: {error}"
     return f"{name}: {why or 'not a format that is known here'}"
 
 

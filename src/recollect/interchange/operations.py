@@ -135,7 +135,8 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
         ) as error:
             problems.append(formats.describe_unreadable(name, text, str(error)))
     if problems and not (found or records) and os.path.isfile(whole):
-        raise InvalidInput(problems[0], hint="`recollect load --help` lists the formats")
+        where, _, why = problems[0].partition(": ")
+        raise InvalidInput(why, where=where, hint="`recollect load --help` lists the formats")
     new = _learn_all(context, found, trust, problems)
     new += sum(_save_record(context, record, trust, problems) for record in records)
     read = sum(bool(one.text) for one in found) + sum(one.what != "index" for one in records)
