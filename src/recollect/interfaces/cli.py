@@ -170,7 +170,7 @@ _OTHER_COMMANDS = {
 
 
 def _run_other(words: list[str]) -> tuple[int] | None:
-    """Run a command that is no operation; None for other words."""
+    """Run a command that has no operation (`demo`, `mcp`, `edit` …); None for other words."""
     for length in (2, 1):
         if place := _OTHER_COMMANDS.get(" ".join(words[:length])):
             module, _, name = place.rpartition(".")

@@ -127,7 +127,7 @@ def _kept(
 
 
 def _refused(tx: Tx, row: sql.MemoryRow) -> Learned:
-    """Return that nothing was saved, and why; there is no id."""
+    """Return the result of a refused learn: the reason, and no id."""
     at = sql.find_forgotten_at(tx, row.digest)
     why = (
         f"forgotten on {display.format_time(at)[:10]}"

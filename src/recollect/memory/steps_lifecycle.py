@@ -265,7 +265,7 @@ def _keep_statuses(
 
 
 def undo_learning(tx: Tx, id: str, origin: str, now: int) -> None:
-    """Undo that a memory was saved; this is no change that an undo takes back."""
+    """Take back a saved memory; the undo itself cannot be undone."""
     memory = steps_revisions.open_memory(tx, id, lock=True)
     steps_revisions.check_trust(memory, origin, "ask the user to run the command at a terminal")
     steps_neighbours.take_back(tx, memory, now)
