@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.documents.continuity import (
+from recollect.documents.steps import (
     HandWritten,
     Reference,
     find_references,

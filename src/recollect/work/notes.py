@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
 
-from ..documents import continuity
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 
@@ -135,6 +133,7 @@ _SECTIONS = {
     "todo": "pending",
 }
 _HEADING = r"#{1,6}\s+(.*?)\s*#*$"
+_ITEM = r"\s*(?:[-*+]|\d+[.)])\s+"
 _PHASE = r"(?i)(?:[-*+]\s+)?\**phase\**:\**\s*(.*)"
 
 
@@ -143,11 +142,7 @@ def _drop_none(text: str) -> str:
 
 
 def _parse_items(lines: Iterable[str]) -> tuple[str, ...]:
-    return tuple(
-        item
-        for line in lines
-        if (item := _drop_none(continuity.bullet_pattern().sub("", line, count=1)))
-    )
+    return tuple(item for line in lines if (item := _drop_none(re.sub(_ITEM, "", line, count=1))))
 
 
 # ---------------------------------------------------------------- lint
@@ -170,9 +165,9 @@ def lint_notes(text: str) -> list[Finding]:
             continue
         if fence:
             continue
-        if _history_pattern().search(line):
+        if re.search(_LOG_ENTRY, line):
             found.append(Finding("task-history", number, number, _HISTORY))
-        if continuity.bullet_pattern().match(line):
+        if re.match(_ITEM, line):
             bullets.append(number)
         elif line.strip() and not line.startswith("  "):
             if len(bullets) > MOST_BULLETS:
@@ -195,18 +190,15 @@ def _code_finding(first: int, last: int) -> Finding:
     )
 
 
-@cache
-def _history_pattern() -> re.Pattern[str]:
-    """Match log entries: `phase-3-…`, `iteration 4 passed`, a leading time, a ticked box."""
-    return re.compile(
-        r"\b(?:phase|step|iteration|revision|attempt|round)-\d+-\w"
-        r"|\b(?:iteration|attempt|revision|round|run) #?\d+\b.{0,40}"
-        r"\b(?:pass(?:ed)?|fail(?:ed)?|done|complete[d]?|finished|started)\b"
-        r"|\bphase #?\d+\b.{0,20}\b(?:done|complete[d]?|finished|passed)\b"
-        r"|^\s*(?:[-*+]\s+)?\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d)?\b"
-        r"|^\s*[-*+]\s+\[[xX]\]|\bat \d\d:\d\d\b",
-        re.IGNORECASE,
-    )
+_LOG_ENTRY = (
+    r"(?i)\b(?:phase|step|iteration|revision|attempt|round)-\d+-\w"
+    r"|\b(?:iteration|attempt|revision|round|run) #?\d+\b.{0,40}"
+    r"\b(?:pass(?:ed)?|fail(?:ed)?|done|complete[d]?|finished|started)\b"
+    r"|\bphase #?\d+\b.{0,20}\b(?:done|complete[d]?|finished|passed)\b"
+    r"|^\s*(?:[-*+]\s+)?\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d)?\b"
+    r"|^\s*[-*+]\s+\[[xX]\]|\bat \d\d:\d\d\b"
+)
+"""Match log entries: `phase-3-…`, `iteration 4 passed`, a leading time, a ticked box."""
 
 
 # ---------------------------------------------------------------- session notes

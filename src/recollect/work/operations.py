@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..context import Context, new_id
-from ..documents import continuity
 from ..documents import steps as documents_steps
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
@@ -195,7 +194,7 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     path = _file_path(context, "CONTINUITY.md")
     on_file = _read_file(path)
     edited = context.project_space.read(lambda tx: steps.is_edited(tx, steps.CONTINUITY, on_file))
-    by_hand = continuity.parse_continuity(on_file or "")
+    by_hand = documents_steps.parse_continuity(on_file or "")
     words = doing or (by_hand.doing if edited else "")
     if not words:
         notes = _active_notes(context).notes
@@ -205,7 +204,7 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     known = [hit for hit in hits if hit.id.startswith(("m-", "e-", "p-"))]
     avoid = [hit for hit in known if hit.kind == "pitfall"][:_MOST_NAMED]
     relevant = [hit for hit in known if hit.kind != "pitfall"][:_MOST_NAMED]
-    text = continuity.render_continuity(
+    text = documents_steps.render_continuity(
         words, _make_references(relevant), _make_references(avoid), by_hand
     )
     now = context.clock()
@@ -217,7 +216,7 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
         lambda tx: steps.write_document(tx, new, context.origin, now, label)
     )
     _write_file(context, path, held.text)
-    return Continuity(held.text, path, continuity.find_references(held.text), edited)
+    return Continuity(held.text, path, documents_steps.find_references(held.text), edited)
 
 
 def _file_path(context: Context, name: str) -> str:
@@ -359,9 +358,11 @@ def _session_key(session: str) -> str:
     return f"{session}:notes" if session else "session-notes"
 
 
-def _make_references(hits: Sequence[Hit]) -> list[continuity.Reference]:
+def _make_references(hits: Sequence[Hit]) -> list[documents_steps.Reference]:
     by = {"user": "", "system": ""}
-    return [continuity.Reference(hit.id, hit.text, by.get(hit.trust, hit.trust)) for hit in hits]
+    return [
+        documents_steps.Reference(hit.id, hit.text, by.get(hit.trust, hit.trust)) for hit in hits
+    ]
 
 
 def _read_file(path: str) -> str | None:
