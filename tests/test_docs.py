@@ -54,9 +54,7 @@ def test_a_shown_command_can_be_parsed(line: str) -> None:
     import shlex
 
     words = shlex.split(line)[1:]
-    if not words or words[0] in ("demo", "help", "completion", "edit"):
-        return
-    if words != ["config", "edit"]:
+    if words and words[0] != "help":
         command, rest = manual.find_command(words)
         interfaces_commands.parse_arguments(interfaces_commands.load_command(command), rest)
 

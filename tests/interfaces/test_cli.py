@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.errors import EXIT_STATUS
+from recollect.errors import EXIT_STATUS, InvalidInput
 from recollect.interfaces import commands, manual
 from recollect.interfaces.screens.results import show
 from recollect.interfaces.slash import run_slash
@@ -140,7 +140,7 @@ def test_a_malformed_configuration_is_named(run: Run, project: Path) -> None:
 
 def test_the_overview_names_every_command(run: Run) -> None:
     overview = run("help", "--all").stdout
-    for command in (*OPERATIONS, *manual.OTHER_COMMANDS):
+    for command in (*OPERATIONS, *commands.OTHER_COMMANDS):
         assert f"\n  {command} " in overview or f"\n  {command}\n" in overview
     groups = {row.name.partition(".")[0] for row in OPERATIONS.values() if "." in row.name}
     assert all(f"\n{group} (mem.{group} in Python)\n" in overview for group in groups)
@@ -194,6 +194,17 @@ def test_help_of_a_group_lists_its_commands(run: Run, project: Path) -> None:
         assert (f"\n  {command} " in told) == command.startswith("session "), command
     with recollect.open(project) as memory:
         assert run_slash(memory, "/session help") + "\n" == told
+
+
+def test_commands_that_are_no_operations_are_parsed_like_all(run: Run, project: Path) -> None:
+    for name in commands.OTHER_COMMANDS:
+        told = run("help", name).stdout
+        assert name == "help" or f"usage: recollect {name}" in told
+    assert "did you mean --short" in run("demo", "--sort").stderr
+    assert "one of: bash, zsh, fish" in run("completion", "powershell").stderr
+    assert "one of: user, project" in run("config", "edit", "--scope", "all").stderr
+    with recollect.open(project) as memory, pytest.raises(InvalidInput, match="unknown command"):
+        run_slash(memory, "/edit m-4k9w2c")
 
 
 def test_help_of_memory_lists_the_chat_commands(run: Run) -> None:
@@ -504,10 +515,8 @@ def test_an_import_without_new_messages_says_so(run: Run, project: Path) -> None
 
 def test_every_option_in_a_hint_exists() -> None:
     """A hint that sends somebody to an option which does not exist is worse than none."""
-    from recollect.interfaces import mcp
-
     known = {"--help", "--json", "--project", "--incognito", "--no-ltm"}
-    for operation in (*map(commands.load_command, OPERATIONS), mcp.USAGE):
+    for operation in map(commands.load_command, commands.COMMANDS):
         for parameter in operation.parameters:
             known.update(commands.option_flags(parameter))
     hints = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.interfaces import completion, manual
+from recollect.interfaces import commands, completion, manual
 from recollect.operation_table import EVERYDAY, OPERATIONS
 from recollect.types.records import KINDS
 from tests.interfaces.screens import load_tool
@@ -24,7 +24,7 @@ def offered(*words: str) -> list[str]:
 def test_every_command_can_be_completed() -> None:
     first = offered("")
     assert first[: len(EVERYDAY)] == list(EVERYDAY)
-    for name in (*OPERATIONS, *manual.OTHER_COMMANDS):
+    for name in (*OPERATIONS, *commands.OTHER_COMMANDS):
         word, _, more = name.partition(" ")
         assert word in first
         assert not more or more in offered(word, "")
@@ -150,7 +150,7 @@ def test_the_manual_page_is_current_and_can_be_read() -> None:
     from recollect.version import __version__
 
     page = manual.render_manual(__version__)
-    for name in (*OPERATIONS, *manual.OTHER_COMMANDS):
+    for name in (*OPERATIONS, *commands.OTHER_COMMANDS):
         assert f"\n.B {name.replace('-', chr(92) + '-')}" in page
     reader = shutil.which("groff")
     if not reader:

@@ -465,7 +465,7 @@ def test_printed_text_and_child_processes_do_not_touch_the_protocol(
 ) -> None:
     program = (
         "import os, sys\n"
-        "from recollect.interfaces import mcp, mcp_requests\n"
+        "from recollect.interfaces import commands, mcp, mcp_requests\n"
         "main = mcp.main\n"
         "class Loud(mcp_requests.RequestHandlers):\n"
         "    def answer(self, method, params, progress=None):\n"
@@ -473,7 +473,7 @@ def test_printed_text_and_child_processes_do_not_touch_the_protocol(
         "        os.system('test -p /dev/stdin && echo input; echo of a child')\n"
         "        return {}\n"
         "mcp.RequestHandlers = Loud\n"
-        f"main(['--project', {str(project)!r}])\n"
+        f"main(commands.Arguments({{}}, project={str(project)!r}))\n"
     )
     sent = "".join(json.dumps(one) + "\n" for one in (INITIALIZE, request(1, "tools/list")))
     done = subprocess.run(

@@ -13,7 +13,7 @@ from io import TextIOWrapper
 
 from ..errors import EXIT_STATUS, InvalidInput, RecollectError, Refused
 from ..fast_typing import TYPE_CHECKING
-from ..operation_table import Operation, load_function
+from ..operation_table import load_function
 from ..text import display
 from ..types.records import Learned
 from . import commands, manual
@@ -102,14 +102,20 @@ def _run(words: list[str]) -> int:
     words = words or ["status"]
     first = words[0]
     if first in ("-h", "--help", "help"):
-        return _show_help(words[1:])
+        return show_help(words[1:])
     if first in ("--version", "-V", "version"):
         from ..version import __version__
 
         print(f"recollect {__version__}")
         return 0
-    if status := _run_other(words):
-        return status[0]
+    if first == "hook":
+        from .hooks import main as answer
+
+        return answer(words[1:])
+    if first == "__complete":
+        from .completion import print_candidates
+
+        return print_candidates(words[1:])
     asks_help = not {"-h", "--help", "help", "--version", "-V"}.isdisjoint(words)
     if asks_help and (text := manual.render_group_help(words)):
         style.print_page(style.finish(text))
@@ -120,6 +126,9 @@ def _run(words: list[str]) -> int:
     if given.help:
         style.print_page(style.finish(commands.render_help(command)))
         return 0
+    if name in commands.OTHER_COMMANDS:
+        status: int = load_function(commands.COMMANDS[name])(given, **given.values)
+        return status
     if not given.json and _run_dialogue(name, given):
         return 0
     result = _run_with_questions(command, given) if not given.json else run_command(command, given)
@@ -143,8 +152,8 @@ _CHANGES = frozenset(
 """Commands that print a summary of what they changed: a pager would only be in the way."""
 
 
-def _show_help(words: list[str]) -> int:
-    """Show the help of everything, of a group or of one command."""
+def show_help(words: list[str]) -> int:
+    """Show the everyday commands; --all shows all, --man the manual page."""
     if words[:1] == ["--man"]:
         from ..version import __version__
 
@@ -155,28 +164,6 @@ def _show_help(words: list[str]) -> int:
         style.print_page(style.finish(manual.render_all() if is_all else manual.render_overview()))
         return 0
     return _run([*words, "--help"])
-
-
-_OTHER_COMMANDS = {
-    "demo": "demo.run_demo",
-    "mcp": "mcp.main",
-    "hook": "hooks.main",
-    "completion": "completion.print_script",
-    "__complete": "completion.print_candidates",
-    "edit": "screens.editor.edit_memory",
-    "config edit": "screens.editor.edit_settings",
-}
-"""The functions of commands that are no operations; they take the words after the command."""
-
-
-def _run_other(words: list[str]) -> tuple[int] | None:
-    """Run a command that has no operation (`demo`, `mcp`, `edit` …); None for other words."""
-    for length in (2, 1):
-        if place := _OTHER_COMMANDS.get(" ".join(words[:length])):
-            module, _, name = place.rpartition(".")
-            function = load_function(Operation("", "", f"interfaces.{module}", name))
-            return (function(words[length:]),)
-    return None
 
 
 # ---------------------------------------------------------------- running a command
@@ -197,12 +184,10 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
         return False
     from typing import cast
 
-    from ..client import Recollect
-    from ..opening import open_context
+    from .origin import open_as_caller
     from .screens import overview, review_terminal
 
-    context = open_context(given.project or None, given.variables, given.incognito, by.origin)
-    with Recollect(context) as memory:
+    with open_as_caller(given)[0] as memory:
         if name == "seen":
             return overview.converse_seen(memory, str(given.values.get("session", "")))
         review_terminal.converse(memory, cast("review_terminal.ReviewFilters", given.values))
@@ -228,21 +213,20 @@ def _run_with_questions(command: commands.Command, given: commands.Arguments) ->
 
 def run_command(command: commands.Command, given: commands.Arguments) -> object:
     """Open the memory and run a command with the origin of its caller."""
-    from ..client import Recollect, call_operation
-    from ..opening import open_context
-    from .origin import identify_caller
+    from ..client import call_operation
+    from .origin import open_as_caller
 
-    by = identify_caller(os.environ)
     values = {name: _read_value(name, value) for name, value in given.values.items()}
     if command.words == "learn" and given.values.get("text") == "-":
         _refuse_json_lines(str(values["text"]))
+    opened, by = open_as_caller(given)
+    context = opened.context
     recognised = _recognise_kind(command.words, values) if by.origin == "user" else ""
-    context = open_context(given.project or None, given.variables, given.incognito, by.origin)
     if command.words in ("import", "init") and not given.incognito:
         from .hooks import start_catching_up
 
         context.start_background = lambda root: start_catching_up(root, given.variables)
-    with Recollect(context) as memory:
+    with opened as memory:
         line = None
         if style.can_redraw(sys.stderr):
             from .screens.terminal import ProgressLine

@@ -1,7 +1,8 @@
-"""Commands: parameters and help read from the operations, and the parser of their arguments.
+"""Commands: parameters and help read from their functions, and the parser of their arguments.
 
 The signature and docstring of an operation are the only source, so command line, slash commands,
-MCP tools and docs cannot drift from it.
+MCP tools and docs cannot drift from it. The commands that are no operations are functions too:
+their first parameter is `Arguments` in place of the context.
 
 `argparse` is not used: importing and filling it costs more than a recall. Parameters without a
 default are positional (if all have one, the first text); all others are options, `--name value` or
@@ -15,10 +16,26 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
-from ..operation_table import OPERATIONS, load_function
+from ..operation_table import OPERATIONS, Operation, load_function
 from ..types.records import Json
 from ..validation import REQUIRED, keyword_fields, read_parameters
 from .screens import style
+
+OTHER_COMMANDS: Mapping[str, Operation] = {
+    words: Operation(name, words, f"interfaces.{module}", function)
+    for name, words, module, function in (
+        ("memories.edit", "edit", "screens.editor", "edit_memory"),
+        ("config.edit", "config edit", "screens.editor", "edit_settings"),
+        ("demo", "demo", "demo", "run_demo"),
+        ("config.completion", "completion", "completion", "print_script"),
+        ("agents.hook", "hook", "hooks", "main"),
+        ("agents.mcp", "mcp", "mcp", "main"),
+        ("help", "help", "cli", "show_help"),
+    )
+}
+"""Commands that are not operations."""
+
+COMMANDS: Mapping[str, Operation] = {**OPERATIONS, **OTHER_COMMANDS}
 
 FROM_STDIN = ("message", "content", "text")
 """Parameters for which `-` reads standard input."""
@@ -55,7 +72,7 @@ class Parameter(NamedTuple):
 
 
 class Command(NamedTuple):
-    """An operation as a command: its words, dotted name, summary, parameters and examples."""
+    """A command: its words, dotted name, summary, parameters and examples."""
 
     words: str
     name: str
@@ -93,7 +110,7 @@ COMMON_OPTIONS = (
 
 def load_command(words: str) -> Command:
     """Return the command with these words."""
-    row = OPERATIONS[words]
+    row = COMMANDS[words]
     function = load_function(row)
     summary, helps, examples = _parse_docstring(function.__doc__ or "")
     if fields := keyword_fields(function):
@@ -106,8 +123,8 @@ def load_command(words: str) -> Command:
 
 
 def load_summary(words: str) -> str:
-    """Return the first line of an operation's docstring."""
-    return (load_function(OPERATIONS[words]).__doc__ or "").strip().splitlines()[0]
+    """Return one line about a command: the first of its function's docstring."""
+    return (load_function(COMMANDS[words]).__doc__ or "").strip().splitlines()[0]
 
 
 def _parameter_type(annotation: str) -> str:

@@ -10,18 +10,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from ..errors import EXIT_STATUS, RecollectError
-from ..operation_table import EVERYDAY, OPERATIONS, SHORT_COMMANDS
-from . import commands, manual
-
-_USAGE = """usage: recollect completion SHELL
-
-Print the completion script for bash, zsh or fish.
-
-examples:
-  recollect completion bash > ~/.local/share/bash-completion/completions/recollect
-  recollect completion zsh > ~/.zfunc/_recollect    # with fpath+=~/.zfunc before compinit
-  recollect completion fish > ~/.config/fish/completions/recollect.fish"""
+from ..errors import InvalidInput, RecollectError
+from ..operation_table import EVERYDAY, SHORT_COMMANDS
+from . import commands
 
 _BASH = """\
 _recollect() {
@@ -62,13 +53,19 @@ complete -c recollect -n '__fish_seen_subcommand_from backup import export load'
 SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
-def print_script(words: Sequence[str]) -> int:
-    """Print the completion script of a shell; return the exit status."""
-    if len(words) == 1 and words[0] in SCRIPTS:
-        print(SCRIPTS[words[0]], end="")
-        return 0
-    print(_USAGE)
-    return 0 if set(words) & {"-h", "--help"} else EXIT_STATUS["invalid_input"]
+def print_script(given: commands.Arguments, shell: str) -> int:
+    """Print the completion script for bash, zsh or fish.
+
+    shell: bash, zsh or fish
+
+    Example: recollect completion bash > ~/.local/share/bash-completion/completions/recollect
+    Example: recollect completion zsh > ~/.zfunc/_recollect  # fpath+=~/.zfunc before compinit
+    Example: recollect completion fish > ~/.config/fish/completions/recollect.fish
+    """
+    if shell not in SCRIPTS:
+        raise InvalidInput.choice("shell", shell, SCRIPTS)
+    print(SCRIPTS[shell], end="")
+    return 0
 
 
 def print_candidates(words: Sequence[str]) -> int:
@@ -95,8 +92,8 @@ def complete(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     if name is None:
         yield from _complete_command(rest, last)
         return
-    if name not in OPERATIONS:
-        yield from _complete_other(name, last)
+    if name == "help":
+        yield from _complete_command(rest, last)
         return
     if not rest and not last.startswith("-"):
         yield from _complete_command([name], last)  # `review` is a command and a group
@@ -125,8 +122,7 @@ def _find_command(before: Sequence[str]) -> tuple[str | None, list[str]]:
     for length in (2, 1):
         name = " ".join(words[:length])
         name = SHORT_COMMANDS.get(name, name)
-        known = name in OPERATIONS or name in manual.OTHER_COMMANDS
-        if len(words) >= length and known:
+        if len(words) >= length and name in commands.COMMANDS:
             return name, words[length:]
     return None, words
 
@@ -136,23 +132,16 @@ def _complete_command(group: Sequence[str], last: str) -> Iterator[tuple[str, st
         return
     lead = f"{group[0]} " if group else ""
     seen = set()
-    every = (*EVERYDAY, *OPERATIONS, *manual.OTHER_COMMANDS, *({} if lead else SHORT_COMMANDS))
-    for name in every:
+    for name in (*EVERYDAY, *commands.COMMANDS, *({} if lead else SHORT_COMMANDS)):
         word, _, more = name.removeprefix(lead).partition(" ")
         if not name.startswith(lead) or not word.startswith(last) or word in seen:
             continue
         seen.add(word)
         full = SHORT_COMMANDS.get(name, name)
-        yield word, _first(f"{word} …" if more and full not in seen else manual.summary(full))
-
-
-def _complete_other(name: str, last: str) -> Iterator[tuple[str, str]]:
-    if name == "completion":
-        yield from _starting(last, ((shell, "") for shell in SCRIPTS))
-    elif name == "help":
-        yield from _complete_command([], last)
-    elif name == "edit":
-        yield from _starting(last, _memory_ids())
+        yield (
+            word,
+            _first(f"{word} …" if more and full not in seen else commands.load_summary(full)),
+        )
 
 
 def _loose(words: Sequence[str], options: dict[str, commands.Parameter]) -> Iterator[str]:
@@ -178,6 +167,7 @@ def _first(text: str) -> str:
 
 # ---------------------------------------------------------------- values
 
+_USER_OR_PROJECT = ("init", "config set", "config unset", "config edit")
 _IDS = ("id", "memory", "source", "target", "address")
 
 
@@ -204,7 +194,8 @@ def _values(name: str, command: commands.Command) -> Iterator[tuple[str, str]]:
             "agent": AGENTS_WITH_HOOKS,
             "answer": ANSWERS,
             "verdict": ("helped", "wrong", "stale"),
-            "scope": ("user", "project") if command.words in ("init", "config set") else (),
+            "scope": ("user", "project") if command.words in _USER_OR_PROJECT else (),
+            "shell": tuple(SCRIPTS),
         }
         yield from ((value, "") for value in choices.get(name, ()))
 

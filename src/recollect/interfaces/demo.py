@@ -29,6 +29,7 @@ from ..text import display
 from ..text.addresses import parse_address
 from ..text.messages import plain_text
 from ..types.records import Hit, Json, Memory
+from .commands import Arguments
 from .screens import style
 
 RECORDINGS = os.path.join(os.path.dirname(__file__), "recordings")
@@ -151,28 +152,18 @@ _MARK = "[REDACTED:"
 _MARGIN = " " * 14
 
 
-_USAGE = """usage: recollect demo [--short] [--json]
+def run_demo(given: Arguments, short: bool = False) -> int:
+    """Replay two recorded agent sessions and show what memory adds.
 
-Replay two scripted agent sessions with the real hooks, in a throw-away project and home.
+    short: only what you say, and what the next agent is given
 
-options:
-  --short       only what you say, and what the next agent is given
-  --json        print JSON
-
-examples:
-  recollect demo
-  recollect demo --short"""
-
-
-def run_demo(arguments: Sequence[str]) -> int:
-    """Run the demo and return the exit status."""
-    if set(arguments) - {"--json", "-j", "--short"}:
-        print(_USAGE)
-        return 0 if set(arguments) & {"-h", "--help"} else 2
+    Example: recollect demo
+    Example: recollect demo --short
+    """
     with TemporaryDirectory(prefix="recollect-demo-") as folder:
-        if {"--json", "-j"} & set(arguments):
+        if given.json:
             print(display.format_json(play_sessions(Sandbox(folder), SilentPage())))
-        elif "--short" in arguments:
+        elif short:
             play_short(Sandbox(folder), DemoPage())
         else:
             play_sessions(Sandbox(folder), DemoPage())

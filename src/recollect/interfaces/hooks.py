@@ -33,7 +33,7 @@ recollect hook --status-line prints one line for Claude Code's status line."""
 
 
 def main(words: Sequence[str] = ()) -> int:
-    """Answer one event."""
+    """Answer an event of an agent; `init` registers this command."""
     if words[:1] == ["--catch-up"]:
         parent = words[2] if len(words) > 2 else ""
         return _catch_up(words[1] if len(words) > 1 else ".", int(parent) if parent else 0)

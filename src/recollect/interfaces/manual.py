@@ -8,45 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..errors import InvalidInput
-from ..operation_table import EVERYDAY, OPERATIONS, SHORT_COMMANDS
+from ..operation_table import EVERYDAY, SHORT_COMMANDS
 from . import commands
+from .commands import COMMANDS, load_summary
 from .screens import style
 
-OTHER_COMMANDS = {
-    "edit": "Edit a memory in your editor.",
-    "config edit": "Edit your settings in your editor.",
-    "demo": "Replay two recorded agent sessions and show what memory adds.",
-    "completion": "Print the completion script for bash, zsh or fish.",
-    "hook": "Answer an event of an agent; `init` registers this command.",
-    "mcp": "Serve the memory over the Model Context Protocol.",
-    "help": "Show the everyday commands; --all shows all, --man the manual page.",
-}
-"""Commands that are not operations."""
-
-_GROUP_OF_OTHER = {
-    "config edit": "config",
-    "demo": "mem",
-    "completion": "config",
-    "hook": "agents",
-    "mcp": "agents",
-    "help": "mem",
-}
 _TITLE = "recollect: the memory that coding agents share"
 
 _CHAT_COMMANDS = ("list", "search", "show", "stats", "prune", "confirm", "capture list")
 """Commands of `/memory …` that its help names; `search` is a short form of `recall`."""
 
 
-def summary(name: str) -> str:
-    """Return one line about a command."""
-    return OTHER_COMMANDS.get(name) or commands.load_summary(name)
-
-
 def render_overview() -> str:
     """Return the short help: the everyday commands, on one screen."""
     lines = [style.paint("title", _TITLE), ""]
     for name in EVERYDAY:
-        lines += commands.render_entry(name, summary(name), start=9)
+        lines += commands.render_entry(name, load_summary(name), start=9)
     lines += ["", *style.hints(*_MORE), ""]
     lines += style.fill(
         "Every command takes -j/--json, -C/--project DIR, --incognito and --no-ltm."
@@ -69,7 +46,7 @@ def render_all() -> str:
         about = about or f"{group} (mem.{group} in Python)"
         lines += ["", style.paint("title", about)]
         for name in names:
-            lines += commands.render_entry(name, summary(name), start=17)
+            lines += commands.render_entry(name, load_summary(name), start=17)
     aliases: dict[str, list[str]] = {}
     for short, name in SHORT_COMMANDS.items():
         aliases.setdefault(name, []).append(short)
@@ -86,13 +63,11 @@ def render_all() -> str:
 def group_commands() -> Mapping[str, Sequence[str]]:
     """Return all commands by the group of their Python name; the verbs of `mem` itself first."""
     groups: dict[str, list[str]] = {"": list(EVERYDAY), "mem": []}
-    for name, row in OPERATIONS.items():
+    for name, row in COMMANDS.items():
         group = row.name.partition(".")[0] if "." in row.name else "mem"
         listed = groups.setdefault(group, [])
         if name not in EVERYDAY:
             listed.append(name)
-    for name, group in _GROUP_OF_OTHER.items():
-        groups[group].append(name)
     return {group: names for group, names in groups.items() if names}
 
 
@@ -103,13 +78,12 @@ def render_group_help(words: list[str]) -> str:
     name = words[0]
     of_chat = _CHAT_COMMANDS if name == "memory" else ()
     aliases = {f"{name} {alias}": SHORT_COMMANDS.get(alias, alias) for alias in of_chat}
-    every = (*OPERATIONS, *OTHER_COMMANDS)
-    known = {one: one for one in every if one.startswith(name + " ")} | aliases
-    if name in OPERATIONS or not known:
+    known = {one: one for one in COMMANDS if one.startswith(name + " ")} | aliases
+    if name in COMMANDS or not known:
         return ""
     lines = [f"usage: recollect {name} SUBCOMMAND …", ""]
     for shown, command in known.items():
-        lines += commands.render_entry(shown, summary(command), start=20)
+        lines += commands.render_entry(shown, load_summary(command), start=20)
     lines += ["", "All other commands work here too."] if aliases else []
     return "\n".join([*lines, "", f"Help for one: recollect help {next(iter(known.values()))}"])
 
@@ -126,7 +100,7 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
         words = words[taken:]
     if rest and not words:
         return "status", rest  # `recollect -C DIR`, `recollect --json`
-    if words[:1] == ["memory"] and " ".join(words[:2]) not in OPERATIONS:
+    if words[:1] == ["memory"] and " ".join(words[:2]) not in COMMANDS:
         words = words[1:]
         if not words:
             hint = f"such as: {', '.join(_CHAT_COMMANDS)}"
@@ -134,7 +108,7 @@ def find_command(words: list[str]) -> tuple[str, list[str]]:
     for length in (2, 1):
         command = " ".join(words[:length])
         command = SHORT_COMMANDS.get(command, command)
-        if len(words) >= length and command in OPERATIONS:
+        if len(words) >= length and command in COMMANDS:
             after = [word for word in words[1:3] if not word.startswith("-")]
             if command == "review" and len(after) == 2:
                 command = "review answer"  # `review ID keep`
@@ -168,14 +142,13 @@ _SUGGESTIONS = {
 
 def unknown_command(words: list[str]) -> InvalidInput:
     """Return the error for words that name no command, with the likely one."""
-    every = (*OPERATIONS, *OTHER_COMMANDS)
-    group = [name for name in every if words and name.startswith(words[0] + " ")]
+    group = [name for name in COMMANDS if words and name.startswith(words[0] + " ")]
     given = " ".join(words[:2]) if group else " ".join(words[:1])
     if group and len(words) == 1:
         return InvalidInput(f"{given} needs a subcommand", hint=f"one of: {', '.join(group)}")
     from difflib import get_close_matches
 
-    known = group or [*every, *SHORT_COMMANDS]
+    known = group or [*COMMANDS, *SHORT_COMMANDS]
     near = [_SUGGESTIONS[given]] if given in _SUGGESTIONS else []
     near = near or get_close_matches(" ".join(words[:2]), known, 1, 0.8)
     near = near or get_close_matches(given, known, 1)
@@ -208,7 +181,7 @@ def render_manual(version: str) -> str:
     for group, names in group_commands().items():
         lines.append(f".SH {(group or 'everyday').upper()} COMMANDS")
         for name in names:
-            lines += [".TP", f".B {_roff(name + _places(name))}", _roff(summary(name))]
+            lines += [".TP", f".B {_roff(name + _places(name))}", _roff(load_summary(name))]
     for title, rows in (
         ("OPTIONS OF ALL COMMANDS", _MANUAL_OPTIONS),
         ("ENVIRONMENT", _MANUAL_VARIABLES),
@@ -220,8 +193,6 @@ def render_manual(version: str) -> str:
 
 
 def _places(name: str) -> str:
-    if name not in OPERATIONS:
-        return {"edit": " ID", "completion": " SHELL"}.get(name, "")
     command = commands.load_command(name)
     return "".join(
         f" {item.name.upper()}" if item.required else f" [{item.name.upper()}]"

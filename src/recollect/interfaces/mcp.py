@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from json import dumps
 from queue import Queue
 from threading import Lock, Thread
@@ -22,26 +22,14 @@ from .. import open as open_memory
 from ..errors import Unavailable
 from ..fast_typing import TYPE_CHECKING
 from ..types.records import Json
-from . import commands, mcp_requests, mcp_tools
-from .commands import Command, Parameter
+from . import mcp_requests, mcp_tools
+from .commands import Arguments
 from .mcp_requests import Batch, Call, Id, MalformedMessage, Received, RequestError, RequestHandlers
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from ..context import Progress
-
-USAGE = Command(
-    "mcp",
-    "",
-    "Serve the memory over the Model Context Protocol.",
-    (
-        Parameter("http", "bool", None, "serve over HTTP on this machine instead of stdio"),
-        Parameter("port", "int", None, "the port for HTTP (default 8765)"),
-        Parameter("full", "bool", None, "add the tool memory_operations: every operation"),
-    ),
-    ("recollect mcp", "recollect mcp --http --port 8765"),
-)
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions that begin with `initialize`, oldest first."""
@@ -63,22 +51,24 @@ _LONGEST_QUEUE = 100
 """Messages that are read ahead; the reader waits when there are more."""
 
 
-def main(words: Sequence[str]) -> int:
-    """Serve until the client disconnects."""
-    given = commands.parse_arguments(USAGE, words)
-    if given.help:
-        print(commands.render_help(USAGE))
-        return 0
+def main(given: Arguments, http: bool = False, port: int = 8765, full: bool = False) -> int:
+    """Serve the memory over the Model Context Protocol.
+
+    http: serve over HTTP on this machine instead of stdio
+    port: the port for HTTP (default 8765)
+    full: add the tool memory_operations: every operation
+
+    Example: recollect mcp
+    Example: recollect mcp --http --port 8765
+    """
     place = _project_path(given.project, os.environ)
     memory = open_memory(
         place, environment=given.variables, incognito=given.incognito, origin="agent"
     )
-    handlers = RequestHandlers(memory, full=bool(given.values.get("full")))
-    if given.values.get("http"):
+    handlers = RequestHandlers(memory, full)
+    if http:
         from .http import serve_http
 
-        port = given.values.get("port", 8765)
-        assert isinstance(port, int)
         return serve_http(handlers, memory, port)
     if sys.stdin is None or sys.stdout is None:
         raise Unavailable("standard input or output is closed", where="recollect mcp")

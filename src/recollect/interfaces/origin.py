@@ -11,7 +11,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-from ..fast_typing import NamedTuple
+from ..fast_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ..client import Recollect
+    from .commands import Arguments
 
 VARIABLES = (
     *("CLAUDECODE", "GEMINI_CLI", "OPENCODE", "CURSOR_AGENT", "COPILOT_CLI", "CLINE_ACTIVE"),
@@ -74,6 +78,16 @@ def identify_caller(environment: Mapping[str, str]) -> Caller:
         if sign := find_agent_sign(process):
             return Caller("agent", f"its parent process {process.pid} {sign}")
     return Caller("user")
+
+
+def open_as_caller(given: Arguments) -> tuple[Recollect, Caller]:
+    """Open the memory that the options of a command name, with the origin of its caller."""
+    from ..client import Recollect
+    from ..opening import open_context
+
+    by = identify_caller(os.environ)
+    place = given.project or None
+    return Recollect(open_context(place, given.variables, given.incognito, by.origin)), by
 
 
 def find_agent_sign(process: Process) -> str:

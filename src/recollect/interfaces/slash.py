@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..client import call_operation
 from ..errors import InvalidInput
+from ..operation_table import OPERATIONS
 from ..text import display
 from . import commands, manual
 from .screens.results import show
@@ -22,6 +23,8 @@ def run_slash(memory: Recollect, text: str) -> str:
     if text := manual.render_group_help(words):
         return text
     name, rest = manual.find_command(words)
+    if name not in OPERATIONS:
+        raise manual.unknown_command(words)
     command = commands.load_command(name)
     # Chat users do not quote.
     given = commands.parse_arguments(command, rest, join=True)

@@ -8,34 +8,12 @@ from tempfile import TemporaryDirectory
 from ...errors import InvalidInput, Refused, Unavailable
 from ...fast_typing import TYPE_CHECKING
 from ...text import display, globs
+from ..commands import Arguments
 from . import terminal
 
 if TYPE_CHECKING:
     from ...client import Recollect
     from ...types.records import Memory
-
-USAGE = """usage: recollect edit ID [options]
-
-Edit a memory in your editor: its text, and the files it applies to.
-The editor is VISUAL, EDITOR, or else vi. An unchanged or empty file changes nothing.
-
-  ID                       the memory's id, or the beginning of it; without it, the last one
-
-options:
-  -C, --project DIR        a directory of the project, if not the current one
-  -h, --help               show this help
-
-examples:
-  recollect edit m-4k9w2c
-  EDITOR='code --wait' recollect edit m-4k9w2c"""
-
-CONFIG_USAGE = """usage: recollect config edit [--scope project]
-
-Edit your settings in your editor; with --scope project, the recollect.toml of the repository.
-They are checked when you leave the editor.
-
-examples:
-  recollect config edit"""
 
 _SCOPE = "files:"
 _NOTE = "# Text of {id} ({kind}). Lines that begin with # are left out."
@@ -66,38 +44,28 @@ def open_editor(path: str) -> None:
 # ---------------------------------------------------------------- a memory
 
 
-def edit_memory(words: list[str]) -> int:
-    """Run `edit`; return the exit status."""
-    project, rest = _take_project(words)
-    if set(rest) & {"-h", "--help"}:
-        print(USAGE)
-        return 0
-    if len(rest) > 1 or any(word.startswith("-") for word in rest):
-        raise InvalidInput(
-            f"unexpected argument {rest[-1]!r}", where="recollect edit", hint="see: edit --help"
-        )
-    from ...client import Recollect
-    from ...opening import open_context
-    from ..origin import identify_caller
+def edit_memory(given: Arguments, id: str = "") -> int:
+    """Edit a memory in your editor.
 
-    by = identify_caller(os.environ)
+    Its text, and the files it applies to. The editor is VISUAL, EDITOR, or else vi. An unchanged or
+    empty file changes nothing.
+
+    id: the memory's id, or the beginning of it; without it, the last one
+
+    Example: recollect edit m-4k9w2c
+    Example: EDITOR='code --wait' recollect edit m-4k9w2c
+    """
+    from ..origin import open_as_caller
+
     if not terminal.is_attended():
         raise Refused(
             "edit needs a terminal",
             where="recollect edit",
             hint="change the text with: recollect correct ID TEXT",
         )
-    context = open_context(project, dict(os.environ), False, by.origin)
-    with Recollect(context) as memory:
-        print(_change(memory, rest[0] if rest else ""))
+    with open_as_caller(given)[0] as memory:
+        print(_change(memory, id))
     return 0
-
-
-def _take_project(words: list[str]) -> tuple[str | None, list[str]]:
-    for place, word in enumerate(words[:-1]):
-        if word in ("-C", "--project"):
-            return words[place + 1], [*words[:place], *words[place + 2 :]]
-    return None, words
 
 
 def _change(memory: Recollect, id: str) -> str:
@@ -150,29 +118,30 @@ def _edit_text(text: str, name: str) -> str:
 # ---------------------------------------------------------------- settings
 
 
-def edit_settings(words: list[str]) -> int:
-    """Run `config edit`; return the exit status."""
-    if set(words) & {"-h", "--help"}:
-        print(CONFIG_USAGE)
-        return 0
-    if words not in ([], ["--scope", "project"], ["--scope", "user"]):
-        raise InvalidInput(
-            f"unexpected argument {words[-1]!r}",
-            where="recollect config edit",
-            hint="see: recollect config edit --help",
-        )
+def edit_settings(given: Arguments, scope: str = "user") -> int:
+    """Edit your settings in your editor.
+
+    They are checked when you leave the editor.
+
+    scope: user (your own) or project (recollect.toml in the repository)
+
+    Example: recollect config edit
+    Example: recollect config edit --scope project
+    """
     from ... import config
     from ...project import find_project, make_folder, user_directory, write_private
 
+    if scope not in ("user", "project"):
+        raise InvalidInput.choice("scope", scope, ("user", "project"))
     # A file with a mistake must open too: settings are not loaded before.
     user = user_directory(os.environ)
-    root = find_project(os.environ.get("RECOLLECT_PROJECT") or ".").root
-    path = os.path.join(user, config.USER_FILE)
-    if words[1:] == ["project"]:
-        path = os.path.join(root, config.PROJECT_FILE)
-    if not os.path.exists(path) and words[1:] != ["project"]:
-        make_folder(user)
-        write_private(path, "# Settings of Recollect: `recollect config list` names them.\n")
+    root = find_project(given.project or os.environ.get("RECOLLECT_PROJECT") or ".").root
+    path = os.path.join(root, config.PROJECT_FILE)
+    if scope == "user":
+        path = os.path.join(user, config.USER_FILE)
+        if not os.path.exists(path):
+            make_folder(user)
+            write_private(path, "# Settings of Recollect: `recollect config list` names them.\n")
     open_editor(path)
     config.load_settings(root, user, os.environ)
     print(f"checked {display.format_line(path)}")
