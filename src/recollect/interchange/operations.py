@@ -18,6 +18,7 @@ from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
 from ..storage.database import Database, Tx
 from ..text import display
+from ..types.trust import require_person
 from . import formats, sql, steps, steps_layouts
 
 
@@ -105,8 +106,8 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
     Example: recollect load AGENTS.md --trust
     Example: recollect load ~/.codex/memories
     """
-    if trust and context.origin != "user":
-        raise Refused("only a person can trust a file", hint="load it without --trust")
+    if trust:
+        require_person(context.origin, "trust a file", hint="load it without --trust")
     whole = os.path.abspath(os.path.expanduser(path))
     if not os.path.exists(whole):
         raise NotFound("there is no such file or folder", where=whole)
@@ -179,8 +180,7 @@ def migrate(context: Context, to: str, layer: str = "project") -> Migrated:
 
     Example: recollect migrate postgresql://localhost/recollect
     """
-    if context.origin != "user":
-        raise Refused("only a person can move a store", hint="run `recollect migrate` yourself")
+    require_person(context.origin, "move a store", hint="run `recollect migrate` yourself")
     source = context.space_of(layer)
     both = context.open_engine("" if to == "sqlite" else to)
     target = both[layer == "user"]

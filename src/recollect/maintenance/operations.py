@@ -98,7 +98,7 @@ def stats(context: Context) -> steps.Stats:
     """
     memory_operations.write_recalls(context)
     now = context.clock()
-    found = steps.collect_stats(context.project_space, context.user_space, now)
+    found = steps.collect_stats((context.project_space, context.user_space), now)
     consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
     in_time = context.project_space.read(briefing_steps_follow_up.count_in_time)
     autonomous = autonomous_operations.describe(context)
@@ -158,9 +158,10 @@ def doctor(context: Context) -> steps.Diagnosis:
     spaces = {"project": context.project_space, "user": context.user_space}
     from ..agents import connections
 
-    found = steps.examine_spaces(spaces, context.settings.mode, new_id("check"), context.clock())
+    checks = steps.check_spaces(spaces, new_id("check"), context.clock())
+    checks.append(records.Check("mode", True, context.settings.mode))
     runs = agents_steps_hooks.read_known_runs(context)
-    checks = [*found.checks, *connections.check_agents(context.project, context.environment, runs)]
+    checks += connections.check_agents(context.project, context.environment, runs)
     for check in (_check_search, _check_consolidation, _check_autonomous, _check_review):
         try:
             checks += filter(None, [check(context)])

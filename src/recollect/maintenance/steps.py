@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..briefing import sql as briefing_sql
 from ..documents import sql as documents_sql
-from ..errors import RecollectError, Refused, StoreCorrupt, Unavailable
+from ..errors import RecollectError, StoreCorrupt, Unavailable
 from ..fast_typing import NamedTuple
 from ..index import steps as index_steps
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..secrets import redaction
 from ..storage import sql as storage_sql
-from ..storage.database import Database, Row, Tx
+from ..storage.database import Database, Tx
 from ..text import tokens as text_tokens
 from ..types import records
-from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES, SafeText
+from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES
+from ..types.trust import require_person
 from . import sql
 
 _TOKEN_KEY = "doctor"
@@ -40,15 +41,6 @@ class Diagnosis(NamedTuple):
 
     ok: bool
     checks: tuple[records.Check, ...]
-
-
-class SpaceCounts(NamedTuple):
-    """The counts of one space."""
-
-    memories: Sequence[Row]
-    documents: Sequence[Row]
-    sessions: int
-    messages: int
 
 
 class Stats(NamedTuple):
@@ -78,92 +70,59 @@ class Stats(NamedTuple):
     """The state of autonomous memory; empty when it is off and never ran."""
 
 
-def count_space(tx: Tx) -> SpaceCounts:
-    """Count the records of one space."""
-    sessions, messages = archive_sql.counts(tx)
-    return SpaceCounts(
-        memory_sql_lists.count_by_kind(tx), documents_sql.count_by_type(tx), sessions, messages
-    )
-
-
-def sum_counts(
-    parts: Sequence[SpaceCounts], sizes: tuple[int, ...], price: Callable[[int], int]
-) -> Stats:
-    """Add up the counts of all spaces."""
-    by_kind, by_layer, by_status, by_type = (Counter[str]() for _ in range(4))
-    characters = 0
-    for part in parts:
-        for kind, layer, status, number, length in part.memories:
+def collect_stats(spaces: Sequence[Database], now: int) -> Stats:
+    """Collect counts, age, use and size of the project's and the user's space."""
+    by_kind, by_layer, by_status, by_type, by_age, totals = (Counter[str]() for _ in range(6))
+    embedder = ""
+    for space in spaces:
+        kinds, types, (sessions, messages), ages, (unused, stale), vectors = space.read(
+            lambda tx: (
+                memory_sql_lists.count_by_kind(tx),
+                documents_sql.count_by_type(tx),
+                archive_sql.counts(tx),
+                memory_sql_lists.count_by_age(tx, [now - days * DAY for _, days in AGES]),
+                memory_sql_lists.count_neglected(tx),
+                index_steps.measure_coverage(tx),
+            )
+        )
+        for kind, layer, status, number, length in kinds:
             for counter, name in ((by_kind, kind), (by_layer, layer), (by_status, status)):
                 counter[name] += int(number)
-            characters += int(length)
-        by_type.update(dict(part.documents))
+            totals["characters"] += int(length)
+        by_type.update(dict(types))
+        by_age.update(dict(zip((*(name for name, _ in AGES), "older"), ages, strict=True)))
+        totals.update(sessions=sessions, messages=messages, unused=unused, stale=stale)
+        totals.update(embedded=vectors.embedded, unembedded=vectors.unembedded)
+        embedder = embedder or vectors.embedder
+    project_bytes, user_bytes = (space.health().size for space in spaces)
     return Stats(
-        memories=sum(by_kind.values()),
-        tokens=price(characters),
+        memories=by_kind.total(),
+        tokens=text_tokens.estimate_tokens(totals["characters"]),
         by_kind=dict(by_kind),
         by_layer=dict(by_layer),
         by_status=dict(by_status),
-        sessions=sum(part.sessions for part in parts),
-        messages=sum(part.messages for part in parts),
+        sessions=totals["sessions"],
+        messages=totals["messages"],
         documents=dict(by_type),
-        project_bytes=sizes[0],
-        user_bytes=sizes[1],
-        by_age={},
-        never_recalled=0,
-        stale=0,
-        embedder="",
-        embedded=0,
-        unembedded=0,
+        project_bytes=project_bytes,
+        user_bytes=user_bytes,
+        by_age=dict(+by_age),
+        never_recalled=totals["unused"],
+        stale=totals["stale"],
+        embedder=embedder,
+        embedded=totals["embedded"],
+        unembedded=totals["unembedded"],
     )
 
 
-def write_token(tx: Tx, token: SafeText, now: int) -> None:
-    """Write the token of a round trip."""
-    storage_sql.set_value(tx, _TOKEN_KEY, token, now)
-
-
-def pop_token(tx: Tx) -> str | None:
-    """Read and delete the token of a round trip."""
-    found = storage_sql.get_value(tx, _TOKEN_KEY)
-    storage_sql.delete_value(tx, _TOKEN_KEY)
-    return found
-
-
-def collect_stats(project: Database, user: Database, now: int) -> Stats:
-    """Collect counts, age, use and size of both spaces."""
-    parts = [space.read(count_space) for space in (project, user)]
-    sizes = (project.health().size, user.health().size)
-    found = sum_counts(parts, sizes, text_tokens.estimate_tokens)
-    for space in (project, user):
-        ages = space.read(
-            lambda tx: memory_sql_lists.count_by_age(tx, [now - days * DAY for _, days in AGES])
-        )
-        for (name, _), number in zip((*AGES, ("older", 0)), ages, strict=True):
-            if number:
-                found.by_age[name] = found.by_age.get(name, 0) + number
-        unused, stale = space.read(memory_sql_lists.count_neglected)
-        meant = space.read(index_steps.measure_coverage)
-        found = found._replace(
-            never_recalled=found.never_recalled + unused,
-            stale=found.stale + stale,
-            embedder=found.embedder or meant.embedder,
-            embedded=found.embedded + meant.embedded,
-            unembedded=found.unembedded + meant.unembedded,
-        )
-    return found
-
-
-def examine_spaces(spaces: Mapping[str, Database], mode: str, token: str, now: int) -> Diagnosis:
+def check_spaces(spaces: Mapping[str, Database], token: str, now: int) -> list[records.Check]:
     """Check every space, and that a write to the first can be read back."""
     checks = [check for name, space in spaces.items() for check in _check_health(name, space)]
     try:
-        done = _round_trip(next(iter(spaces.values())), token, now)
-        checks.append(records.Check("write and read", True, done))
+        _round_trip(next(iter(spaces.values())), token, now)
+        return [*checks, records.Check("write and read", True, "written, read back, removed")]
     except RecollectError as error:
-        checks.append(records.Check("write and read", False, str(error)))
-    checks.append(records.Check("mode", True, mode))
-    return Diagnosis(all(check.ok for check in checks), tuple(checks))
+        return [*checks, records.Check("write and read", False, str(error))]
 
 
 def _check_health(name: str, space: Database) -> list[records.Check]:
@@ -177,13 +136,18 @@ def _check_health(name: str, space: Database) -> list[records.Check]:
     return [records.Check(f"{name} store", True, line), *problems]
 
 
-def _round_trip(space: Database, token: str, now: int) -> str:
+def _round_trip(space: Database, token: str, now: int) -> None:
     safe = redaction.redact(token)
-    space.write(lambda tx: write_token(tx, safe, now))
+    space.write(lambda tx: storage_sql.set_value(tx, _TOKEN_KEY, safe, now))
     space.close()
-    if space.write(pop_token) != token:
+
+    def pop(tx: Tx) -> str | None:
+        found = storage_sql.get_value(tx, _TOKEN_KEY)
+        storage_sql.delete_value(tx, _TOKEN_KEY)
+        return found
+
+    if space.write(pop) != token:
         raise StoreCorrupt("what was written could not be read back", where="doctor")
-    return "written, read back, removed"
 
 
 _PAGE = 500
@@ -202,13 +166,13 @@ class Adopted(NamedTuple):
 
 def adopt_store(space: Database, path: str, trust: bool, origin: str) -> Adopted:
     """Adopt a store. Only a person can: an agent may be manipulated into it."""
-    if origin != "user":
-        raise Refused(
-            "only a person can adopt a store",
-            where=path,
-            hint="run `recollect adopt` at a terminal; where every store is yours, "
-            "set RECOLLECT_TRUST=1",
-        )
+    require_person(
+        origin,
+        "adopt a store",
+        where=path,
+        hint="run `recollect adopt` at a terminal; where every store is yours, "
+        "set RECOLLECT_TRUST=1",
+    )
     return space.adopt(lambda tx: _adopt_records(tx, path, trust))
 
 
@@ -260,7 +224,6 @@ def check_embedder(
     embedder: records.Embedder | None, held: Sequence[index_steps.VectorCoverage]
 ) -> records.Check:
     """Check whether search by meaning works."""
-
     if embedder is None:
         return records.Check("meaning", True, "switched off: recall works by words only")
     try:
