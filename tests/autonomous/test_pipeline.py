@@ -410,7 +410,7 @@ def test_two_processes_that_start_together_do_the_work_once(
 
 
 def test_a_worker_stops_when_its_parent_is_gone(three: Mem) -> None:
-    from recollect.autonomous.operations_jobs import Watch
+    from recollect.jobs.operations import Watch
 
     parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     watch = Watch(parent.pid)

@@ -7,25 +7,32 @@ Sessions become extractions (phase 1), extractions become MEMORY.md, memory_summ
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import NamedTuple
 
 from ..briefing import operations as briefing_operations
 from ..briefing import steps as briefing_steps
+from ..config import Settings
 from ..context import Context, new_id
 from ..documents import sql as documents_sql
-from ..errors import ConfigError, Refused
+from ..errors import ConfigError, Conflict, Refused
 from ..jobs import operations as jobs_operations
 from ..jobs import sql as jobs_sql
 from ..lessons import operations as lessons_operations
 from ..memory import steps_lifecycle as memory_steps_lifecycle
-from ..storage.database import Tx
+from ..storage.database import Database, Tx
 from ..text import display
 from ..text import tokens as text_tokens
 from . import files_io, models_io, prompts, sql, steps
 
 MOST_CALLS = 20
 MOST_ERRORS = 10
+
+
+WORKER = "worker"
+HEARTBEAT = 30.0
+"""The most seconds between two renewals of a lease; of a short one a quarter."""
 
 
 class Planned(NamedTuple):
@@ -52,6 +59,41 @@ class Rebuilt(NamedTuple):
     tokens: int = 0
     planned: tuple[Planned, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class WorkerRun(NamedTuple):
+    """One run of the worker."""
+
+    context: Context
+    watch: jobs_operations.Watch
+    owner: str
+    default: models_io.ModelSpec | None
+    smol: models_io.ModelSpec | None
+
+    @property
+    def space(self) -> Database:
+        return self.context.project_space
+
+    @property
+    def settings(self) -> Settings:
+        return self.context.settings
+
+    def lease(self, model: models_io.ModelSpec | None, times: float = 1.0) -> steps.Lease:
+        cap = self.settings.memories_daily_token_cap if model else -1
+        length = round(self.settings.memories_lease_seconds * times * steps.SECOND)
+        return steps.Lease(self.owner, length, cap)
+
+    def heartbeat(self, job: jobs_sql.Job, length: int) -> jobs_operations.Heartbeat:
+        """Renew a lease while the work goes on. That of a job is only missed at its next write."""
+
+        def renew() -> None:
+            until = self.context.clock() + length
+            with nullcontext() if job.kind == WORKER else suppress(Conflict):
+                self.space.write(lambda tx: jobs_sql.renew_lease(tx, job, until))
+
+        return jobs_operations.Heartbeat(
+            renew, self.watch, min(HEARTBEAT, length / steps.SECOND / 4)
+        )
 
 
 class ClearedMemory(NamedTuple):
@@ -188,9 +230,35 @@ def run(context: Context, parent: int = 0) -> Rebuilt:
     context.project_space.write(lambda tx: steps.queue_sessions(tx, context.settings, now))
     if not context.project_space.read(lambda tx: steps.is_work_due(tx, now)):
         return Rebuilt(notes=("nothing is due",))
-    from . import operations_jobs, operations_run
+    settings, owner = context.settings, new_id("w")
+    default, smol = (
+        models_io.parse_model(model, settings.models_key, context.environment)
+        for model in (settings.models_default, settings.models_smol)
+    )
+    worker = WorkerRun(context, jobs_operations.Watch(parent), owner, default, smol or default)
+    space, length = context.project_space, worker.lease(None).length
+    leased = space.write(lambda tx: jobs_sql.acquire_lease(tx, WORKER, owner, now, length))
+    if leased is None:
+        return Rebuilt(notes=("another process is running it",))
+    from . import operations_run
 
-    return operations_run.work(context, operations_jobs.Watch(parent))
+    before = space.read(lambda tx: sql.sum_since(tx, 0))
+    done = Rebuilt(model=default.title if default else "rules")
+    try:
+        with worker.heartbeat(leased, length):
+            done = add(done, operations_run.phase_one(worker))
+            done = add(done, operations_run.phase_two(worker))
+    finally:
+        space.write(lambda tx: jobs_sql.finish_job(tx, leased, {}, context.clock()))
+    after = space.read(lambda tx: sql.sum_since(tx, 0))
+    return done._replace(calls=after[0] - before[0], tokens=after[1] - before[1])
+
+
+def add(one: Rebuilt, other: Rebuilt) -> Rebuilt:
+    """Return the results of two parts of a run together."""
+    names = ("extracted", "proposed", "failed", "statements", "skills", "pruned", "files")
+    sums = {name: getattr(one, name) + getattr(other, name) for name in names}
+    return one._replace(**sums, notes=tuple(dict.fromkeys((*one.notes, *other.notes))))
 
 
 def _plan(context: Context) -> Rebuilt:

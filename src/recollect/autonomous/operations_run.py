@@ -1,4 +1,4 @@
-"""Work off the queue: phase 1 for each session, then phase 2, as the only worker of the store.
+"""The two phases of a run: sessions become extractions, extractions become the outputs.
 
 A model is asked outside of any transaction. Each effect is one transaction that proves the lease.
 """
@@ -6,104 +6,123 @@ A model is asked outside of any transaction. Each effect is one transaction that
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from itertools import chain
+from functools import partial, reduce
 
-from ..context import Context, new_id
-from ..errors import InvalidInput, Refused
+from ..context import new_id
+from ..errors import Conflict, InvalidInput, RecollectError, Refused
 from ..jobs import sql as jobs_sql
 from ..lessons import manifests_io
-from ..procedures import skills
-from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..project import user_directory
 from ..secrets import redaction
 from ..text import messages, tokens
 from ..types.records import Json, Stored
 from . import evidence, files_io, merging, models_io, pages, prompts, sql, statements, steps
-from .operations import Rebuilt
-from .operations_jobs import (
-    Heartbeat,
-    Watch,
-    WorkerRun,
-    add,
-    ask,
-    attempt,
-    beat,
-    next_job,
-    start_heartbeat,
-)
+from .operations import Rebuilt, WorkerRun, add
 
-WORKER = "worker"
+RETRY = 60 * steps.SECOND
+"""The first delay after a failure; it doubles with each, and is spread by half of it."""
+
 SUMMARISE_LEASE = 1.5
 """The lease of phase 2 in leases of phase 1 (180 s to 120 s)."""
 
 
-def work(context: Context, watch: Watch) -> Rebuilt:
-    """Process the queue; return at once if another worker of this store is running."""
-    settings, owner = context.settings, new_id("w")
-    default, smol = (
-        models_io.parse_model(model, settings.models_key, context.environment)
-        for model in (settings.models_default, settings.models_smol)
+Work = Callable[[WorkerRun, jobs_sql.Job], Rebuilt]
+
+
+def _process(run: WorkerRun, kind: str, work: Work, instead: Work | None = None) -> Rebuilt:
+    """Work off the jobs of a kind, one after another."""
+    done = Rebuilt()
+    is_extraction = kind == steps.EXTRACT
+    lease = run.lease(
+        run.default if is_extraction else run.smol, 1.0 if is_extraction else SUMMARISE_LEASE
     )
-    run = WorkerRun(context, watch, owner, default, smol or default)
-    space, length = context.project_space, run.lease(None).length
-    now = context.clock()
-    worker = space.write(lambda tx: jobs_sql.acquire_lease(tx, WORKER, owner, now, length))
-    if worker is None:
-        return Rebuilt(notes=("another process is running it",))
+    while not run.watch.should_stop():
+        now = run.context.clock()
+        job = run.space.write(partial(steps.lease_job, kind=kind, lease=lease, now=now))
+        if job is None:
+            break
+        with run.heartbeat(job, lease.length):
+            done = add(done, _attempt(run, job, work, instead))
+    return done
 
-    def renew() -> None:
-        space.write(lambda tx: jobs_sql.renew_lease(tx, worker, context.clock() + length))
 
-    before = space.read(lambda tx: sql.sum_since(tx, 0))
-    done = Rebuilt(model=default.title if default else "rules")
+def _attempt(run: WorkerRun, job: jobs_sql.Job, work: Work, instead: Work | None) -> Rebuilt:
+    """Run the work of a job; after a failure release it with the reason. `instead` may run after
+    the last try."""
     try:
-        with Heartbeat(renew, watch, beat(length)):
-            done = add(done, _phase_one_side_by_side(run))
-            done = add(done, _phase_two(run))
-    finally:
-        space.write(lambda tx: jobs_sql.finish_job(tx, worker, {}, context.clock()))
-    after = space.read(lambda tx: sql.sum_since(tx, 0))
-    return done._replace(calls=after[0] - before[0], tokens=after[1] - before[1])
+        return work(run, job)
+    except Conflict as error:
+        return Rebuilt(notes=(error.message,))
+    except (RecollectError, models_io.ModelFailure) as error:
+        told = f"{error.message} ({error.where})" if error.where else error.message
+        wait = getattr(error, "pause", 0.0)
+        delay = round(wait * steps.SECOND) or _delay(job.failures)
+        how = {
+            "counts": not (isinstance(error, Refused) and "cap" in error.message),
+            "final": bool(getattr(error, "final", False)),
+            "pause": bool(wait),
+        }
+        now = run.context.clock()
+        try:
+            status = run.space.write(lambda tx: steps.give_back(tx, job, told, now, delay, how))
+        except Conflict as lost:
+            return Rebuilt(notes=(lost.message,))
+        if status == "error" and instead:
+            instead(run, job)
+        return Rebuilt(failed=1, notes=(told,))
+
+
+def _delay(failures: int) -> int:
+    """Return the microseconds until the next try, spread so that tries do not meet."""
+    return int(RETRY * 2 ** max(failures - 1, 0) * random.uniform(0.5, 1.5))
+
+
+def _ask(
+    run: WorkerRun, job: jobs_sql.Job, who: tuple[str, models_io.ModelSpec], prompt: tuple[str, str]
+) -> str:
+    """Ask a model once; the ledger has the call before it is made."""
+    role, model = who
+    most = run.settings.memories_answer_tokens
+    call = sql.SpendRow(
+        id=new_id("call"),
+        role=role,
+        model=redaction.redact(model.title),
+        purpose=job.kind,
+        input_tokens=tokens.estimate_tokens(sum(map(len, prompt))),
+        output_tokens=most,
+        at=run.context.clock(),
+    )
+    cap = run.settings.memories_daily_token_cap
+    run.space.write(lambda tx: steps.begin_call(tx, job, call, cap))
+    answer = models_io.ask(model, *prompt, most, run.settings.models_timeout)
+    run.space.write(
+        lambda tx: sql.correct_call(tx, call.id, answer.input_tokens, answer.output_tokens)
+    )
+    return answer.text
 
 
 # ---------------------------------------------------------------- phase 1
 
 
-def _phase_one_side_by_side(run: WorkerRun) -> Rebuilt:
+def phase_one(run: WorkerRun) -> Rebuilt:
     """Extract sessions, several at the same time where the settings want that."""
     number = run.settings.memories_concurrency
     if number <= 1:
-        return _phase_one(run)
-    done = Rebuilt()
+        return _process(run, steps.EXTRACT, _extract, _extract_by_rules)
+
+    def extract_in_thread() -> Rebuilt:
+        try:
+            return _process(run, steps.EXTRACT, _extract, _extract_by_rules)
+        finally:
+            run.space.close()  # the connection of this thread
+
     with ThreadPoolExecutor(number) as pool:
-        for part in [pool.submit(_phase_one_in_thread, run) for _ in range(number)]:
-            done = add(done, part.result())
-    return done
-
-
-def _phase_one_in_thread(run: WorkerRun) -> Rebuilt:
-    try:
-        return _phase_one(run)
-    finally:
-        run.space.close()  # the connection of this thread
-
-
-def _phase_one(run: WorkerRun) -> Rebuilt:
-    """Extract one session after another."""
-    done = Rebuilt()
-    lease = run.lease(run.default)
-    while not run.watch.should_stop():
-        job = next_job(run, steps.EXTRACT, lease)
-        if job is None:
-            break
-        with start_heartbeat(run, job, lease.length):
-            work, instead = partial(_extract, run, job), partial(_extract_by_rules, run, job)
-            done = add(done, attempt(run, job, work, instead))
-    return done
+        parts = [pool.submit(extract_in_thread) for _ in range(number)]
+        return reduce(add, (part.result() for part in parts), Rebuilt())
 
 
 def _extract(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
@@ -123,11 +142,12 @@ def _extract(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     return Rebuilt(extracted=1, proposed=count)
 
 
-def _extract_by_rules(run: WorkerRun, job: jobs_sql.Job) -> None:
+def _extract_by_rules(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     """Save the extraction by rules of a session whose model failed for good."""
     extraction, _ = _observed(run, job)
     now = run.context.clock()
     run.space.write(lambda tx: steps.keep_extraction(tx, extraction, now))
+    return Rebuilt()
 
 
 def _observed(run: WorkerRun, job: jobs_sql.Job) -> tuple[statements.Extraction, list[Stored]]:
@@ -163,7 +183,7 @@ def _picked(
     for number in range(int(progress["done"]), len(parts)):
         items = redaction.redact(prompts.items_json(parts[number]))
         asked = {"thread_id": job.subject, "response_items_json": items}
-        answer = ask(run, job, ("default", model), (system, prompts.fill(template, asked)))
+        answer = _ask(run, job, ("default", model), (system, prompts.fill(template, asked)))
         picks = prompts.read_picks(prompts.parse_answer(answer), stored)
         told = [picks.synopsis or progress["told"][0], picks.slug or progress["told"][1]]
         fresh = [prompts.with_proof(one, held) for one in picks.evidence]
@@ -178,20 +198,9 @@ def _picked(
 # ---------------------------------------------------------------- phase 2
 
 
-def _phase_two(run: WorkerRun) -> Rebuilt:
+def phase_two(run: WorkerRun) -> Rebuilt:
     """Write the outputs, if something asks for it."""
-    done = Rebuilt()
-    lease = run.lease(run.smol, SUMMARISE_LEASE)
-    while not run.watch.should_stop():
-        job = next_job(run, steps.SUMMARISE, lease)
-        if job is None:
-            break
-        with start_heartbeat(run, job, lease.length):
-            part = attempt(run, job, partial(_summarise, run, job))
-        done = add(done, part)
-        if part.failed:
-            break
-    return done
+    return _process(run, steps.SUMMARISE, _summarise)
 
 
 def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
@@ -206,7 +215,7 @@ def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     found = merging.merge(material.extractions, material.memories, now, scripts)
     curated, problem = _curated_or_not(run, job, found, material)
     found = prompts.apply_curation(found, curated)
-    made = _skills(material)
+    made = pages.choose_skills(material.extractions, material.skills, material.refused)
     limit = settings.memories_summary_injection_token_limit
     lines = pages.summary_lines(found, edits, made, limit, tokens.count_tokens)
     guide = files_io.load_prompt("read_path.md", user_directory(context.environment))
@@ -219,7 +228,12 @@ def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
         {name: redaction.redact(text) for name, text in pages.render_skills(made).items()},
         problem,
     )
-    proposed = _proposed_skills(curated, found, now)
+    proposed = [
+        procedures_steps.prepare_row(one, "agent", "agent", now, new_id("p"))._replace(
+            status="proposed"
+        )
+        for one in pages.command_skills(curated.skills, found)
+    ]
     mark = {"writing": messages.text_digest(outputs.page.text)}
     run.space.write(lambda tx: jobs_sql.save_progress(tx, job, mark))
 
@@ -251,17 +265,6 @@ def _edits(
         place = files_io.set_aside(folder)
         return page.edits, f"a MEMORY.md that Recollect did not write was renamed: {place}"
     return pages.read_edits(redaction.redact(text), page), ""
-
-
-def _skills(material: steps.Material) -> list[skills.Procedure]:
-    """Return the procedures in use, and the commands that sessions ran before commits as
-    procedures."""
-    observed = map(pages.workflow_skill, merging.workflows(material.extractions))
-    return [
-        one
-        for one in {made.name: made for made in chain(observed, material.skills)}.values()
-        if one.name not in material.refused
-    ]
 
 
 def _curated_or_not(
@@ -301,23 +304,5 @@ def _curated(
         "raw_memories": redaction.redact(prompts.raw_memories(sent, material.page.text)),
         "rollout_summaries": redaction.redact(prompts.items_json(told)),
     }
-    answer = ask(run, job, ("smol", run.smol), ("", prompts.fill(template, asked)))
+    answer = _ask(run, job, ("smol", run.smol), ("", prompts.fill(template, asked)))
     return prompts.read_curation(prompts.parse_answer(answer), sent)
-
-
-def _proposed_skills(
-    curated: prompts.Curated, found: list[statements.PageStatement], now: int
-) -> list[procedures_sql.ProcedureRow]:
-    """Return the skills that a model put together, for a person to accept."""
-    known = {one.key: one for one in found}
-    rows = []
-    for name, keys in curated.skills:
-        inside = [known[key] for key in keys if key in known]
-        if len(inside) < 2:
-            continue  # it left out what it wants to have done
-        commands = [one.refs[0].partition(":")[2] for one in inside]
-        sources = list(dict.fromkeys(one.sources[0] for one in inside))
-        procedure = pages.command_skill(name, commands, sources)
-        row = procedures_steps.prepare_row(procedure, "agent", "agent", now, new_id("p"))
-        rows.append(row._replace(status="proposed"))
-    return rows

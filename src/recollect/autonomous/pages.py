@@ -8,7 +8,7 @@ stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..procedures.skills import Procedure, to_skill_md
@@ -16,8 +16,17 @@ from ..text import display
 from ..text.addresses import slugify
 from ..text.messages import text_digest
 from ..types.records import Json
-from .merging import Workflow
-from .statements import CLAIMS, COMMANDS, DECISIONS, HISTORY, RULES, SECTIONS, PageStatement
+from .merging import Workflow, workflows
+from .statements import (
+    CLAIMS,
+    COMMANDS,
+    DECISIONS,
+    HISTORY,
+    RULES,
+    SECTIONS,
+    Extraction,
+    PageStatement,
+)
 
 HEAD = (
     "# Memory\n\n"
@@ -280,15 +289,33 @@ def workflow_skill(seen: Workflow) -> Procedure:
     )
 
 
-def command_skill(name: str, commands: Sequence[str], sources: Sequence[str]) -> Procedure:
-    """Return a skill whose steps, commands that worked, a model put in order."""
-    return Procedure(
-        name=name,
-        description="Commands that worked here, put in order by a model. Proposed, not a rule.",
-        title=name.replace("-", " ").capitalize(),
-        intro=f"Sources: {', '.join(sources)}",
-        steps=tuple(f"`{command}`" for command in commands),
-    )
+def choose_skills(
+    extractions: Sequence[Extraction], procedures: Iterable[Procedure], refused: Container[str]
+) -> list[Procedure]:
+    """Return the procedures in use, and as procedures the commands that sessions ran before
+    commits; without those of a refused name."""
+    observed = map(workflow_skill, workflows(extractions))
+    named = {one.name: one for one in (*observed, *procedures)}
+    return [one for one in named.values() if one.name not in refused]
+
+
+def command_skills(
+    chosen: Iterable[tuple[str, Sequence[str]]], statements: Iterable[PageStatement]
+) -> Iterator[Procedure]:
+    """Yield the skills that a model put together: names, and keys of commands that worked."""
+    known = {one.key: one for one in statements}
+    for name, keys in chosen:
+        inside = [known[key] for key in keys if key in known]
+        if len(inside) < 2:
+            continue  # it left out what it wants to have done
+        sources = dict.fromkeys(one.sources[0] for one in inside)
+        yield Procedure(
+            name=name,
+            description="Commands that worked here, put in order by a model. Proposed, not a rule.",
+            title=name.replace("-", " ").capitalize(),
+            intro=f"Sources: {', '.join(sources)}",
+            steps=tuple(f"`{one.refs[0].partition(':')[2]}`" for one in inside),
+        )
 
 
 def render_skills(procedures: Iterable[Procedure]) -> dict[str, str]:
