@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recollect.briefing.matching import Instructions
+from recollect.briefing.matching import Instructions, sentences
 from recollect.briefing.rendering import (
     READING_RULES,
     SECTIONS,
@@ -326,6 +326,22 @@ def test_english_fills_the_budget_before_something_is_left_out() -> None:
     found = plan(store, 800)
     assert found.tokens + count_tokens("00 more did not fit; search for: worker") >= 0.95 * 800
     assert len(found.items) < 80
+
+
+def test_the_letters_of_random_ids_do_not_decide_what_fits() -> None:
+    texts = [f"rule{n} says thing{n} place{n}" for n in range(60)]
+
+    def shown(id: str) -> list[str]:
+        store = [candidate(f"m-{id}{n:02}", "policy", text) for n, text in enumerate(texts)]
+        captured = [one._replace(memory=one.memory._replace(priority="normal")) for one in store]
+        return [item.text for item in plan(captured, 400).items]
+
+    assert shown("abcde") == shown("4k9w2") == shown("11111")
+
+
+def test_a_passage_is_neither_a_question_nor_an_announcement() -> None:
+    text = "These files need the formatter:\nDoes the gateway retry at all?\nThe gateway retries twice."
+    assert sentences(text) == ["The gateway retries twice."]
 
 
 TRICKS = [

@@ -40,6 +40,7 @@ def test_everyday_requests_and_other_tasks_are_no_habit(new: str, old: str) -> N
 
 def test_questions_and_pasted_text_are_no_instructions() -> None:
     assert units("why is the nightly import so slow?") == []
+    assert units("    at load (app.js:3)\n    at main (app.js:9)\n") == []
     assert units("Hi Anna,\n\nplease always call the vendor first.\n\nBest,\nTom") == []
     assert [unit.text for unit in units("please get back to main")] == ["please get back to main"]
 

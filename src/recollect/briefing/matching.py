@@ -173,12 +173,13 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text that can be read alone."""
+    """Return the sentences of a text that can be read alone. A question or the announcement of a
+    list says nothing without what came after it."""
     found = []
     for line in text.splitlines():
         for part in re.split(_ENDS, line.strip().lstrip("-*•> ")):
             part = " ".join(part.split())
-            if SHORTEST_SENTENCE <= len(part) <= LONGEST_SENTENCE:
+            if SHORTEST_SENTENCE <= len(part) <= LONGEST_SENTENCE and part[-1] not in "?:？：":
                 found.append(part)
     return found
 

@@ -252,7 +252,7 @@ def fit_lines(
     kept: list[Item] = []
     left: list[LeftOut] = []
     for item in wanted:
-        own = _cost(line(item), count)
+        own = _line_cost(item, count)
         if count(short_block([*kept, item])) <= budget:
             kept.append(item._replace(tokens=own))
         else:
@@ -279,7 +279,7 @@ def _with_more(
         without = {key: why for key, why in reasons.items() if key != one.item.address}
         if count(start_block(_plan(more, wanted, without))) <= budget:
             del reasons[one.item.address]
-            own = _cost(line(one.item), count)
+            own = _line_cost(one.item, count)
             added = one._replace(item=one.item._replace(tokens=own))
             priced = {each.item.address: each for each in (*chosen, added)}
             return [priced[each.item.address] for each in more]
@@ -304,7 +304,7 @@ def _chosen(
         if used + _SHORTEST > limits.budget:
             reasons[one.item.address] = _NO_ROOM
             continue
-        own = _cost(line(one.item), count)
+        own = _line_cost(one.item, count)
         cost = own + (0 if section in number else _cost(heading(section), count))
         full = number.get(section, 0) >= limits.items.get(section, len(wanted))
         share = limits.tokens.get(section, limits.budget)
@@ -324,6 +324,14 @@ def _chosen(
 
 def _cost(text: str, count: tokens.TokenCounter) -> int:
     return count(f"{text}\n")
+
+
+def _line_cost(item: Item, count: tokens.TokenCounter) -> int:
+    """Return the tokens of an item's line, at one price for all ids: which lines fit must not
+    depend on the random letters of an id."""
+    own = item.id
+    same = f"{own[:2]}{'9z9z9'[: len(own) - 2]}" if own[1:2] == "-" else own
+    return _cost(line(item._replace(id=same)), count)
 
 
 def _plan(

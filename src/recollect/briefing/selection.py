@@ -63,7 +63,7 @@ BUDGET = 800
 # Up to which size of the block, in tokens, items are added. What is left out is shown with the
 # prompt that it fits. Tuned on the first two thirds of the replayed sessions, as is SHORT_TEXT.
 AIM = 293  # lessons and skills
-STATEMENT_AIM = 232  # statements of the user
+STATEMENT_AIM = 235  # statements of the user
 RULE_AIM = 190  # rules that the user said in passing
 HISTORY_AIM = 150  # earlier tasks
 

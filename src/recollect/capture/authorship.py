@@ -119,7 +119,7 @@ def _of_message(lines: Sequence[TypedLine]) -> str:
         return LETTER
     if any(map(sign("of itself").search, typed)):
         return DOCUMENT
-    if len(typed) == 1:
+    if len(typed) < 2:
         return ""
     if any(map(sign("letter").match, typed)) or sign("signature").match(typed[-1]):
         return LETTER
