@@ -11,27 +11,14 @@ earlier batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 
-from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..fast_typing import NamedTuple
 from ..text.messages import parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
 
-if TYPE_CHECKING:
-    import re
-
 MCP_SERVER = "recollect"
-OWN_TOOLS = frozenset(
-    {
-        "memory_learn",
-        "memory_recall",
-        "memory_episode",
-        "memory_procedure",
-        "memory_stats",
-        "memory_consolidate",
-        "memory_operations",
-    }
-)
+_TOOLS = "learn recall episode procedure stats consolidate operations"
+OWN_TOOLS = frozenset(f"memory_{name}" for name in _TOOLS.split())
 """Our tools by their bare names: some hosts omit the server's name."""
 
 PAGES_FOLDER = ".recollect"
@@ -224,14 +211,10 @@ def _is_command(text: str) -> bool:
     """
     start = text[:2000].lstrip()
     if start.startswith("/"):
-        return bool(_slash().match(start))
+        import re
+
+        return re.match(_SLASH, start) is not None
     return start.startswith("!") and MCP_SERVER in start and is_own_command(start[1:].strip())
 
 
-@cache
-def _slash() -> re.Pattern[str]:
-    import re
-
-    return re.compile(
-        rf"/(?:(?:memory|session)[ \t]+\w|(?:mcp__)?{MCP_SERVER}(?:[.:_-]\S*)?(?=\s|$))"
-    )
+_SLASH = rf"/(?:(?:memory|session)[ \t]+\w|(?:mcp__)?{MCP_SERVER}(?:[.:_-]\S*)?(?=\s|$))"

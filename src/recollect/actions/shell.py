@@ -44,9 +44,9 @@ class SimpleCommand(NamedTuple):
     targets: tuple[str, ...] = ()
 
 
-class ScriptEffects(NamedTuple):
-    """The files and git commands of a script. A git command is its words after `git` and its global
-    options."""
+class ActionEffects(NamedTuple):
+    """The files and git commands of a script or a tool call. A git command is its words after `git`
+    and its global options."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -200,7 +200,7 @@ def strip_heredocs(script: str) -> str:
 # ---------------------------------------------------------------- files and git
 
 
-def parse_script(script: str) -> ScriptEffects:
+def parse_script(script: str) -> ActionEffects:
     """Return the files and git commands of a shell script."""
     reads: list[str] = []
     writes: list[str] = []
@@ -220,7 +220,7 @@ def parse_script(script: str) -> ScriptEffects:
             writes += plain
         elif command in ("cp", "mv") and len(plain) > 1:
             writes.append(plain[-1])
-    return ScriptEffects(_paths(reads), _paths(writes), tuple(words for words in git if words))
+    return ActionEffects(_paths(reads), _paths(writes), tuple(words for words in git if words))
 
 
 def is_path(text: str) -> bool:

@@ -10,60 +10,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from ..fast_typing import NamedTuple
 from ..text.messages import parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
-from .shell import ScriptEffects, is_path, parse_script
+from .command_words import word_set
+from .shell import ActionEffects, is_path, parse_script
 
-_WRITES = frozenset(
-    [
-        "write",
-        "edit",
-        "create",
-        "replace",
-        "insert",
-        "append",
-        "patch",
-        "delete",
-        "remove",
-        "rename",
-        "move",
-        "save",
-        "modify",
-        "multiedit",
-        "strreplace",
-        "notebookedit",
-        "overwrite",
-    ]
+_WRITES = (
+    "write edit create replace insert append patch delete remove rename move save modify multiedit"
+    " strreplace notebookedit overwrite"
 )
-_READS = frozenset(["read", "view", "open", "cat"])
-_NO_FILES = frozenset(["dir", "directory", "folder", "todo", "todos", "todowrite", "todolist"])
-_NO_READS = frozenset(["list", "search", "grep", "glob", "find", "exists", "info", "errors"])
-_PATH_KEYS = frozenset(
-    [
-        "path",
-        "paths",
-        "file",
-        "files",
-        "filepath",
-        "filename",
-        "targetfile",
-        "absolutepath",
-        "notebookpath",
-        "newpath",
-        "oldpath",
-        "source",
-        "destination",
-        "include",
-        "edits",
-        "replacements",
-    ]
+_READS = "read view open cat"
+_NO_FILES = "dir directory folder todo todos todowrite todolist"
+_NO_READS = "list search grep glob find exists info errors"
+_PATH_KEYS = (
+    "path paths file files filepath filename targetfile absolutepath notebookpath newpath oldpath"
+    " source destination include edits replacements"
 )
-_EDITOR_COMMANDS = frozenset(
-    ["view", "create", "str_replace", "insert", "write", "delete", "rename", "undo_edit"]
-)
+_EDITOR_COMMANDS = "view create str_replace insert write delete rename undo_edit"
 _PATCH_KEYS = ("input", "patch", "patchText", "patch_text", "diff")
 _BEFORE_AFTER = (
     ("old_string", "new_string"), ("old_str", "new_str"), ("oldString", "newString"), ("old", "new")
@@ -74,26 +40,11 @@ _TODO_LISTS = ("todos", "todoList", "todo_list", "plan", "tasks", "items")
 _TODO_CHANGES = ("todoUpdates", "newTodos", "updates")
 _TODO_TEXTS = ("content", "title", "step", "subject", "text", "task", "description")
 _STATUS = {
-    "in_progress": "in progress",
-    "in-progress": "in progress",
-    "active": "in progress",
-    "doing": "in progress",
-    "completed": "done",
-    "complete": "done",
-    "done": "done",
-    "cancelled": "dropped",
-    "canceled": "dropped",
-    "deleted": "dropped",
+    **dict.fromkeys(("in_progress", "in-progress", "active", "doing"), "in progress"),
+    **dict.fromkeys(("completed", "complete", "done"), "done"),
+    **dict.fromkeys(("cancelled", "canceled", "deleted"), "dropped"),
     "blocked": "blocked",
 }
-
-
-class CallEffects(NamedTuple):
-    """The files that a call touched, and the git commands it ran."""
-
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    git: tuple[tuple[str, ...], ...] = ()
 
 
 class TodoEntry(NamedTuple):
@@ -111,30 +62,29 @@ class TodoCall(NamedTuple):
     entries: tuple[TodoEntry, ...]
 
 
-def read_effects(call: ToolCall) -> CallEffects:
+def read_effects(call: ToolCall) -> ActionEffects:
     """Return the files and git commands of a call."""
     arguments = parse_arguments(call.arguments)
     if arguments is None:
         arguments = {"input": call.arguments}
     words = _verb_words(call.name, arguments)
     if words[0] in ("git", "version"):
-        return CallEffects(git=((words[-1], "--oneline"),) if len(words) > 1 else ())
+        return ActionEffects(git=((words[-1], "--oneline"),) if len(words) > 1 else ())
     script = find_script(arguments)
     if script and "*** Begin Patch" in script:
-        return CallEffects(writes=_patched(script))
+        return ActionEffects(writes=_patched(script))
     if script:
-        found: ScriptEffects = parse_script(script)
-        return CallEffects(found.reads, found.writes, found.git)
+        return parse_script(script)
     for key in _PATCH_KEYS:
         if isinstance(patch := arguments.get(key), str) and (files := _patched(patch)):
-            return CallEffects(writes=files)
-    if _NO_FILES.intersection(words):
-        return CallEffects()
-    if _WRITES.intersection(words):
-        return CallEffects(writes=tuple(dict.fromkeys(_paths(arguments))))
-    if _READS.intersection(words) and not _NO_READS.intersection(words):
-        return CallEffects(reads=tuple(dict.fromkeys(_paths(arguments))))
-    return CallEffects()
+            return ActionEffects(writes=files)
+    if word_set(_NO_FILES).intersection(words):
+        return ActionEffects()
+    if word_set(_WRITES).intersection(words):
+        return ActionEffects(writes=tuple(dict.fromkeys(_paths(arguments))))
+    if word_set(_READS).intersection(words) and not word_set(_NO_READS).intersection(words):
+        return ActionEffects(reads=tuple(dict.fromkeys(_paths(arguments))))
+    return ActionEffects()
 
 
 def describe_target(call: ToolCall) -> str:
@@ -175,20 +125,17 @@ def is_failed(result: Message) -> bool:
 def read_exit_status(text: str) -> int | None:
     """Return the exit status that an agent's tool wrote around a command's output."""
     for part in (text[:400], text[-200:]):
-        if found := _status().search(part):
+        if found := re.search(_STATUS_LINE, part):
             return int(next(filter(None, found.groups())))
     return None
 
 
-@cache
-def _status() -> re.Pattern[str]:
-    return re.compile(
-        r"^(?:Exit code|Process exited with code) (\d+)"
-        r"|\bexit_code\"?[:=] ?(\d+)|^Exit Code: (\d+)"
-        r"|<(?:shellId: \w+ completed|exited) with exit code (\d+)>"
-        r"|\[Command finished with exit code (\d+)\]",
-        re.MULTILINE,
-    )
+_STATUS_LINE = (
+    r"(?m)^(?:Exit code|Process exited with code) (\d+)"
+    r"|\bexit_code\"?[:=] ?(\d+)|^Exit Code: (\d+)"
+    r"|<(?:shellId: \w+ completed|exited) with exit code (\d+)>"
+    r"|\[Command finished with exit code (\d+)\]"
+)
 
 
 # ---------------------------------------------------------------- files
@@ -210,7 +157,7 @@ def _verb_words(name: str, arguments: Mapping[str, Json]) -> tuple[str, ...]:
     if isinstance(operation, str) and operation:
         return split_tool_name(operation)
     command = arguments.get("command")
-    if isinstance(command, str) and command in _EDITOR_COMMANDS and "path" in arguments:
+    if isinstance(command, str) and command in word_set(_EDITOR_COMMANDS) and "path" in arguments:
         return split_tool_name(command)
     return words
 
@@ -222,7 +169,7 @@ def find_script(arguments: Mapping[str, Json]) -> str:
         arguments = action
     command = arguments.get("command", arguments.get("cmd"))
     if isinstance(command, str):
-        return "" if command in _EDITOR_COMMANDS else command
+        return "" if command in word_set(_EDITOR_COMMANDS) else command
     if not isinstance(command, list):
         return ""
     words = [str(word) for word in command]
@@ -235,7 +182,7 @@ def _paths(value: Json, key: str = "") -> Iterator[str]:
     """Return the paths among the arguments, by the names that agents use."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            if name.replace("_", "").lower() in _PATH_KEYS:
+            if name.replace("_", "").lower() in word_set(_PATH_KEYS):
                 yield from _paths(inner, name)
     elif isinstance(value, list):
         for inner in value:

@@ -19,29 +19,18 @@ MEMORY_TAG = "recollect-memory"
 SUMMARY_TAG = "thread_summary"
 """Wraps the summary of the messages that left the window."""
 
-TIME_FIELDS = frozenset(
-    {
-        "at",
-        "created",
-        "last_active",
-        "first_seen",
-        "last_confirmed",
-        "last_reinforced",
-        "last_recalled",
-        "valid_from",
-        "valid_to",
-        "updated",
-        "since",
-        "until",
-    }
+_TIMES = (
+    "at created last_active first_seen last_confirmed last_reinforced last_recalled valid_from"
+    " valid_to updated since until"
 )
+TIME_FIELDS = frozenset(_TIMES.split())
 
 
 def escape_invisible(text: str) -> str:
     """Escape control, direction and invisible characters."""
     if text.replace("\n", "").isprintable():
         return text
-    return _hidden().sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
+    return re.sub(_HIDDEN, lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
 
 
 def format_json(value: Any) -> str:
@@ -49,7 +38,7 @@ def format_json(value: Any) -> str:
     from json import dumps
 
     text = dumps(to_plain_json(value), ensure_ascii=False, indent=2)
-    return text if text.isascii() and "\x7f" not in text else _hidden().sub(_escaped, text)
+    return text if text.isascii() and "\x7f" not in text else re.sub(_HIDDEN, _escaped, text)
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -59,22 +48,14 @@ def _escaped(found: re.Match[str]) -> str:
 
 def strip_terminal_escapes(text: str, instead: str = " ") -> str:
     """Replace the control sequences of a terminal."""
-    return _escapes().sub(instead, text)
+    return re.sub(_ESCAPES, instead, text)
 
 
-@cache
-def _escapes() -> re.Pattern[str]:
-    return re.compile(
-        "\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])"
-    )
-
-
-@cache
-def _hidden() -> re.Pattern[str]:
-    return re.compile(
-        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-        "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
-    )
+_ESCAPES = "\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])"
+_HIDDEN = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
 
 
 def format_line(text: str, width: int = 0) -> str:
@@ -163,22 +144,16 @@ def quote_data(text: str) -> str:
 def neutralise(text: str) -> str:
     """Remove control and invisible characters, and break our own tags."""
     if not (text.isascii() and text.isprintable()):
-        text = _steering().sub("", _line_breaks().sub("\n", text))
+        text = re.sub(_STEERING, "", re.sub(_LINE_BREAKS, "\n", text))
     return own_tags().sub("‹", text) if "<" in text or "＜" in text else text
 
 
-@cache
-def _line_breaks() -> re.Pattern[str]:
-    return re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-
-
-@cache
-def _steering() -> re.Pattern[str]:
-    return re.compile(
-        "\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4"
-        "\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
-        "\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
-    )
+_LINE_BREAKS = "\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+_STEERING = (
+    "\x1b\\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4"
+    "\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff]"
+)
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from ..errors import InvalidInput
@@ -48,10 +47,10 @@ class _Line(NamedTuple):
     text: str
 
 
-def read_frontmatter(lines: Sequence[str], first: int = 2) -> dict[str, YamlValue]:
-    """Parse the keys and values in these lines; `first` is the number of the first line."""
+def read_frontmatter(lines: Sequence[str]) -> dict[str, YamlValue]:
+    """Parse the keys and values in the lines after the fence."""
     rows = []
-    for number, line in enumerate(lines, first):
+    for number, line in enumerate(lines, 2):
         body = line.lstrip(" ")
         if body.startswith("\t"):
             raise _refusal("a tab in the indentation", number)
@@ -79,15 +78,13 @@ def _is_item(row: _Line, rest: str) -> bool:
 
 
 def _keyed(row: _Line) -> tuple[str, str]:
-    found = _key().match(row.text)
+    found = re.match(_KEY, row.text)
     if not found:
         raise _refusal("this is not `key: value`", row.number)
     return found[1], _uncommented(found[2] or "")
 
 
-@cache
-def _key() -> re.Pattern[str]:
-    return re.compile(r"(\w[\w.-]*):(?:\s+(.*))?$")
+_KEY = r"(\w[\w.-]*):(?:\s+(.*))?$"
 
 
 def _uncommented(rest: str) -> str:
@@ -104,7 +101,7 @@ def _value(row: _Line, rest: str, block: list[_Line]) -> YamlValue:
         return _flow(rest, row.number)
     if not rest and inner and inner[0].text.startswith("- "):
         return tuple(_item(one) for one in inner)
-    if not rest and inner and _key().match(inner[0].text):
+    if not rest and inner and re.match(_KEY, inner[0].text):
         return _nested(inner)
     if not rest:
         return _folded([_scalar(one.text, one.number, plain=True) for one in inner])
@@ -160,22 +157,15 @@ def _nested(rows: Sequence[_Line]) -> dict[str, str]:
 
 
 def _flow(rest: str, number: int) -> tuple[str, ...]:
-    found = _brackets().fullmatch(rest)
+    found = re.fullmatch(r"\[(.*)\]\s*(?:#.*)?", rest)
     if not found:
         raise _refusal("the list in brackets is not closed", number)
     inner = found[1].strip()
-    parts = _commas().findall(inner) if inner else []
+    parts = re.findall(_COMMAS, inner) if inner else []
     return tuple(_scalar(part.strip(), number) for part in parts)
 
 
-@cache
-def _brackets() -> re.Pattern[str]:
-    return re.compile(r"\[(.*)\]\s*(?:#.*)?")
-
-
-@cache
-def _commas() -> re.Pattern[str]:
-    return re.compile(r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^,"'])+""")
+_COMMAS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|[^,"'])+"""
 
 
 def _scalar(text: str, number: int, plain: bool = False) -> str:
@@ -195,16 +185,7 @@ def _scalar(text: str, number: int, plain: bool = False) -> str:
     return text
 
 
-_ESCAPES = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "b": "\b",
-    "f": "\f",
-    "0": "\0",
-    "e": "\x1b",
-    "a": "\a",
-}
+_ESCAPES = dict(zip("ntrbf0ea", "\n\t\r\b\f\0\x1b\a", strict=True))
 
 
 def _double(text: str, number: int) -> str:
@@ -246,18 +227,15 @@ def _written(fields: Mapping[str, YamlValue]) -> Iterator[str]:
             yield from (f"  {name}: {quote_yaml(inner)}" for name, inner in value.items())
 
 
-@cache
-def _safe() -> re.Pattern[str]:
-    """Match values that every YAML reader reads as text."""
-    return re.compile(r"[A-Za-z][A-Za-z0-9 ,.;()/_+-]*[A-Za-z0-9.)]")
-
+_SAFE = r"[A-Za-z][A-Za-z0-9 ,.;()/_+-]*[A-Za-z0-9.)]"
+"""Matches values that every YAML reader reads as text."""
 
 _OTHERWISE = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
 
 
 def quote_yaml(value: str) -> str:
     """Format a value as YAML: bare if unambiguous, otherwise in double quotes."""
-    if _safe().fullmatch(value) and FENCE not in value and value.lower() not in _OTHERWISE:
+    if re.fullmatch(_SAFE, value) and FENCE not in value and value.lower() not in _OTHERWISE:
         return value
     out = []
     for char in value.replace("\\", "\\\\").replace('"', '\\"'):

@@ -27,7 +27,7 @@ def stem_russian(word: str) -> str:
     verb = len(word) > 5 and word.endswith(("ся", "сь"))
     if verb:
         word = word[:-2]
-    made = _derivations().search(word)
+    made = re.search(_DERIVATIONS, word)
     if made and made.start() > 2:
         word = word[: made.start()]
     else:
@@ -54,19 +54,17 @@ def _without_fleeting(word: str) -> str:
     return word[:-2] + "ц" if len(word) > 4 and word.endswith("ец") else word
 
 
-@cache
-def _derivations() -> re.Pattern[str]:
-    return re.compile(
-        "(?:"
-        "(?:[ое]в)?[аея]ни(?:е|я|ю|ем|и|ях|ям|ями)"
-        "|[ое]ва(?:ть|л|ла|ло|ли)"
-        f"|[аея]нн{_ADJECTIVE}"
-        "|(?<=....)[ае]н[аоы]?"
-        f"|[аяеу]ем{_ADJECTIVE}"
-        f"|(?<=[бвгджзклмпрстфхцчшщ])(?:н|ск)(?:{_ADJECTIVE}|о)"
-        f"|[ое]в{_ADJECTIVE}"
-        ")$"
-    )
+_DERIVATIONS = (
+    "(?:"
+    "(?:[ое]в)?[аея]ни(?:е|я|ю|ем|и|ях|ям|ями)"
+    "|[ое]ва(?:ть|л|ла|ло|ли)"
+    f"|[аея]нн{_ADJECTIVE}"
+    "|(?<=....)[ае]н[аоы]?"
+    f"|[аяеу]ем{_ADJECTIVE}"
+    f"|(?<=[бвгджзклмпрстфхцчшщ])(?:н|ск)(?:{_ADJECTIVE}|о)"
+    f"|[ое]в{_ADJECTIVE}"
+    ")$"
+)
 
 
 def _without_ending(word: str, least: int) -> str:

@@ -25,16 +25,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 
 from ..errors import InvalidInput
-from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ..fast_typing import NamedTuple, Protocol
 from ..types.records import Json, Message, ToolCall
 from . import seals
 from .display import MEMORY_TAG, SUMMARY_TAG
-
-if TYPE_CHECKING:
-    import re
 
 CONTINUATION_PROMPT = "Older conversation history has been summarized. Continue."
 """The neutral prompt after a trim. It also opens a window that would begin with the assistant,
@@ -278,13 +274,6 @@ def reference_bytes(media_type: str, data: str) -> dict[str, Json]:
     return {"media_type": media_type, "bytes": len(raw), "sha256": sha256(raw).hexdigest()}
 
 
-@cache
-def _wrapper() -> re.Pattern[str]:
-    import re
-
-    return re.compile(r"\[conversation\](.*?)\[/conversation\]", re.DOTALL)
-
-
 def strip_tag(text: str, tag: str) -> str:
     """Remove the closed blocks of a tag; an unclosed one is left, it may be anything."""
     opening, closing = f"<{tag}", f"</{tag}>"
@@ -315,7 +304,9 @@ def strip_injected(text: str, role: str) -> str:
     if "[conversation]" in text:
         bare = text.strip()
         if bare.startswith("[conversation]") and bare.endswith("[/conversation]"):
-            text = _wrapper().sub(r"\1", bare)
+            import re
+
+            text = re.sub(r"(?s)\[conversation\](.*?)\[/conversation\]", r"\1", bare)
     text = strip_tag(text, MEMORY_TAG)
     if role not in ("tool", "assistant"):
         text = strip_tag(text, SUMMARY_TAG)

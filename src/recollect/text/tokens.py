@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import ceil
 
 from ..errors import InvalidInput
@@ -79,18 +79,16 @@ def _short_line_tokens(line: str) -> float:
 def _line_tokens(line: str) -> float:
     is_english = _is_english(line)
     total = 0.0
-    for piece in _pieces().findall(line):
+    for piece in re.findall(_PIECES, line):
         if not piece.isascii():
             total += sum(map(_weight, piece))
         elif piece.isalpha():
-            for part in (piece,) if piece.islower() else _humps().findall(piece):
+            for part in (piece,) if piece.islower() else re.findall(_HUMPS, piece):
                 total += _word_tokens(part, is_english)
         elif piece.isdigit():
             total += ceil(len(piece) / 3)
         elif piece.isalnum():
             total += max(1.0, len(piece) / 1.55)  # an id, a hash
-        elif piece.isspace():
-            total += 1
         else:
             total += 1
     return total
@@ -107,7 +105,7 @@ def _word_tokens(word: str, is_english: bool) -> float:
 
 def _is_english(line: str) -> bool:
     """Check whether a line is English: other languages in Latin letters cost twice as much."""
-    words = _letters().findall(line)
+    words = re.findall("[A-Za-z]+", line)
     common = sum(word.lower() in _ENGLISH for word in words)
     foreign = 0 if line.isascii() else sum(c.isalpha() and not c.isascii() for c in line)
     return bool(words) and common >= 0.12 * len(words) and foreign * 40 < len(line)
@@ -158,22 +156,9 @@ _SCRIPTS = (
 of a large program into 23 languages, with a margin of about 5 %."""
 
 
-@cache
-def _pieces() -> re.Pattern[str]:
-    return re.compile(
-        # A single space belongs to the next word.
-        r"[A-Za-z]+(?![A-Za-z0-9])|[0-9]+(?![A-Za-z0-9])|[A-Za-z0-9]+|[ \t]{2,}|[^\x00-\x7f]+|\S"
-    )
-
-
-@cache
-def _letters() -> re.Pattern[str]:
-    return re.compile("[A-Za-z]+")
-
-
-@cache
-def _humps() -> re.Pattern[str]:
-    return re.compile("[A-Z]?[a-z]+|[A-Z]+")
+# A single space belongs to the next word.
+_PIECES = r"[A-Za-z]+(?![A-Za-z0-9])|[0-9]+(?![A-Za-z0-9])|[A-Za-z0-9]+|[ \t]{2,}|[^\x00-\x7f]+|\S"
+_HUMPS = "[A-Z]?[a-z]+|[A-Z]+"
 
 
 def count_message(message: Message, measure: TokenMeasure = DEFAULT_RATIO) -> int:
