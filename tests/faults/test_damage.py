@@ -285,6 +285,20 @@ def test_an_episode_or_procedure_that_cannot_be_decoded_is_set_aside_alone(
     assert "episodes: 1 record" in str(memory.store.doctor())
 
 
+def test_sessions_written_together_go_on_without_one_whose_episode_is_damaged(
+    memory: recollect.Recollect, damage: Callable[[str], None]
+) -> None:
+    for name in ("s-1", "s-2", "s-3"):
+        memory.record(name, f"Repair the gearbox of {name}, please.")
+    memory.episodes.build()
+    damage(f"UPDATE episodes SET body = {NOT_TEXT} WHERE session = 's-2'")
+    for name in ("s-1", "s-2", "s-3"):
+        memory.record(name, "It must never run without oil.")
+    built = memory.episodes.build()
+    assert (built.sessions, built.episodes, built.updated) == (3, 2, 2)
+    assert {one.episode["session"] for one in memory.episodes.list()} == {"s-1", "s-3"}
+
+
 @pytest.mark.parametrize(
     "sql",
     [f"UPDATE spaces SET name = {NOT_TEXT}", f"UPDATE state SET value = {NOT_TEXT}"],

@@ -37,6 +37,7 @@ from .tool_calls import (
     describe_target,
     find_script,
     is_failed,
+    read_arguments,
     read_effects,
     read_exit_status,
     split_tool_name,
@@ -55,7 +56,7 @@ class CallAttempt(NamedTuple):
     `state` is ok, failed, missed (it searched and did not find), refused (by the user), skipped (it
     never ran), running (outcome unknown), or unanswered. `asked` and `answered` are message
     numbers. `commands` are the main commands of a shell script. `words` are the assistant's words
-    directly before. Only a failed call has a `trouble`.
+    directly before, `git` the git commands. Only a failed call has a `trouble`.
     """
 
     asked: int
@@ -71,6 +72,7 @@ class CallAttempt(NamedTuple):
     output: str
     words: str = ""
     trouble: ErrorSignature | None = None
+    git: tuple[Words, ...] = ()
 
     @property
     def checks(self) -> bool:
@@ -104,7 +106,7 @@ def list_attempts(messages: Iterable[PlacedMessage]) -> list[CallAttempt]:
     found: list[CallAttempt] = []
     running: dict[str, CallAttempt] = {}
     for one, call, answers, before in asked:
-        attempt = _attempt(one, call, answers, running)._replace(words=before)
+        attempt = _attempt(one, call, answers, running, before)
         if attempt.state == "running" and (handle := re.search(_HANDLE, attempt.output)):
             running[handle[1]] = attempt
         found.append(attempt)
@@ -116,8 +118,9 @@ def _attempt(
     call: ToolCall,
     answers: list[PlacedMessage],
     running: Mapping[str, CallAttempt],
+    words: str,
 ) -> CallAttempt:
-    arguments = parse_arguments(call.arguments) or {}
+    arguments = read_arguments(call.arguments) or {}
     script = find_script(arguments)
     signs = read_effects(call)
     bare = CallAttempt(
@@ -132,6 +135,8 @@ def _attempt(
         signs.writes,
         "unanswered",
         "\n".join(unwrap_output(one.message) for one in answers),
+        words,
+        git=signs.git,
     )
     given = [one.message for one in answers]
     polled = None if script else _polled(arguments, running)

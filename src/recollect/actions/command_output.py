@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import takewhile
 
 from ..fast_typing import NamedTuple
@@ -155,19 +155,31 @@ def is_error_line(line: str) -> bool:
     return bool(_pattern("error").search(line))
 
 
+@lru_cache(maxsize=2)
+def _join_lines(output: str) -> str:
+    """Return the lines of an output that several questions are asked about in turn."""
+    return "\n".join(output_lines(output))
+
+
 def reports_failure(output: str) -> bool:
     """Check for the words with which test runners and compilers report failure."""
-    return bool(_pattern("bad end").search("\n".join(output_lines(output))))
+    return bool(_pattern("bad end").search(_join_lines(output)))
 
 
 def never_began(output: str) -> bool:
     """Check for the words of a shell or a package manager that could not start a command."""
-    return bool(_pattern("no start").search("\n".join(output_lines(output))))
+    lines = _join_lines(output)
+    lowered = lines.lower()
+    return any(part in lowered for part in _NO_START) and bool(_pattern("no start").search(lines))
+
+
+_NO_START = ("not found", "err_pnpm_", "could not find", "recognized")
+"""One of these is in every text that the pattern matches, which searches each line."""
 
 
 def ran_nothing(output: str) -> bool:
     """Check whether a test runner says that it found no tests."""
-    return bool(_pattern("no tests").search("\n".join(output_lines(output))))
+    return bool(_pattern("no tests").search(_join_lines(output)))
 
 
 def _weight(line: str) -> int:

@@ -62,9 +62,15 @@ class TodoCall(NamedTuple):
     entries: tuple[TodoEntry, ...]
 
 
+@lru_cache(maxsize=2)
+def read_arguments(arguments: str) -> Mapping[str, Json] | None:
+    """Parse the arguments of a call that several questions are asked about in turn."""
+    return parse_arguments(arguments)
+
+
 def read_effects(call: ToolCall) -> ActionEffects:
     """Return the files and git commands of a call."""
-    arguments = parse_arguments(call.arguments)
+    arguments = read_arguments(call.arguments)
     if arguments is None:
         arguments = {"input": call.arguments}
     words = _verb_words(call.name, arguments)
@@ -89,7 +95,7 @@ def read_effects(call: ToolCall) -> ActionEffects:
 
 def describe_target(call: ToolCall) -> str:
     """Describe the target of a call: a file, the start of a command, or nothing."""
-    arguments = parse_arguments(call.arguments) or {}
+    arguments = read_arguments(call.arguments) or {}
     if script := find_script(arguments):
         return " ".join(script.split()[:2])
     return next(_paths(arguments), "")
@@ -125,7 +131,7 @@ def is_failed(result: Message) -> bool:
 def read_exit_status(text: str) -> int | None:
     """Return the exit status that an agent's tool wrote around a command's output."""
     for part in (text[:400], text[-200:]):
-        if found := re.search(_STATUS_LINE, part):
+        if "xit" in part and (found := re.search(_STATUS_LINE, part)):
             return int(next(filter(None, found.groups())))
     return None
 

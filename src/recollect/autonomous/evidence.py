@@ -15,7 +15,6 @@ from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import ELSEWHERE, CommandRun, below, runs_of
 from ..actions.command_output import GitCommit, signatures
 from ..actions.command_words import is_lasting, suggests_danger
-from ..actions.tool_calls import read_effects
 from ..episodes import session_observations, tasks
 from ..episodes.session_errors import SessionObservation
 from ..text.messages import parse_arguments, plain_text
@@ -270,7 +269,7 @@ def _commits(messages: Sequence[Stored], tried: Sequence[CallAttempt], cwd: str)
             names = [below(name, cwd) for name in attempt.writes]
             inside = [name for name in names if is_lasting(name) and name[0] not in "/~"]
             edited |= dict.fromkeys(inside)
-        git = read_effects(attempt.call).git if attempt.script and attempt.state == "ok" else ()
+        git = attempt.git if attempt.script and attempt.state == "ok" else ()
         found = _after_rewriting(found, git)
         added += [below(word, cwd) for words in git if words[0] == "add" for word in words[1:]]
         for commit in [one for place, one in made if place == attempt.asked]:

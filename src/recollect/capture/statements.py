@@ -36,23 +36,24 @@ RULES = {
 }
 
 
-def forms_in(text: str) -> list[Form]:
-    """Return the forms that the sentences of this text may have."""
+def forms_in(text: str, rule: str = "") -> list[Form]:
+    """Return the forms, of one rule or of all, that the sentences of this text may have."""
     lowered = text.lower().replace("’", "'")
     cued = {
         number
-        for first, rest, number in _cues()
+        for first, rest, number in _cues(rule)
         if first in lowered and (not rest or all(part in lowered for part in rest))
     }
     return [FORMS[number] for number in sorted(cued)]
 
 
 @cache
-def _cues() -> list[tuple[str, list[str], int]]:
+def _cues(rule: str) -> list[tuple[str, list[str], int]]:
     """Return each cue as its first part, its other parts, and the index of its form."""
     return [
         (first, rest, number)
         for number, form in enumerate(FORMS)
+        if not rule or form.rule == rule
         for first, *rest in [cue.split("&") for cue in form.cues.split("|")]
     ]
 

@@ -18,6 +18,7 @@ from typing import NamedTuple, cast
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_output import AgentNotice, find_notices
 from ..capture.sentences import capture
+from ..capture.statements import forms_in
 from ..text.messages import NumberedMessage, PlacedMessage, plain_text, range_address
 from ..types.json_records import (
     choice_field,
@@ -254,7 +255,9 @@ def _goal(words: str) -> str:
 
 
 def _constraints(users: Sequence[PlacedMessage]) -> tuple[str, ...]:
-    found = (one for user in users for one in capture(plain_text(user.message)))
+    texts = (plain_text(user.message) for user in users)
+    # Most messages have no words of a constraint, and the other statements are not asked for.
+    found = (one for text in texts if forms_in(text, "constraint") for one in capture(text))
     return tuple(dict.fromkeys(one.text for one in found if one.kind == "policy"))
 
 

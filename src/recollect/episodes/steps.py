@@ -225,13 +225,19 @@ def build(
     `quiet_since`, only of those that ended, or in which nothing was said since then. What `learn`
     makes of a session is written together with its episodes."""
     names = space.read(lambda tx: _grown(tx, session, quiet_since))
-    read = created = updated = 0
+    made: list[RecordedEpisode] = []
+    waiting: list[_Write] = []
+    messages = 0
     for name in names:
-        made = read_or_none(partial(_built, space, name, clock(), learn)) or []
-        read += len(made)
-        created += sum(one.action == "created" for one in made)
-        updated += sum(one.action == "updated" for one in made)
-    return BuiltEpisodes(len(names), read, created, updated)
+        if ready := read_or_none(partial(_prepare_session, space, name, clock(), learn)):
+            waiting.append(ready[0])
+            messages += ready[1]
+        if messages >= PAGE:  # of small sessions, many are written together
+            made += _write_sessions(space, waiting)
+            waiting, messages = [], 0
+    made += _write_sessions(space, waiting)
+    actions = [one.action for one in made]
+    return BuiltEpisodes(len(names), len(made), actions.count("created"), actions.count("updated"))
 
 
 def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
@@ -244,7 +250,27 @@ def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
     return sql.grown_sessions(tx, CURSOR, quiet_since or FOREVER)
 
 
-def _built(space: Database, name: str, now: int, learn: Learn | None) -> list[RecordedEpisode]:
+_Write = Callable[[Tx], list[RecordedEpisode]]
+"""Writes the episodes of a session, and how far it was read."""
+
+
+def _write_sessions(space: Database, waiting: Sequence[_Write]) -> list[RecordedEpisode]:
+    """Write several sessions in one transaction; where a record is damaged, each by itself."""
+    if not waiting:
+        return []
+    done = read_or_none(
+        lambda: space.write(lambda tx: [one for write in waiting for one in write(tx)])
+    )
+    if done is None and len(waiting) > 1:
+        return [one for write in waiting for one in _write_sessions(space, [write])]
+    return done or []
+
+
+def _prepare_session(
+    space: Database, name: str, now: int, learn: Learn | None
+) -> tuple[_Write, int]:
+    """Read the episodes of a session; return the function that writes them, and the number of
+    messages."""
     session, messages = space.read(lambda tx: (archive_sql.get(tx, name), load_messages(tx, name)))
     assert session is not None
     there = [one for one in messages if one.message.content != text_messages.FORGOTTEN]
@@ -263,7 +289,7 @@ def _built(space: Database, name: str, now: int, learn: Learn | None) -> list[Re
         archive_sql.set_cursor(tx, _cursor(name), read, now)
         return kept
 
-    return space.write(work)
+    return work, len(messages)
 
 
 def _cursor(session: str) -> SafeText:

@@ -22,7 +22,6 @@ from typing import NamedTuple
 from ..actions.call_results import CallAttempt, Words
 from ..actions.command_output import GitCommit, find_commits, find_notices, is_error_line
 from ..actions.command_words import is_check
-from ..actions.tool_calls import read_effects
 from ..capture.sentences import find_pasted
 from ..errors import InvalidInput
 from ..text.messages import PlacedMessage, plain_text
@@ -269,7 +268,7 @@ def commits_of(attempts: Iterable[CallAttempt]) -> list[tuple[int, GitCommit]]:
         (attempt.asked, commit)
         for attempt in attempts
         if attempt.state in ("ok", "failed") and attempt.script
-        for commit in reversed(find_commits(read_effects(attempt.call).git, attempt.output))
+        for commit in reversed(find_commits(attempt.git, attempt.output))
         if commit.made
     ]
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_output import find_commits
-from ..actions.tool_calls import read_effects
 from ..text.messages import PlacedMessage, plain_text, range_address, strip_injected
 from ..text.terms import is_content_word, query_terms
 
@@ -103,7 +102,7 @@ def collect_facts(session: str, messages: Sequence[PlacedMessage]) -> SessionHis
 
 
 def _find_commits(attempt: CallAttempt) -> Iterable[tuple[str, str]]:
-    git = read_effects(attempt.call).git
+    git = attempt.git
     found = find_commits(git, attempt.output) if git else []
     return [(commit.hash[:7], commit.subject) for commit in found if commit.made]
 
