@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.secrets.redaction import MAX_DEPTH, redact, redact_and_report, redact_json
+from recollect.secrets.redaction import (
+    MAX_DEPTH,
+    redact,
+    redact_and_report,
+    redact_json,
+    redact_many,
+)
 from recollect.secrets.search import find_secrets
 from tests.builders.secret_samples import (
     ALNUM,
@@ -269,3 +275,25 @@ def test_a_megabyte_of_base64_on_one_line_is_left_as_it_is() -> None:
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=15))
 def test_a_short_text_of_letters_and_digits_holds_no_secret(text: str) -> None:
     assert not text.isalnum() or find_secrets(text) == []
+
+
+_OPENINGS = (
+    *("password:", '"token":', "curl -u", "export KEY=\\", "| password |\n|---|", "<private>"),
+    *("kind: Secret\ndata:\n", 'echo "', "mysql -p", 'secret = "', "Authorization: Bearer"),
+    *("-----BEGIN PRIVATE" + " KEY-----", "\x1b]0;", "<password>", "api_key,", "", "\0", "\ud83d"),
+)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_texts_that_are_redacted_together_neither_hide_nor_complete_one_anothers_secrets(
+    seed: int,
+) -> None:
+    chance = random.Random(seed)
+    texts = list(_OPENINGS) * 3
+    for context in CONTEXTS.values():
+        whole = context.format(chance.choice(list(TOKENS.values())))
+        cut = chance.randrange(len(whole))
+        texts += [whole, whole[:cut], whole[cut:], f"{chance.choice(_OPENINGS)}{whole[cut:]}"]
+    texts += [f"{chance.choice(_OPENINGS)} {name}" for name in NAMED]
+    chance.shuffle(texts)
+    assert redact_many(texts) == [redact_and_report(text) for text in texts]
