@@ -12,7 +12,7 @@ import pytest
 
 import recollect
 from recollect.agents import steps_hooks
-from recollect.interfaces.screens import editor, review
+from recollect.interfaces.screens import review, terminal
 from recollect.interfaces.screens.results import show
 from tests.conftest import Clock
 from tests.interfaces.screens import load_tool
@@ -202,7 +202,7 @@ def test_an_editor_changes_a_memory_and_its_files(
     assert "the editor 'no-such-editor' was not found" in at_terminal(
         "edit", VISUAL="no-such-editor"
     )
-    assert editor.parse_edited("# note\n# Heading\ntext\n\nfiles: a b\n") == ("text", ("a", "b"))
+    assert terminal.parse_edited("# note\n# Heading\ntext\n\nfiles: a b\n") == ("text", ("a", "b"))
 
 
 def test_settings_with_a_mistake_can_be_edited(

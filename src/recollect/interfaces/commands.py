@@ -24,8 +24,8 @@ from .screens import style
 OTHER_COMMANDS: Mapping[str, Operation] = {
     words: Operation(name, words, f"interfaces.{module}", function)
     for name, words, module, function in (
-        ("memories.edit", "edit", "screens.editor", "edit_memory"),
-        ("config.edit", "config edit", "screens.editor", "edit_settings"),
+        ("memories.edit", "edit", "screens.terminal", "edit_memory"),
+        ("config.edit", "config edit", "screens.terminal", "edit_settings"),
         ("demo", "demo", "demo", "run_demo"),
         ("config.completion", "completion", "completion", "print_script"),
         ("agents.hook", "hook", "hooks", "main"),
