@@ -145,12 +145,12 @@ def collect_settings(
     """Return the settings that are set, each with its source: project, user or environment."""
     values: dict[str, tuple[Any, str]] = {}
     project_file = os.path.join(project_root, PROJECT_FILE)
-    for name, value, line in _read(project_file):
-        setting, checked = _checked(project_file, name, value, line)
-        values[name] = (_reduced(setting, checked, project_file, line), "project")
+    for name, value, where in _read(project_file):
+        setting = find_setting(name, where)
+        values[name] = (_reduced(setting, _check_value(setting, value, where), where), "project")
     user_file = os.path.join(user_directory, USER_FILE)
-    for name, value, line in _read(user_file):
-        values[name] = (_checked(user_file, name, value, line)[1], "user")
+    for name, value, where in _read(user_file):
+        values[name] = (_check_value(find_setting(name, where), value, where), "user")
     for setting in SETTINGS:
         text = environment.get(setting.variable)
         if text is not None:
@@ -158,8 +158,8 @@ def collect_settings(
     return values
 
 
-def _read(path: str) -> list[tuple[str, Any, int]]:
-    """Return name, value and line of every setting in a file; a table's keys are `table_key`."""
+def _read(path: str) -> list[tuple[str, Any, str]]:
+    """Return name, value and place of every setting in a file; a table's keys are `table_key`."""
     try:
         about = os.stat(path)
         if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST_FILE:
@@ -181,7 +181,7 @@ def _read(path: str) -> list[tuple[str, Any, int]]:
         raise ConfigError(
             f"is not valid TOML: {error}", where=path, hint="correct the line, or remove the file"
         ) from error
-    return [(name, value, _line_of(text, name)) for name, value in _flat(tree, "")]
+    return [(name, value, f"{path}:{_line_of(text, name)}") for name, value in _flat(tree, "")]
 
 
 def _flat(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
@@ -209,17 +209,24 @@ def _line_of(text: str, name: str) -> int:
     return 0
 
 
-def _checked(path: str, name: str, value: Any, line: int) -> tuple[Setting, Any]:
-    where = f"{path}:{line}"
-    setting = find_setting(name, where)
+def _check_value(setting: Setting, value: Any, where: str) -> Any:
+    """Return the value of a setting; raise ConfigError for a wrong type or number."""
     expected = type(setting.default)
     if expected is float and type(value) is int:
         value = float(value)
+    problem = ""
     if type(value) is not expected:
-        raise ConfigError(
-            f"{name} must be {_KIND_WORDS[expected]}, not {value!r}", where=where, hint=setting.help
-        )
-    return setting, _in_range(setting, value, where)
+        problem = f"must be {_KIND_WORDS[expected]}, not {value!r}"
+    elif setting.choices and value not in setting.choices:
+        problem = f"must be one of {', '.join(setting.choices)}, not {value!r}"
+    elif isinstance(value, (int, float)) and value < 0:
+        problem = f"must not be negative: {value!r}"
+    # Written this way round so that nan fails too.
+    elif isinstance(value, (int, float)) and not value <= _LARGEST_NUMBER:
+        problem = f"must be a number up to {_LARGEST_NUMBER}: {value!r}"
+    if problem:
+        raise ConfigError(f"{setting.name} {problem}", where=where, hint=setting.help)
+    return value
 
 
 def find_setting(name: str, where: str) -> Setting:
@@ -236,32 +243,20 @@ def find_setting(name: str, where: str) -> Setting:
     )
 
 
-def _in_range(setting: Setting, value: Any, where: str) -> Any:
-    if setting.choices and value not in setting.choices:
-        raise ConfigError(
-            f"{setting.name} must be one of {', '.join(setting.choices)}, not {value!r}",
-            where=where,
-        )
-    if isinstance(value, (int, float)) and value < 0:
-        raise ConfigError(f"{setting.name} must not be negative: {value!r}", where=where)
-    # Written this way round so that nan fails too.
-    if isinstance(value, (int, float)) and not value <= _LARGEST_NUMBER:
-        raise ConfigError(
-            f"{setting.name} must be a number up to {_LARGEST_NUMBER}: {value!r}", where=where
-        )
-    return value
-
-
 _KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_BOOLEANS = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
 _RANK = {"normal": 0, "no-ltm": 1, "incognito": 2}
 
 
-def _reduced(setting: Setting, value: Any, path: str, line: int) -> Any:
+def _reduced(setting: Setting, value: Any, where: str) -> Any:
     """Return a repository's value: at most the default, and never a place or a key."""
     if setting.project == "no":
         raise ConfigError(
             f"a repository cannot set {setting.name}",
-            where=f"{path}:{line}",
+            where=where,
             hint="set it in your own configuration or in the environment "
             f"({setting.variable}), and remove it here",
         )
@@ -275,16 +270,12 @@ def _reduced(setting: Setting, value: Any, path: str, line: int) -> Any:
 def parse_value(setting: Setting, text: str, where: str) -> Any:
     """Parse a value that was typed or is in an environment variable."""
     kind = type(setting.default)
+    value: Any = text
     if kind is bool:
-        words = {"1": True, "true": True, "yes": True, "on": True}
-        words.update({"0": False, "false": False, "no": False, "off": False})
-        if text.lower() not in words:
-            raise ConfigError(f"{setting.name} must be true or false, not {text!r}", where=where)
-        return words[text.lower()]
-    try:
-        value = kind(text)
-    except ValueError as error:
-        raise ConfigError(
-            f"{setting.name} must be {_KIND_WORDS[kind]}, not {text!r}", where=where
-        ) from error
-    return _in_range(setting, value, where)
+        value = _BOOLEANS.get(text.lower(), text)
+    elif kind is not str:
+        try:
+            value = kind(text)
+        except ValueError:
+            pass  # the check says what it must be
+    return _check_value(setting, value, where)

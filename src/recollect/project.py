@@ -363,8 +363,8 @@ def write_private(path: str, text: str) -> None:
 class PrivateFile:
     """Writes a private file, which replaces the target when it is complete."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, errors: str = "strict") -> None:
+        self._path, self._errors = path, errors
         self._partial = f"{path}.{os.urandom(4).hex()}.partial"
 
     def __enter__(self) -> TextIO:
@@ -373,7 +373,7 @@ class PrivateFile:
         except OSError as error:
             error.filename = self._path  # the temporary name means nothing to the user
             raise
-        self._file = os.fdopen(handle, "w", encoding="utf-8", newline="\n")
+        self._file = os.fdopen(handle, "w", encoding="utf-8", errors=self._errors, newline="\n")
         return self._file
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:

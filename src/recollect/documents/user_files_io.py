@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
 from ..errors import InvalidInput, Refused
+from ..project import PrivateFile
 from ..types.records import Json
 
 LARGEST_FILE = 50_000_000
@@ -84,20 +85,11 @@ def write_lines(path: str, lines: Iterable[str]) -> int:
     whole = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(whole):
         raise Refused("the file exists already", where=whole, hint="name a new file")
-    partial = f"{whole}.{os.urandom(4).hex()}.partial"
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     count = 0
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-            for line in lines:
-                file.write(line)
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, whole)
-    finally:
-        if os.path.exists(partial):
-            os.unlink(partial)
+    with PrivateFile(whole, errors="surrogatepass") as file:
+        for line in lines:
+            file.write(line)
+            count += 1
     return count
 
 
