@@ -224,7 +224,7 @@ class StdioServer:
         if call.method == "ping":
             return {}
         if not self._version and call.method in (*self._handlers.methods, "logging/setLevel"):
-            raise RequestError(mcp_requests.INVALID_REQUEST, "send initialize first")
+            raise RequestError("send initialize first", code=mcp_requests.INVALID_REQUEST)
         if call.method == "logging/setLevel":
             return self._set_log_level(call.params)
         return self._handlers.answer(call.method, call.params, self._progress_sender(call))
@@ -232,7 +232,7 @@ class StdioServer:
     def _initialize(self, params: Mapping[str, Json]) -> dict[str, Json]:
         wanted = params.get("protocolVersion")
         if not isinstance(wanted, str):
-            raise RequestError(mcp_requests.INVALID_PARAMS, "protocolVersion must be a text")
+            raise RequestError("protocolVersion must be a text")
         self._version = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         return {
             "protocolVersion": self._version,
@@ -244,9 +244,7 @@ class StdioServer:
     def _set_log_level(self, params: Mapping[str, Json]) -> dict[str, Json]:
         level = params.get("level")
         if level not in LOG_LEVELS:
-            raise RequestError(
-                mcp_requests.INVALID_PARAMS, f"level must be one of: {', '.join(LOG_LEVELS)}"
-            )
+            raise RequestError(f"level must be one of: {', '.join(LOG_LEVELS)}")
         self._log_level = LOG_LEVELS.index(level)
         return {}
 
@@ -254,16 +252,14 @@ class StdioServer:
         """Answer a request that names its revision itself."""
         for name in ("protocolVersion", "clientCapabilities"):
             if f"{_META}{name}" not in call.meta:
-                raise RequestError(mcp_requests.INVALID_PARAMS, f"_meta lacks {_META}{name}")
+                raise RequestError(f"_meta lacks {_META}{name}")
         wanted = call.meta[f"{_META}protocolVersion"]
         if not isinstance(wanted, str):
-            raise RequestError(
-                mcp_requests.INVALID_PARAMS, f"{_META}protocolVersion must be a text"
-            )
+            raise RequestError(f"{_META}protocolVersion must be a text")
         if wanted not in STATELESS_VERSIONS:
             versions = {"supported": list(STATELESS_VERSIONS), "requested": wanted}
             raise RequestError(
-                mcp_requests.UNSUPPORTED_VERSION, "unsupported protocol version", versions
+                "unsupported protocol version", versions, mcp_requests.UNSUPPORTED_VERSION
             )
         result: dict[str, Json]
         if call.method == "server/discover":

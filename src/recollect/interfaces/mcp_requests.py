@@ -41,7 +41,7 @@ class RequestError(Exception):
     """An error of the protocol: the request cannot be answered. Errors that a model can correct
     are results of the tool instead."""
 
-    def __init__(self, code: int, message: str, data: Json = None) -> None:
+    def __init__(self, message: str, data: Json = None, code: int = INVALID_PARAMS) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -211,17 +211,17 @@ class RequestHandlers:
         progress: called with the progress of long work
         """
         if method not in self._methods:
-            raise RequestError(METHOD_NOT_FOUND, f"unknown method {method!r}", method)
+            raise RequestError(f"unknown method {method!r}", method, METHOD_NOT_FOUND)
         if method.endswith("/list") and params.get("cursor") is not None:
             # All lists have one page, so a cursor cannot be one of ours.
-            raise RequestError(INVALID_PARAMS, "unknown cursor", {"cursor": params["cursor"]})
+            raise RequestError("unknown cursor", {"cursor": params["cursor"]})
         try:
             with self._memory as memory:
                 if progress:
                     memory.progress = progress
                 return self._methods[method](params)
         except RecollectError as error:
-            raise RequestError(INTERNAL_ERROR, str(error)) from error
+            raise RequestError(str(error), code=INTERNAL_ERROR) from error
         finally:
             if progress:
                 self._memory.progress = None
@@ -231,7 +231,7 @@ class RequestHandlers:
         name = _text_parameter(params, "name")
         given = _arguments(params)
         if name not in mcp_tools.list_names(self._full):
-            raise RequestError(INVALID_PARAMS, f"unknown tool {name!r}")
+            raise RequestError(f"unknown tool {name!r}")
         try:
             result = mcp_tools.call_tool(self._memory, name, given, self._full)
         except RecollectError as error:
@@ -246,24 +246,24 @@ class RequestHandlers:
         try:
             text = results.show("show", self._memory.show(uri))
         except (InvalidInput, NotFound) as error:
-            raise RequestError(RESOURCE_NOT_FOUND, str(error), {"uri": uri}) from error
+            raise RequestError(str(error), {"uri": uri}, RESOURCE_NOT_FOUND) from error
         return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text}]}
 
     def _get_prompt(self, params: Mapping[str, Json]) -> dict[str, Json]:
         name = _text_parameter(params, "name")
         passed = _arguments(params)
         if name not in PROMPTS:
-            raise RequestError(INVALID_PARAMS, f"unknown prompt {name!r}")
+            raise RequestError(f"unknown prompt {name!r}")
         about, argument = PROMPTS[name]
         if unlisted := sorted(passed.keys() - {argument}):
-            raise RequestError(INVALID_PARAMS, f"{name} takes {argument}, not {unlisted[0]!r}")
+            raise RequestError(f"{name} takes {argument}, not {unlisted[0]!r}")
         given = passed.get(argument, "")
         if not isinstance(given, str):
-            raise RequestError(INVALID_PARAMS, f"{argument} must be a text")
+            raise RequestError(f"{argument} must be a text")
         try:
             text = render_prompt(self._memory, name, given)
         except RecollectError as error:
-            raise RequestError(INVALID_PARAMS, str(error)) from error
+            raise RequestError(str(error)) from error
         return {"description": about, "messages": [{"role": "user", "content": _text(text)}]}
 
 
@@ -290,14 +290,14 @@ def _text_parameter(params: Mapping[str, Json], name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str):
         wrong = f"{name} must be a text" if name in params else f"missing parameter {name}"
-        raise RequestError(INVALID_PARAMS, wrong)
+        raise RequestError(wrong)
     return value
 
 
 def _arguments(params: Mapping[str, Json]) -> Mapping[str, Json]:
     value: Json = params.get("arguments")
     if value is not None and not isinstance(value, dict):
-        raise RequestError(INVALID_PARAMS, "arguments must be an object")
+        raise RequestError("arguments must be an object")
     return value or {}
 
 
