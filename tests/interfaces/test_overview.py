@@ -12,7 +12,8 @@ import pytest
 
 import recollect
 from recollect.agents import steps_hooks
-from recollect.interfaces.screens import review, terminal
+from recollect.briefing import instruction_files_io
+from recollect.interfaces.screens import terminal
 from recollect.interfaces.screens.results import show
 from tests.conftest import Clock
 from tests.interfaces.screens import load_tool
@@ -446,7 +447,7 @@ def test_a_summary_of_a_change_is_not_paged(
     ],
 )
 def test_a_rule_is_added_to_its_section(before: str, after: str) -> None:
-    assert review.add_rule(before, "Use uv") == after
+    assert instruction_files_io.add_rule(before, "Use uv") == after
 
 
 def test_a_kept_rule_is_written_after_its_diff_was_shown(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.interfaces.screens import review, review_terminal, style
+from recollect.interfaces.screens import review_terminal, style
 from recollect.text import display
 from recollect.types.reports import ReviewEvidence, ReviewItem
 from tests.interfaces.test_origin import SERVER
@@ -331,7 +331,7 @@ def test_an_item_fits_the_terminal(width: int) -> None:
         reasons=("proposed",), why=("because " * 30,), status="proposed", trust="agent",
         layer="project", scope=("src/**",), at=0, evidence=(passage,),
     )  # fmt: skip
-    lines = review.render_item(item, width)
+    lines = review_terminal.render_item(item, width)
     assert max(map(display.cell_width, lines)) <= width
     assert "".join(lines).replace(" ", "").count("请始终使用中文注释") == 20
 

@@ -1,8 +1,11 @@
-"""Read the instruction files that an agent loads by itself: CLAUDE.md, AGENTS.md and their like."""
+"""Read the instruction files that an agent loads by itself, CLAUDE.md, AGENTS.md and their like;
+add a rule to one."""
 
 from __future__ import annotations
 
 import os
+
+from ..text import display
 
 LARGEST = 64 * 1024
 """Characters of one file that are compared; no agent loads more of them."""
@@ -100,3 +103,43 @@ def _take(found: dict[str, str], path: str, top: str) -> None:
             target = os.path.normpath(os.path.join(os.path.dirname(path), word[1:]))
             if _is_below(target, top):
                 _take(found, target, top)
+
+
+# ---------------------------------------------------------------- adding a rule
+
+RULE_FILES = ("AGENTS.md", "CLAUDE.md")
+"""The files that a kept rule can be written into; agents load them by themselves."""
+_HEADING = "## Rules"
+
+
+def find_rule_files(top: str) -> list[str]:
+    """Return the paths of the instruction files of a project; the first name if there is none."""
+    paths = [os.path.join(top, name) for name in RULE_FILES]
+    found = [path for path in paths if os.path.isfile(path) and not os.path.islink(path)]
+    return found or paths[:1]
+
+
+def read_rule_file(path: str) -> str:
+    """Return the text of an instruction file; empty without one."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def add_rule(text: str, rule: str) -> str:
+    """Return the text of an instruction file with a rule at the end of its section of rules."""
+    lines = text.rstrip("\n").split("\n") if text.strip() else []
+    entry = f"- {display.format_line(rule)}"
+    if entry in lines:
+        return text
+    if _HEADING not in lines:
+        return "\n".join([*lines, *([""] if lines else []), _HEADING, "", entry, ""])
+    start = lines.index(_HEADING)
+    after = [at for at, line in enumerate(lines) if at > start and line.startswith("#")]
+    end = after[0] if after else len(lines)
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    gap = [""] if end == start + 1 else []
+    return "\n".join([*lines[:end], *gap, entry, *lines[end:], ""])

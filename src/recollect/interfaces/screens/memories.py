@@ -1,4 +1,4 @@
-"""Screens of memories: learn, show, list, prune, briefings, scratch notes and checks."""
+"""Screens of memories: learn, show, list, prune, review, briefings, scratch notes and checks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import recollect
 
 from ...fast_typing import TYPE_CHECKING
 from ...text.display import escape_invisible, format_count, format_line
-from . import recall, style
-from .results import render_redacted
+from . import recall, review_terminal, style
 from .style import day, lines, minute, render_list, render_table
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def render_learned(learned: recollect.Learned) -> str:
     return lines(
         f"{learned.action} {style.paint('id', learned.id)} {about}",
         (f"  {note}" for note in learned.notes),
-        render_redacted(learned.redacted),
+        style.render_redacted(learned.redacted),
         f"  saved {times}" if memory.reinforcement > 1 else "",
     )
 
@@ -258,6 +257,33 @@ def _render_learned_many(found: Sequence[recollect.Learned]) -> str:
     return lines(said, hint if waiting else "")
 
 
+# ---------------------------------------------------------------- the review queue
+
+
+def _render_queue(items: Sequence[recollect.ReviewItem]) -> str:
+    if not items:
+        return style.render_none("nothing waits for review", "item")
+    rows = ((item.id, ", ".join(item.reasons), item.kind, item.text) for item in items)
+    number = format_count(len(items), "item")
+    return lines(
+        render_table(("ID", "WAITS AS", "KIND", "TEXT"), rows),
+        f"{number}. Answer them one by one at a terminal: recollect review",
+        "or one by its id: recollect review ID keep|hide",
+    )
+
+
+def _render_answers(answers: Sequence[recollect.ReviewAnswer]) -> str:
+    return lines(map(_render_answer, answers)) or "nothing waits for review"
+
+
+def _render_answer(one: recollect.ReviewAnswer) -> str:
+    text = format_line(one.text, 100)
+    if one.error:
+        return f"not answered {one.id}: {format_line(one.error)}"
+    also = f"; hidden: {', '.join(one.hidden)}" if one.hidden else ""
+    return f"{review_terminal.ANSWERS[one.answer].done} {one.id} ({one.status}): {text}{also}"
+
+
 SCREENS: dict[str, Callable[..., str]] = {
     **dict.fromkeys(("learn", "add-discovery", "add-solution", "add-pattern"), render_learned),
     "learn-many": _render_learned_many,
@@ -280,6 +306,8 @@ SCREENS: dict[str, Callable[..., str]] = {
     "rebuild": _render_rebuilt,
     "capture list": _render_captures,
     "capture undo": lambda memory: f"hidden {memory.id}: {format_line(memory.text)}",
+    "review": _render_queue,
+    "review answer": _render_answers,
     "scratch store": lambda document: f"stored {document.address}",
     "scratch retrieve": _render_document,
     "todo": _render_document,

@@ -11,7 +11,6 @@ import recollect
 from ...fast_typing import TYPE_CHECKING
 from ...text.display import escape_invisible, format_count, format_line
 from . import style
-from .results import format_size
 from .style import lines, paint
 
 if TYPE_CHECKING:
@@ -252,8 +251,8 @@ def _render_sizes(sizes: recollect.Sizes) -> str:
     if not (sizes.project or sizes.user):
         return lines(head, "nothing is stored yet")
     project, user = (sum(part.bytes for part in parts) for parts in (sizes.project, sizes.user))
-    own = f"your own memory, across projects: {format_size(user)}"
-    title = paint("title", f"project: {format_size(project)}")
+    own = f"your own memory, across projects: {style.format_size(user)}"
+    title = paint("title", f"project: {style.format_size(project)}")
     reducible = [part for part in sizes.project if "`" in part.less][:4]
     return lines(
         head,
@@ -276,7 +275,7 @@ def _render_parts(parts: Sequence[recollect.SizePart], total: int) -> list[str]:
         share = f"{100 * part.bytes / max(total, 1):3.0f} %"
         gap = " " * (_LONGEST_BAR - len(bar) + 2)
         holds = gap + paint("faint", part.holds) if is_wide else ""
-        size = format_size(part.bytes)
+        size = style.format_size(part.bytes)
         lines.append(f"  {part.name:<18} {size:>9} {share}  {paint('id', bar)}{holds}")
     return lines
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _MODULES = {
     **dict.fromkeys(("session", "record", "memory", "jobs"), "sessions"),
     **dict.fromkeys(("init", "plugin", "notices", "import"), "agents"),
-    "review": "review",
     **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause", "resume"), "overview"),
     **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo", "config"), "results"),
     **dict.fromkeys(("forget", "blame", "retract", "scrub", "recover"), "results"),
@@ -61,20 +60,6 @@ def load_screen(command: str) -> Callable[..., str]:
     return screens[command]
 
 
-def render_redacted(types: Sequence[str]) -> list[str]:
-    """Return a line with the types of secrets that were redacted, each once; none without."""
-    return [f"  redacted: {', '.join(dict.fromkeys(types))}"] if types else []
-
-
-def format_size(number: int) -> str:
-    """Return a number of bytes with its unit."""
-    for unit in ("bytes", "KB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}"
-        number //= 1000
-    return f"{number} GB"
-
-
 def _render_stats(stats: recollect.Stats) -> str:
     memories = format_count(stats.memories, "memory", "memories")
     groups = (("kind", stats.by_kind), ("layer", stats.by_layer), ("status", stats.by_status))
@@ -88,7 +73,7 @@ def _render_stats(stats: recollect.Stats) -> str:
         judged = one.followed + one.ignored
         result = f", followed {one.followed} of {judged}" if judged else ""
         in_time.append(f"in time, {one.moment}: {one.shown} shown at {one.chances} chances{result}")
-    project, user = format_size(stats.project_bytes), format_size(stats.user_bytes)
+    project, user = style.format_size(stats.project_bytes), style.format_size(stats.user_bytes)
     return lines(
         f"{memories}, about {format_count(stats.tokens, 'token')}",
         (f"  {name:<7} {_list_counts(found)}" for name, found in groups if found),
@@ -349,7 +334,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "server grant": _render_grant,
     "server revoke": lambda done: "revoked" if done else "there was no such membership",
     "stats": _render_stats,
-    "backup": lambda done: f"wrote {done.path} ({format_size(done.bytes)})",
+    "backup": lambda done: f"wrote {done.path} ({style.format_size(done.bytes)})",
     "adopt": _render_adopted,
     "doctor": _render_diagnosis,
     "undo": _render_reverted,

@@ -9,33 +9,39 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import NamedTuple, TypedDict
 
+from ...briefing import instruction_files_io
 from ...client import Recollect
 from ...errors import RecollectError
+from ...review import operations as review_operations
 from ...text import display
-from ...types.reports import ReviewItem
-from . import review, style
-from .style import can_redraw, terminal_width
+from ...types.reports import ReviewEvidence, ReviewItem
+from . import style
+from .style import can_redraw, paint, terminal_width, wrap
 from .terminal import Keyboard, one_key_input
 
-KEYS = {
-    "k": "keep",
-    "e": "edit",
-    "s": "scope",
-    "b": "both",
-    "h": "hide",
-    "l": "later",
-}
 _GROUP_KEYS = {"K": "keep", "H": "hide"}
 _MOST_LISTED = 12
-_HELP = {
-    "keep": "use it as your own word; of a contradiction, hide the other side",
-    "edit": "change the text, then use it",
-    "scope": "use it for some files only",
-    "both": "no contradiction: use both",
-    "hide": "out of use; recollect restore ID takes it back",
-    "later": "leave it in the queue",
+_LABEL = 10
+
+
+class _Answer(NamedTuple):
+    """An answer: its key, its name once it was given, and what it does."""
+
+    key: str
+    done: str
+    help: str
+
+
+ANSWERS = {
+    "keep": _Answer("k", "kept", "use it as your own word; hide the other side of a contradiction"),
+    "edit": _Answer("e", "edited", "change the text, then use it"),
+    "scope": _Answer("s", "scoped", "use it for some files only"),
+    "both": _Answer("b", "both kept", "no contradiction: use both"),
+    "hide": _Answer("h", "hidden", "out of use; recollect restore ID takes it back"),
+    "later": _Answer("l", "left for later", "leave it in the queue"),
 }
 
 
@@ -49,12 +55,12 @@ class ReviewFilters(TypedDict, total=False):
     limit: int
 
 
-def converse(memory: Recollect, filters: ReviewFilters) -> int:
-    """Show the queue item by item and answer it as the person says; return the exit status."""
+def converse(memory: Recollect, filters: ReviewFilters) -> None:
+    """Show the queue item by item and answer it as the person says."""
     items = memory.memories.review(**filters)
     if not items:
         print("nothing waits for review")
-        return 0
+        return
     with one_key_input() as keyboard:
         session = ReviewScreen(memory, filters, list(items), keyboard)
         # A closed terminal ends the program like `q`: the last answer is written.
@@ -66,7 +72,6 @@ def converse(memory: Recollect, filters: ReviewFilters) -> int:
             for one, handler in before.items():
                 signal.signal(one, handler)
     print(session.summary())
-    return 0
 
 
 def _leave(number: int, _: object) -> None:
@@ -99,8 +104,6 @@ class ReviewScreen:
         items: list[ReviewItem],
         keyboard: Keyboard,
     ) -> None:
-        from ...review import operations as review_operations
-
         self._memory, self._filters, self._keyboard = memory, filters, keyboard
         self._left = items
         self._total = max(review_operations.count_review(memory.context), len(items))
@@ -154,12 +157,12 @@ class ReviewScreen:
         head = f"Review {at}{of}"
         if told := self._told():
             head += f"   {told}"
-        lines = [display.format_line(head, width), *review.render_item(item, width), ""]
+        lines = [display.format_line(head, width), *render_item(item, width), ""]
         print(style.finish("\n".join(lines)))
         if self._note:
             print("\n".join(style.wrap(self._note, width)))
             self._note = ""
-        keys = [f"{key} {answer}" for key, answer in KEYS.items() if answer in item.answers]
+        keys = [f"{ANSWERS[one].key} {one}" for one in ANSWERS if one in item.answers]
         keys[1:1] = ["w file"] if "keep" in item.answers else []
         print("  ".join([*keys, "u undo", "q quit", "? more"]), flush=True)
 
@@ -170,7 +173,7 @@ class ReviewScreen:
         first, *more = self._pending.answers
         which = f"“{display.format_line(first.item.text, 40)}”"
         which = f"{len(more) + 1} items" if more else which
-        return f"{review.DONE[first.answer]}: {which} (u undoes)"
+        return f"{ANSWERS[first.answer].done}: {which} (u undoes)"
 
     def _handle(self, key: str, item: ReviewItem) -> None:
         if key == "u":
@@ -180,7 +183,7 @@ class ReviewScreen:
             self._write_rule(item)
         elif key in _GROUP_KEYS:
             self._answer_group(item, _GROUP_KEYS[key])
-        elif (answer := KEYS.get(key, "")) in item.answers:
+        elif answer := next((one for one in item.answers if ANSWERS[one].key == key), ""):
             self._answer(item, answer)
         else:
             self._note = self._help(item)
@@ -204,7 +207,7 @@ class ReviewScreen:
 
     def _write_rule(self, item: ReviewItem) -> None:
         """Keep an item, and write it into an instruction file that is shown as a diff first."""
-        paths = review.find_rule_files(self._memory.context.top)
+        paths = instruction_files_io.find_rule_files(self._memory.context.top)
         path = paths[0]
         self._clear()
         if len(paths) > 1:
@@ -214,8 +217,8 @@ class ReviewScreen:
             if key not in ("1", "2"):
                 return
             path = paths[int(key) - 1]
-        before = review.read_rule_file(path)
-        after = review.add_rule(before, item.text)
+        before = instruction_files_io.read_rule_file(path)
+        after = instruction_files_io.add_rule(before, item.text)
         if before == after:
             self._note = f"{os.path.basename(path)} has this rule already: k keeps it."
             return
@@ -254,7 +257,7 @@ class ReviewScreen:
         if not self._pending.answers:
             return False
         path, before, after = self._written
-        if path and review.read_rule_file(path) == after:
+        if path and instruction_files_io.read_rule_file(path) == after:
             with open(path, "w", encoding="utf-8", newline="\n") as file:
                 file.write(before)
         self._left = list(self._pending.before)
@@ -278,19 +281,63 @@ class ReviewScreen:
 
     def summary(self) -> str:
         """Return the counts of answered and waiting items."""
-        from ...review import operations as review_operations
-
-        done = [f"{number} {review.DONE[answer]}" for answer, number in self._counts.items()]
+        done = [f"{number} {ANSWERS[answer].done}" for answer, number in self._counts.items()]
         waiting = review_operations.count_review(self._memory.context)
         still = f"{display.format_count(waiting, 'item')} still waiting"
         counts = ", ".join([*done, still if waiting else "nothing waits"])
         return style.lines(display.escape_invisible(self._note), counts)
 
     def _help(self, item: ReviewItem) -> str:
-        lines = [f"{key}  {_HELP[one]}" for key, one in KEYS.items() if one in item.answers]
+        lines = [f"{one.key}  {one.help}" for name, one in ANSWERS.items() if name in item.answers]
         lines += ["w  keep it, and write it into AGENTS.md or CLAUDE.md (shown as a diff first)"]
         lines += ["K H  keep or hide all that wait as this kind for this reason", "u  undo"]
         return "\n".join(lines)
 
     def _clear(self) -> None:
         print("\033[2J\033[H" if can_redraw(sys.stdout) else f"{'-' * 20}\n", end="")
+
+
+# ---------------------------------------------------------------- one item
+
+
+def render_item(item: ReviewItem, width: int) -> list[str]:
+    """Return the lines of one item: what it says, why it waits, where it comes from."""
+    trust = f"from {item.trust}" if item.trust != "user" else "yours"
+    if item.trust != "user" and any(one.role == "user" for one in item.evidence):
+        trust = "from your message"
+    about = f"{item.kind}, {', '.join(item.reasons)}, {trust}, {style.day(item.at)}"
+    lines = [paint("faint", line) for line in wrap(f"{about}  {item.id}", width)] + [""]
+    lines += ["  " + paint("title", line) for line in wrap(item.text, width - 2)]
+    lines.append("")
+    lines += _field("why", item.why, width)
+    if item.scope:
+        lines += _field("applies to", [", ".join(item.scope)], width)
+    for one in item.against:
+        said = f"{one.text} ({one.kind}, {style.day(one.at)}, {one.id})"
+        lines += _field("against", [said], width)
+    for passage in item.evidence:
+        lines += _passage(passage, width)
+    if not item.evidence:
+        lines += _field("from", ["no conversation that is kept here"], width)
+    return lines
+
+
+def _field(name: str, texts: Sequence[str], width: int) -> list[str]:
+    lines = [line for text in texts for line in wrap(text, width - _LABEL - 2)]
+    heads = [name, *[""] * (len(lines) - 1)]
+    return [f"{head:<{_LABEL}}  {line}" for head, line in zip(heads, lines, strict=True)]
+
+
+def _passage(passage: ReviewEvidence, width: int) -> list[str]:
+    who = {"user": "you", "assistant": "the agent"}.get(passage.role, passage.role or "an episode")
+    place = style.shorten_place(passage.address.removeprefix("memory://"))
+    lines = _field("from", [f"{who}, {style.day(passage.at)}, {place}"], width)
+    for text, look in (
+        (passage.before, "faint"),
+        (passage.quote, "title"),
+        (passage.after, "faint"),
+    ):
+        lines += [
+            f"{'':<{_LABEL}}  > {paint(look, line)}" for line in wrap(text, width - _LABEL - 4)
+        ]
+    return lines

@@ -9,7 +9,6 @@ import recollect
 
 from ...text.display import escape_invisible, format_count, format_line, format_time
 from . import memories, style
-from .results import render_redacted
 from .style import lines, minute, render_list
 
 
@@ -74,7 +73,7 @@ def _render_whole(stored: recollect.Stored) -> str:
 
 def _render_recorded(recorded: recollect.Recorded) -> str:
     done = "recorded" if recorded.new else "already recorded:"
-    return lines(f"{done} {recorded.address}", render_redacted(recorded.redacted))
+    return lines(f"{done} {recorded.address}", style.render_redacted(recorded.redacted))
 
 
 def _render_sessions(sessions: Sequence[recollect.Session]) -> str:

@@ -277,6 +277,20 @@ def shorten_home(path: str) -> str:
     return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
 
 
+def render_redacted(types: Sequence[str]) -> list[str]:
+    """Return a line with the types of secrets that were redacted, each once; none without."""
+    return [f"  redacted: {', '.join(dict.fromkeys(types))}"] if types else []
+
+
+def format_size(number: int) -> str:
+    """Return a number of bytes with its unit."""
+    for unit in ("bytes", "KB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number //= 1000
+    return f"{number} GB"
+
+
 def hints(*rows: tuple[str, str]) -> list[str]:
     """Return commands to type next, each with its purpose."""
     widest = max((len(command) for command, _ in rows), default=0)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 import recollect
 
 from ...text.display import escape_invisible, format_line
-from . import memories, results, style
+from . import memories, style
 from .style import lines, render_list
 
 _MOST_LESSONS = 10
 
 
 def _render_recorded(kept: recollect.RecordedEpisode) -> str:
-    return lines(f"{kept.action} {kept.id}", results.render_redacted(kept.redacted))
+    return lines(f"{kept.action} {kept.id}", style.render_redacted(kept.redacted))
 
 
 def _render_built(built: recollect.BuiltEpisodes) -> str:
