@@ -14,7 +14,7 @@ from types import ModuleType
 
 from recollect.interfaces import commands, manual
 from recollect.interfaces.screens import results, style
-from recollect.interfaces.screens.review_terminal import render_item
+from recollect.interfaces.screens.review import render_item
 from recollect.types.records import Check, Hit, Recalled
 from recollect.types.reports import (
     LearnedCommand,

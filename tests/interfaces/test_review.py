@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.interfaces.screens import review_terminal, style
+from recollect.interfaces.screens import review, style
 from recollect.text import display
 from recollect.types.reports import ReviewEvidence, ReviewItem
 from tests.interfaces.test_origin import SERVER
@@ -134,10 +134,10 @@ class ClosedTerminal:
 def test_closing_the_terminal_writes_the_last_answer(
     project: Path, variables: dict[str, str], rules: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(review_terminal, "one_key_input", ClosedTerminal)
+    monkeypatch.setattr(review, "one_key_input", ClosedTerminal)
     with recollect.open(project, environment=variables, origin="user") as memory:
         with pytest.raises(SystemExit):
-            review_terminal.converse(memory, {})
+            review.converse(memory, {})
         assert [item.text for item in memory.list(status="active")] == rules[:1]
 
 
@@ -331,7 +331,7 @@ def test_an_item_fits_the_terminal(width: int) -> None:
         reasons=("proposed",), why=("because " * 30,), status="proposed", trust="agent",
         layer="project", scope=("src/**",), at=0, evidence=(passage,),
     )  # fmt: skip
-    lines = review_terminal.render_item(item, width)
+    lines = review.render_item(item, width)
     assert max(map(display.cell_width, lines)) <= width
     assert "".join(lines).replace(" ", "").count("请始终使用中文注释") == 20
 

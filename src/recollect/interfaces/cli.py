@@ -185,12 +185,12 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
     from typing import cast
 
     from .origin import open_as_caller
-    from .screens import overview, review_terminal
+    from .screens import overview, review
 
     with open_as_caller(given)[0] as memory:
         if name == "seen":
             return overview.converse_seen(memory, str(given.values.get("session", "")))
-        review_terminal.converse(memory, cast("review_terminal.ReviewFilters", given.values))
+        review.converse(memory, cast("review.ReviewFilters", given.values))
     return True
 
 

@@ -9,7 +9,7 @@ import recollect
 
 from ...fast_typing import TYPE_CHECKING
 from ...text.display import escape_invisible, format_count, format_line
-from . import recall, review_terminal, style
+from . import recall, review, style
 from .style import day, lines, minute, render_list, render_table
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def _render_answer(one: recollect.ReviewAnswer) -> str:
     if one.error:
         return f"not answered {one.id}: {format_line(one.error)}"
     also = f"; hidden: {', '.join(one.hidden)}" if one.hidden else ""
-    return f"{review_terminal.ANSWERS[one.answer].done} {one.id} ({one.status}): {text}{also}"
+    return f"{review.ANSWERS[one.answer].done} {one.id} ({one.status}): {text}{also}"
 
 
 SCREENS: dict[str, Callable[..., str]] = {
