@@ -45,7 +45,7 @@ _TYPES = {
     "lessons.steps": "Consolidated Undone",
     "maintenance.operations": "Recovered ServerSetup",
     "maintenance.operations_erase": "Receipt",
-    "maintenance.operations_scrub": "Scrubbed",
+    "maintenance.operations_repair": "Scrubbed",
     "maintenance.operations_undo": "Lineage Retracted",
     "maintenance.steps": "Adopted BackedUp Diagnosis RebuildResult Stats",
     "memory.operations": "MemoryFields",

@@ -163,7 +163,7 @@ _ROWS = (
     ("store.export", "export", "interchange.operations.export_memory"),
     ("store.load", "load", "interchange.operations.load_memory"),
     ("store.migrate", "migrate", "interchange.operations.migrate"),
-    ("store.scrub", "scrub", "maintenance.operations_scrub.scrub"),
+    ("store.scrub", "scrub", "maintenance.operations_repair.scrub"),
     ("store.recover", "recover", "maintenance.operations.recover"),
     # Settings
     ("config.get", "config get", "maintenance.operations_config.get_setting"),

@@ -17,7 +17,7 @@ import pytest
 
 import recollect
 from recollect.context import Context
-from recollect.maintenance import operations_scrub
+from recollect.maintenance import operations_repair
 from recollect.storage import backup
 from recollect.text.display import format_time
 from tests.conftest import Clock
@@ -42,7 +42,7 @@ def sentinel(number: int) -> str:
 def files_with(folder: Path, *texts: str) -> str:
     """Scan all files from another process (SQLite's locks): the texts, and each 8 letters of them."""
     pieces = [text[at : at + 8] for text in texts for at in range(0, len(text) - 7, 4)]
-    pieces += [form.lower() for text in texts for form in operations_scrub.encode_base64(text)]
+    pieces += [form.lower() for text in texts for form in operations_repair.encode_base64(text)]
     done = subprocess.run(
         [sys.executable, "-c", _SCAN, str(folder), *pieces], capture_output=True, text=True
     )

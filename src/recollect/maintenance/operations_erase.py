@@ -30,7 +30,7 @@ from ..storage.database import TABLES, Database, Tx
 from ..text import addresses, display, messages
 from ..types import trust
 from ..types.records import Memory
-from . import operations_scrub, sql
+from . import operations_repair, sql
 
 SHORTEST = 6
 """A shorter text is erased in its own record only: it would be found in innocent ones."""
@@ -94,11 +94,11 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     receipt_id = new_id("receipt")
     needles = erased.needles()
     folders = (os.path.dirname(context.project.database), user_directory(context.environment))
-    files = operations_scrub.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
+    files = operations_repair.erase_texts(folders, needles, messages.FORGOTTEN, apply=yes)
     backups = 0
     if yes:
         for space in spaces:
-            removed, told = operations_scrub.clean_traces(context, space)
+            removed, told = operations_repair.clean_traces(context, space)
             backups += removed
             notes += told
     return Receipt(
@@ -142,7 +142,7 @@ class _Erasure:
         """Return the texts to look for, also as they are written in JSON and in base64."""
         long = [text for text in self.texts if len(text) >= SHORTEST]
         escaped = [json.dumps(text, ensure_ascii=False)[1:-1] for text in long]
-        encoded = [form for text in long for form in operations_scrub.encode_base64(text)]
+        encoded = [form for text in long for form in operations_repair.encode_base64(text)]
         return sorted(dict.fromkeys((*long, *escaped, *encoded)), key=len, reverse=True)
 
     def digests(self) -> list[str]:
@@ -204,7 +204,7 @@ class _Erasure:
                 archive_sql.update_details(tx, session, {**_NAMELESS, **_NOWHERE})
         for memory in self.memories:
             self._memory(tx, memory)
-        holds = operations_scrub.hold_text([text for text in self.texts if len(text) >= SHORTEST])
+        holds = operations_repair.hold_text([text for text in self.texts if len(text) >= SHORTEST])
         for digest in sql.find_attachments(tx, holds) if self.texts else ():
             self._count("attachments")
             for session, seq in sql.find_messages(tx, digest):
