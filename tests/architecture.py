@@ -16,7 +16,8 @@ from pathlib import Path
 LEVELS = (
     ("types", "errors", "fast_typing", "lazy", "version"),
     ("text",),
-    ("secrets", "storage", "providers", "actions", "config", "project"),
+    ("secrets", "storage", "providers", "actions", "project"),
+    ("config",),
     ("context",),
     ("index",),
     ("documents", "jobs", "undo", "links"),

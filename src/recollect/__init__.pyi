@@ -33,9 +33,9 @@ from .interchange.operations import Exported, Loaded, Migrated
 from .jobs.operations import JobState
 from .lessons.operations import EpisodeFields
 from .lessons.steps import Consolidated, Undone
-from .maintenance.operations import Recovered, ServerSetup
+from .maintenance.operations import ServerSetup
 from .maintenance.operations_erase import Receipt
-from .maintenance.operations_repair import Scrubbed
+from .maintenance.operations_repair import Recovered, Scrubbed
 from .maintenance.operations_undo import Lineage, Retracted
 from .maintenance.steps import Adopted, BackedUp, Diagnosis, RebuildResult, Stats
 from .memory.operations import MemoryFields

@@ -13,7 +13,9 @@ from collections.abc import Mapping
 
 from .errors import ConfigError
 from .fast_typing import Any, NamedTuple
+from .project import make_folder, write_private
 
+Value = bool | int | float | str
 PROJECT_FILE = "recollect.toml"
 USER_FILE = "config.toml"
 _LARGEST_FILE = 1_000_000
@@ -160,6 +162,13 @@ def collect_settings(
 
 def _read(path: str) -> list[tuple[str, Any, str]]:
     """Return name, value and place of every setting in a file; a table's keys are `table_key`."""
+    text = _read_text(path)
+    found = _flat(_parse(path, text), "") if text else []
+    return [(name, value, f"{path}:{_line_of(text, name)}") for name, value in found]
+
+
+def _read_text(path: str) -> str:
+    """Return the text of a file; empty without one."""
     try:
         about = os.stat(path)
         if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST_FILE:
@@ -167,21 +176,25 @@ def _read(path: str) -> list[tuple[str, Any, str]]:
                 f"is not a file of at most {_LARGEST_FILE} bytes", where=path, hint="remove it"
             )
         with open(path, "rb") as file:
-            raw = file.read(_LARGEST_FILE)
+            return file.read(_LARGEST_FILE).decode("utf-8")
     except FileNotFoundError:
-        return []
+        return ""
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", where=path) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{_INVALID}: {error}", where=path, hint=_CORRECT) from error
+
+
+_INVALID, _CORRECT = "is not valid TOML", "correct the line, or remove the file"
+
+
+def _parse(path: str, text: str, problem: str = _INVALID, hint: str = _CORRECT) -> dict[str, Any]:
     import tomllib
 
     try:
-        text = raw.decode("utf-8")
-        tree = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"is not valid TOML: {error}", where=path, hint="correct the line, or remove the file"
-        ) from error
-    return [(name, value, f"{path}:{_line_of(text, name)}") for name, value in _flat(tree, "")]
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{problem}: {error}", where=path, hint=hint) from error
 
 
 def _flat(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
@@ -279,3 +292,39 @@ def parse_value(setting: Setting, text: str, where: str) -> Any:
         except ValueError:
             pass  # the check says what it must be
     return _check_value(setting, value, where)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_setting(path: str, name: str, value: Value | None, is_private: bool) -> None:
+    """Set a key at the top level of a file; None removes it. Refuse a change that would leave an
+    invalid file, such as one inside a multi-line text."""
+    import re
+    from json import dumps
+
+    lines = _read_text(path).splitlines()
+    own = re.compile(rf'\s*"?{re.escape(name)}"?\s*=')
+    table = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+    places = [at for at, line in enumerate(lines[:table]) if own.match(line)]
+    # What JSON has of these values is TOML too.
+    new = [] if value is None else [f"{name} = {dumps(value, ensure_ascii=False)}"]
+    if places:
+        lines[places[0] : places[0] + 1] = new
+    else:
+        lines[table:table] = new
+    text = "\n".join(lines) + "\n" if lines else ""
+    unsafe = "the file cannot be changed safely"
+    _parse(path, text, unsafe, hint="edit it by hand: recollect config edit")
+    if is_private:
+        make_folder(os.path.dirname(path))
+        write_private(path, text)
+        return
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def read_setting(path: str, name: str) -> Value | None:
+    """Return the value of a key at the top level of a file; None without one."""
+    value = _parse(path, _read_text(path)).get(name)
+    return value if isinstance(value, Value) else None

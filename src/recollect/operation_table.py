@@ -164,13 +164,13 @@ _ROWS = (
     ("store.load", "load", "interchange.operations.load_memory"),
     ("store.migrate", "migrate", "interchange.operations.migrate"),
     ("store.scrub", "scrub", "maintenance.operations_repair.scrub"),
-    ("store.recover", "recover", "maintenance.operations.recover"),
+    ("store.recover", "recover", "maintenance.operations_repair.recover"),
     # Settings
-    ("config.get", "config get", "maintenance.operations_config.get_setting"),
-    ("config.set", "config set", "maintenance.operations_config.set_setting"),
-    ("config.unset", "config unset", "maintenance.operations_config.unset_setting"),
-    ("config.list", "config list", "maintenance.operations_config.list_settings"),
-    ("config.path", "config path", "maintenance.operations_config.find_paths"),
+    ("config.get", "config get", "maintenance.operations.get_setting"),
+    ("config.set", "config set", "maintenance.operations.set_setting"),
+    ("config.unset", "config unset", "maintenance.operations.unset_setting"),
+    ("config.list", "config list", "maintenance.operations.list_settings"),
+    ("config.path", "config path", "maintenance.operations.find_paths"),
 )
 """Name, words of the command and function, in the order of the reference."""
 

@@ -1,29 +1,34 @@
-"""Operations on the store and agent connections: init, stats, rebuild, backup, recover, adopt,
-doctor; and on a PostgreSQL server that a team shares: setup, members."""
+"""Operations on the store and agent connections: init, stats, rebuild, backup, adopt, doctor; on
+the settings; and on a PostgreSQL server that a team shares: setup, members."""
 
 from __future__ import annotations
 
+import json
 import os
-import time
 from collections.abc import Sequence
 
+from .. import config
 from ..agents import operations_transcripts as agents_operations_transcripts
 from ..agents import steps_hooks as agents_steps_hooks
 from ..autonomous import operations as autonomous_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
-from ..errors import InvalidInput, NotFound, RecollectError, Refused, StoreError
-from ..fast_typing import Any, NamedTuple
+from ..errors import InvalidInput, StoreError
+from ..fast_typing import NamedTuple
 from ..index import steps as index_steps
 from ..lessons import steps_schedule as lessons_steps_schedule
 from ..memory import operations as memory_operations
-from ..project import find_project, mark_project, stores_below
+from ..project import find_project, mark_project, stores_below, user_directory
 from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
 from ..review import operations as review_operations
-from ..storage.database import Database, ServerMember, ServerStatement
+from ..secrets import redaction
+from ..storage.database import ServerMember, ServerStatement
 from ..text import display
 from ..types import records, reports, trust
+from ..types.reports import ConfigPaths, SettingChanged, SettingValue
+from ..undo import sql as undo_sql
+from ..undo import steps as undo_steps
 from . import steps
 
 
@@ -202,97 +207,133 @@ def _check_review(context: Context) -> records.Check:
     return records.Check("review", True, told if waiting else "nothing waits")
 
 
-# ---------------------------------------------------------------- recover
+# ---------------------------------------------------------------- settings
 
 
-class Recovered(NamedTuple):
-    """By table: rows saved, gaps found, rows taken from elsewhere; `kept` is the folder with the
-    damaged files."""
+def get_setting(context: Context, name: str) -> SettingValue:
+    """Show the effective value of a setting, and which file or variable set it.
 
-    path: str
-    saved: dict[str, int]
-    gaps: dict[str, int]
-    restored: dict[str, int]
-    kept: str
-    backup: str = ""
-    problems: tuple[str, ...] = ()
+    name: the name of the setting
 
-
-def recover(context: Context, backup: str = "", layer: str = "project") -> Recovered:
-    """Repair a damaged store: keep what can be read, take the rest from backups.
-
-    The damaged files are kept in a folder beside the store. A store without damage is left alone.
-
-    backup: restore this copy instead; what was erased with `forget` stays erased
-    layer: project or user
-
-    Example: recollect recover
-    Example: recollect recover --backup ~/memory-copy.db
+    Example: recollect config get briefing_budget
     """
-    hint = "run `recollect recover` yourself"
-    trust.require_person(context.origin, "recover a store", hint=hint)
-    space = context.space_of(layer)
-    path = getattr(space, "path", "")
-    if not path:
-        raise Refused(
-            "only SQLite stores can be recovered",
-            hint="restore a PostgreSQL database with the tools of its server",
+    return _read_value(context, config.find_setting(name, "recollect config"))
+
+
+def list_settings(context: Context) -> tuple[SettingValue, ...]:
+    """List all settings with their effective values and sources.
+
+    Example: recollect config list
+    """
+    return tuple(_read_value(context, setting) for setting in config.SETTINGS)
+
+
+def set_setting(context: Context, name: str, value: str, scope: str = "user") -> SettingChanged:
+    """Write a setting to your own configuration, or to the repository's.
+
+    name: the name of the setting
+    value: its value
+    scope: user (your own file, for all projects) or project (recollect.toml in the repository,
+        which may only switch off or lower)
+
+    Example: recollect config set briefing_budget 400
+    Example: recollect config set capture false --scope project
+    """
+    setting = config.find_setting(name, "recollect config")
+    if scope == "project" and setting.project == "no":
+        raise InvalidInput(
+            f"a repository cannot set {name}", where="scope", hint="leave --scope project out"
         )
-    problems = _find_problems(space)
-    repair = context.load_repair()
-    rescued = [one for one in repair.list_backups(path) if "rescued-" in os.path.basename(one)]
-    if not (problems or backup or rescued):
-        return Recovered(path, {}, {}, {}, "")
-    chosen = os.path.abspath(os.path.expanduser(backup)) if backup else ""
-    if chosen and not os.path.exists(chosen):
-        raise NotFound("there is no such backup", where=chosen)
-    done = _replace(repair, space, path, chosen or ("" if problems else rescued[0]), bool(chosen))
-    for copy in rescued:
-        os.rename(copy, os.path.join(done.kept, os.path.basename(copy)))
-    recall_operations.reindex_outdated(context)
-    return done._replace(problems=problems)
+    return _write_setting(context, setting, config.parse_value(setting, value, "config set"), scope)
 
 
-def _find_problems(space: Database) -> tuple[str, ...]:
-    try:
-        return space.health(deep=True).problems
-    except RecollectError as error:
-        return (str(error),)
-    finally:
-        space.close()
+def unset_setting(context: Context, name: str, scope: str = "user") -> SettingChanged:
+    """Remove a setting from your own configuration, or from the repository's.
+
+    name: the name of the setting
+    scope: user (your own file) or project (recollect.toml in the repository)
+
+    Example: recollect config unset briefing_budget
+    """
+    return _write_setting(context, config.find_setting(name, "recollect config"), None, scope)
 
 
-def _replace(repair: Any, space: Database, path: str, backup: str, alone: bool) -> Recovered:
-    """Write a new store beside the damaged one, then put it in its place."""
-    target = f"{path}.recovering"
-    if os.path.exists(target):
-        os.unlink(target)  # of a recovery that was killed
-    others = repair.list_backups(path)
-    read_from = backup or path
-    try:
-        merged = [path] if backup and not alone else []
-        found = repair.save_all_readable(read_from, target, others, merged)
-    except NotFound:
-        if backup or not others:
-            raise
-        os.unlink(target)
-        read_from = others[0]
-        found = repair.save_all_readable(read_from, target, others[1:])
-    space.close()
-    kept = os.path.join(os.path.dirname(path), "damaged", str(time.time_ns()))
-    os.makedirs(kept, mode=0o700)
-    for ending in ("", "-wal", "-shm", "-journal"):
-        if os.path.exists(path + ending):
-            os.rename(path + ending, os.path.join(kept, os.path.basename(path) + ending))
-    os.rename(target, path)
-    return Recovered(
-        path=path,
-        saved=dict(found.saved),
-        gaps=dict(found.lost),
-        restored=dict(found.restored),
-        kept=kept,
-        backup=read_from if read_from != path else "",
+def _write_setting(
+    context: Context, setting: config.Setting, value: config.Value | None, scope: str
+) -> SettingChanged:
+    hint = "run `recollect config set` at a terminal"
+    trust.require_person(context.origin, "change the settings", where=setting.name, hint=hint)
+    if scope not in ("user", "project"):
+        raise InvalidInput(f"unknown scope {scope!r}", where="scope", hint="user or project")
+    paths = find_paths(context)
+    path = paths.user if scope == "user" else paths.project
+    before = config.read_setting(path, setting.name)
+    config.write_setting(path, setting.name, value, is_private=scope == "user")
+    if before != value:
+        _record_setting(context, setting.name, path, before, value)
+    now = _read_value(context, setting)
+    shown = "" if value is None else _show_value(setting, value)
+    return SettingChanged(setting.name, shown, path, now.value, now.source)
+
+
+def _record_setting(
+    context: Context,
+    name: str,
+    path: str,
+    before: config.Value | None,
+    value: config.Value | None,
+) -> None:
+    """Record how to undo a change: one of the user's own file in the user's space."""
+    is_private = path == find_paths(context).user
+    is_here = context.project_space.present() and not is_private
+    space = context.writable(context.project_space if is_here else context.user_space)
+    body = {
+        "what": f"removed the setting {name}" if value is None else f"set {name}",
+        "text": "",
+        "origin": context.origin,
+        "path": path,
+        "name": name,
+        "before": before,
+        "after": value,
+        "is_private": is_private,
+    }
+    is_secret = json.loads(redaction.redact_json(body).text) != body
+    if is_secret:
+        body |= {"before": None, "after": None}
+    safe = redaction.redact_json({**body, "is_secret": is_secret}).text
+    now, id = context.clock(), new_id("u")
+    space.write(lambda tx: undo_sql.insert(tx, id, undo_steps.SETTING, safe, now))
+
+
+def find_paths(context: Context) -> ConfigPaths:
+    """Show the files that settings are read from.
+
+    Example: recollect config path
+    """
+    return ConfigPaths(
+        user=os.path.join(user_directory(context.environment), config.USER_FILE),
+        project=os.path.join(context.project.root, config.PROJECT_FILE),
     )
+
+
+def _read_value(context: Context, setting: config.Setting) -> SettingValue:
+    user = user_directory(context.environment)
+    found = config.collect_settings(context.project.root, user, context.environment)
+    value, source = found.get(setting.name, (setting.default, "default"))
+    return SettingValue(setting.name, _show_value(setting, value), source, setting.help)
+
+
+def _show_value(setting: config.Setting, value: object) -> str:
+    """Return a value as it is typed; keys and passwords are not shown."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    if setting.name == "embedder_key" and text:
+        return "(set, not shown)"
+    if setting.name == "database" and "@" in text:
+        lead, _, place = text.rpartition("@")
+        return f"{lead.partition('://')[0]}://…@{place}"
+    return text
 
 
 # ---------------------------------------------------------------- a server that a team shares

@@ -1,11 +1,12 @@
-"""Remove what must not be stored: secrets, after the rules of redaction improved; texts in files
-and in bytes; the remains of deleted rows."""
+"""Repair what is stored: remove secrets, after the rules of redaction improved; texts in files and
+in bytes; the remains of deleted rows; recover a damaged store."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import time
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +14,9 @@ from functools import partial
 
 from ..archive import sql as archive_sql
 from ..context import Context
-from ..fast_typing import NamedTuple
+from ..errors import NotFound, RecollectError, Refused
+from ..fast_typing import Any, NamedTuple
+from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
 from ..secrets import redaction
 from ..storage.database import Database, Tx
@@ -245,11 +248,11 @@ def erase_texts(folders: Iterable[str], texts: Sequence[str], mark: str, apply: 
                 if after != before:
                     changed.append(path)
                     if apply:
-                        _replace(path, after)
+                        _replace_file(path, after)
     return changed
 
 
-def _replace(path: str, content: bytes) -> None:
+def _replace_file(path: str, content: bytes) -> None:
     """Write a file in place of another, with its permissions."""
     beside = f"{path}.{os.urandom(4).hex()}.new"
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, os.stat(path).st_mode & 0o777)
@@ -258,3 +261,98 @@ def _replace(path: str, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(beside, path)
+
+
+# ---------------------------------------------------------------- a damaged store
+
+
+class Recovered(NamedTuple):
+    """By table: rows saved, gaps found, rows taken from elsewhere; `kept` is the folder with the
+    damaged files."""
+
+    path: str
+    saved: dict[str, int]
+    gaps: dict[str, int]
+    restored: dict[str, int]
+    kept: str
+    backup: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def recover(context: Context, backup: str = "", layer: str = "project") -> Recovered:
+    """Repair a damaged store: keep what can be read, take the rest from backups.
+
+    The damaged files are kept in a folder beside the store. A store without damage is left alone.
+
+    backup: restore this copy instead; what was erased with `forget` stays erased
+    layer: project or user
+
+    Example: recollect recover
+    Example: recollect recover --backup ~/memory-copy.db
+    """
+    hint = "run `recollect recover` yourself"
+    trust.require_person(context.origin, "recover a store", hint=hint)
+    space = context.space_of(layer)
+    path = getattr(space, "path", "")
+    if not path:
+        raise Refused(
+            "only SQLite stores can be recovered",
+            hint="restore a PostgreSQL database with the tools of its server",
+        )
+    problems = _find_problems(space)
+    repair = context.load_repair()
+    rescued = [one for one in repair.list_backups(path) if "rescued-" in os.path.basename(one)]
+    if not (problems or backup or rescued):
+        return Recovered(path, {}, {}, {}, "")
+    chosen = os.path.abspath(os.path.expanduser(backup)) if backup else ""
+    if chosen and not os.path.exists(chosen):
+        raise NotFound("there is no such backup", where=chosen)
+    done = _replace_store(
+        repair, space, path, chosen or ("" if problems else rescued[0]), bool(chosen)
+    )
+    for copy in rescued:
+        os.rename(copy, os.path.join(done.kept, os.path.basename(copy)))
+    recall_operations.reindex_outdated(context)
+    return done._replace(problems=problems)
+
+
+def _find_problems(space: Database) -> tuple[str, ...]:
+    try:
+        return space.health(deep=True).problems
+    except RecollectError as error:
+        return (str(error),)
+    finally:
+        space.close()
+
+
+def _replace_store(repair: Any, space: Database, path: str, backup: str, alone: bool) -> Recovered:
+    """Write a new store beside the damaged one, then put it in its place."""
+    target = f"{path}.recovering"
+    if os.path.exists(target):
+        os.unlink(target)  # of a recovery that was killed
+    others = repair.list_backups(path)
+    read_from = backup or path
+    try:
+        merged = [path] if backup and not alone else []
+        found = repair.save_all_readable(read_from, target, others, merged)
+    except NotFound:
+        if backup or not others:
+            raise
+        os.unlink(target)
+        read_from = others[0]
+        found = repair.save_all_readable(read_from, target, others[1:])
+    space.close()
+    kept = os.path.join(os.path.dirname(path), "damaged", str(time.time_ns()))
+    os.makedirs(kept, mode=0o700)
+    for ending in ("", "-wal", "-shm", "-journal"):
+        if os.path.exists(path + ending):
+            os.rename(path + ending, os.path.join(kept, os.path.basename(path) + ending))
+    os.rename(target, path)
+    return Recovered(
+        path=path,
+        saved=dict(found.saved),
+        gaps=dict(found.lost),
+        restored=dict(found.restored),
+        kept=kept,
+        backup=read_from if read_from != path else "",
+    )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+from .. import config
 from ..archive import sql as archive_sql
 from ..context import Context
 from ..documents import steps as documents_steps
@@ -32,7 +33,7 @@ from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
 from ..work import operations as work_operations
 from ..work import steps as work_steps
-from . import operations_config, sql
+from . import sql
 
 
 class LastChange(NamedTuple):
@@ -240,13 +241,13 @@ def _undo_setting(
             hint=f"set it again: recollect config set {name} VALUE",
         )
     if not print:
-        if operations_config.read_setting(path, name) != body["after"]:
+        if config.read_setting(path, name) != body["after"]:
             raise Conflict(
                 f"{name} was changed since: undoing would lose that",
                 where=path,
                 hint=f"set it: recollect config set {name} VALUE",
             )
-        operations_config.write_setting(path, name, body["before"], body["is_private"])
+        config.write_setting(path, name, body["before"], body["is_private"])
         context.writable(space).write(lambda tx: undo_sql.mark_undone(tx, record.id))
     before = "the default" if body["before"] is None else display.format_line(str(body["before"]))
     return Reverted(body["what"], f"back to {before} in {path}", record.at, not print)
