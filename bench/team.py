@@ -100,6 +100,12 @@ class Member:
         self.failures: list[str] = []
         self.done = 0
 
+    @property
+    def space(self) -> str:
+        """Return the id of the member's space, which the server knows by its name."""
+        self.memory.list(limit=1)
+        return self.memory.context.project_space.space
+
     def work(self, until: float, texts: Sentences) -> None:
         """Do what members do until a time, and note what fails."""
         while time.monotonic() < until:
@@ -182,15 +188,15 @@ def watch(server: Server, over: threading.Event, most: Counter[str]) -> None:
             most[role] = max(most[role], number)
 
 
-def count_written(server: Server) -> Counter[str]:
-    """Return how often each text of a member is in the shared space, by its beginning."""
+def count_written(server: Server, space: str) -> Counter[str]:
+    """Return how often each text of a member is in a space, by its beginning."""
     import psycopg
 
     with psycopg.connect(server.admin, autocommit=True) as connection:
         rows = connection.execute(
             "SELECT text FROM recollect.memories WHERE space = %(space)s UNION ALL "
             "SELECT body FROM recollect.messages WHERE space = %(space)s",
-            {"space": SHARED},
+            {"space": space},
         ).fetchall()
     found = (re.search(r"member\d+ (?:said )?\d+", text) for (text,) in rows)
     return Counter(one[0] for one in found if one)
@@ -216,7 +222,7 @@ def run(given: argparse.Namespace) -> int:
             thread.join()
         over.set()
         watcher.join()
-        written = count_written(server)
+        written = count_written(server, members[0].space)
         for member in members:
             member.memory.close()
     kept = [text for member in members for text in member.kept]

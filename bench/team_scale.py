@@ -7,8 +7,9 @@ It starts a server of its own and connects as a member, as the how-to for teams 
 space is filled with generated sentences and their vectors; the rows of the others are copies of
 them, made on the server. SQLite gets as many sentences, or `--sqlite`. Then: the processor time of
 this process for a recall beside SQLite's; the processor time of the server's process, and the time
-that passes, for a recall, a learn and hooks; and the plan of each of their statements: how many
-rows it read and threw away, and whether it scanned a table.
+that passes, for a recall, a learn and hooks; the share of the true nearest that the index of
+vectors finds, with as many other teams in the same partition as `--beside` names; and the plan of
+each of their statements: how many rows it read and threw away, and whether it scanned a table.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ import psycopg
 import recollect
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
-from recollect.storage.postgres_statements import find_tables
+from recollect.index.embedders_io import StaticEmbedder
+from recollect.storage import sql_postgres
+from recollect.storage.postgres_statements import find_tables, to_driver
 
 from .foundation import opened
-from .team import SHARED, Member, Server, set_up, started
+from .team import Member, Server, set_up, started
 from .texts import UNANSWERED, Sentences
 from .yardstick import line, own_time, report
 
@@ -87,17 +90,43 @@ def drop_indexes(connection: psycopg.Connection[Any], tables: Sequence[str]) -> 
     ).fetchall()
     for name, _ in found:
         connection.execute(f"DROP INDEX {name}")
-    return [definition for _, definition in found]
+    # A partitioned table's index is made for all its partitions again.
+    return [definition.replace(" ON ONLY ", " ON ") for _, definition in found]
 
 
-def copy_teams(connection: psycopg.Connection[Any], teams: int, others: int) -> None:
-    """Give other teams copies of the first rows of the member's space."""
+def name_teams(
+    connection: psycopg.Connection[Any], space: str, given: argparse.Namespace
+) -> list[str]:
+    """Return ids of spaces, of which `--beside` share the partition of the member's."""
+    (part,) = _parts(connection, [space])
+    names = [f"other{number}" for number in range(400)]
+    placed = list(zip(names, _parts(connection, names), strict=True))
+    beside = [name for name, place in placed if place == part][: given.beside]
+    apart = [name for name, place in placed if place != part]
+    return [*beside, *apart][: given.teams]
+
+
+def _parts(connection: psycopg.Connection[Any], names: Sequence[str]) -> list[int]:
+    """Return the number of the partition in which each space lies."""
+    rows = connection.execute(
+        "SELECT (SELECT part FROM generate_series(0, 15) AS part WHERE satisfies_hash_partition("
+        "'recollect.vectors'::regclass, 16, part, n.name)) FROM unnest(%s::text[]) "
+        "WITH ORDINALITY AS n (name, place) ORDER BY n.place",
+        (list(names),),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def copy_teams(
+    connection: psycopg.Connection[Any], space: str, names: Sequence[str], others: int
+) -> None:
+    """Give other teams copies of the first rows of a space."""
     row = connection.execute(
         "SELECT id FROM recollect.entries WHERE space = %s ORDER BY id OFFSET %s LIMIT 1",
-        (SHARED, others),
+        (space, others),
     ).fetchone()
-    for number in range(teams):
-        bound = {"to": f"other{number}", "space": SHARED, "last": row[0] if row else 2**62}
+    for number, name in enumerate(names, start=1):
+        bound = {"to": name, "space": space, "last": row[0] if row else 2**62}
         for table in COPIED:
             columns = ", ".join(
                 name
@@ -122,7 +151,7 @@ def copy_teams(connection: psycopg.Connection[Any], teams: int, others: int) -> 
             "count(*), sum(length) FROM recollect.entries WHERE space = %(to)s",
             bound,
         )
-        say(f"team {number + 1} of {teams}")
+        say(f"team {number} of {len(names)}")
 
 
 def build(server: Server, member: Member, given: argparse.Namespace) -> None:
@@ -132,7 +161,8 @@ def build(server: Server, member: Member, given: argparse.Namespace) -> None:
         fill(member.memory, given.entries, lambda: connection.execute("ANALYZE"))
         say("the member's space is filled")
         indexes += drop_indexes(connection, COPIED)
-        copy_teams(connection, given.teams, given.others)
+        names = name_teams(connection, member.space, given)
+        copy_teams(connection, member.space, names, given.others)
         for definition in indexes:
             connection.execute(definition)
             say(definition.split(" ON ")[0])
@@ -229,6 +259,48 @@ def measure(member: Member, rounds: int) -> list[str]:
     return rows
 
 
+def measure_nearest(member: Member) -> str:
+    """Return the share of the true ten nearest that the index of vectors finds, and the vectors of
+    other teams that it reads, over 20 questions."""
+    texts, model = Sentences(seed=8), StaticEmbedder()
+    asked = [*UNANSWERED[:6], *(texts.question() for _ in range(14))]
+    found, others, passed = [], [], []
+    with psycopg.connect(_address(member), autocommit=True) as connection:
+        _search_deep(connection)
+        for vector in model.embed(asked):
+            bound = {"space": member.space, "vector": sql_postgres._direction(vector), "near": 10}
+            true, near = (
+                to_driver(sql_postgres.NEAR.format(dims=model.dims, plus=plus))
+                for plus in (" + 0", "")
+            )
+            exact = {row[0] for row in connection.execute(true, bound)}
+            began = time.perf_counter()
+            held = {row[0] for row in connection.execute(near, bound)}
+            passed.append(1000 * (time.perf_counter() - began))
+            found.append(len(exact & held) / len(exact))
+            plan = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {near}", bound).fetchone()
+            nodes = list(_nodes(plan[0][0]["Plan"] if plan else {}))
+            others.append(sum(node.get("Rows Removed by Filter", 0) for node in nodes))
+    return (
+        f"by the index of vectors {sum(found) / len(found):.2f} of the true ten nearest, "
+        f"{median(passed):.1f} ms passed, {median(others):.0f} vectors of others read"
+    )
+
+
+def _address(member: Member) -> str:
+    return str(member.memory.context.project_space.url)  # type: ignore[attr-defined]
+
+
+def _search_deep(connection: psycopg.Connection[Any]) -> None:
+    """Set how far vectors are searched, as the first statement of a search does."""
+    for name, value in (
+        ("hnsw.ef_search", str(sql_postgres.DEPTH)),
+        ("hnsw.iterative_scan", "relaxed_order"),
+        ("enable_seqscan", "off"),
+    ):
+        connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+
+
 def find_waste(member: Member) -> list[str]:
     """Return a line for each part of a plan that scans a table or reads rows for nothing, over the
     statements of everything that is measured."""
@@ -238,11 +310,8 @@ def find_waste(member: Member) -> list[str]:
             work(1000 + number)
     worst: dict[str, int] = {}
     asked = {sql: values for sql, values in watched.sent if "recollect" in sql}
-    url = member.memory.context.project_space.url  # type: ignore[attr-defined]
-    with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
-        # How far vectors are searched: the first statement of a search sets it.
-        for name, value in (("ef_search", "200"), ("iterative_scan", "relaxed_order")):
-            connection.execute("SELECT set_config(%s, %s, false)", (f"hnsw.{name}", value))
+    with psycopg.connect(_address(member), autocommit=True, prepare_threshold=None) as connection:
+        _search_deep(connection)
         for sql, values in asked.items():
             # A write is not done again: its plan is that of the planner.
             how = "" if find_tables(sql).changed else "ANALYZE, "
@@ -272,6 +341,7 @@ def main() -> int:
     )
     for name, number in (
         ("entries", 100_000), ("teams", 10), ("others", 100_000), ("rounds", 20), ("sqlite", 0),
+        ("beside", 1),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=number)
     given = parser.parse_args()
@@ -286,6 +356,7 @@ def main() -> int:
             ).fetchone()
         print(f"entries, postings, vectors, MB on the server: {json.dumps(held)}\n")
         print("\n".join(measure(member, given.rounds)), "\n")
+        print(measure_nearest(member), "\n")
         waste = find_waste(member)
         print("\n".join(waste) or f"no statement read more than {TOO_MANY:,} rows for nothing")
         os.mkdir(f"{folder}/sqlite")

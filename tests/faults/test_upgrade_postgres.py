@@ -91,7 +91,8 @@ def make_old(url: str, version: int) -> None:
 
 
 def content_of(url: str) -> Content:
-    """Return the version of a store, all its rows, and its columns, triggers and policies."""
+    """Return the version of a store, all its rows, and its columns, indexes, constraints, triggers
+    and policies."""
     with psycopg.connect(admin_of(url)) as connection:
         tables = connection.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'recollect'::regnamespace "
@@ -109,7 +110,11 @@ def content_of(url: str) -> Content:
             "attisdropped AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname LIKE "
             "'recollect%') UNION ALL SELECT 'trigger ' || tgrelid::regclass || '.' || tgname "
             "FROM pg_trigger WHERE NOT tgisinternal UNION ALL SELECT 'policy ' || "
-            "polrelid::regclass || '.' || polname || pg_get_expr(polqual, polrelid) FROM pg_policy"
+            "polrelid::regclass || '.' || polname || pg_get_expr(polqual, polrelid) FROM pg_policy "
+            "UNION ALL SELECT 'constraint ' || conrelid::regclass || '.' || conname || ' ' || "
+            "pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = "
+            "'recollect'::regnamespace AND contype <> 'n' UNION ALL SELECT indexdef FROM pg_indexes "
+            "WHERE schemaname = 'recollect'"
         ).fetchall()
         rows["schema"] = sorted(str(row[0]) for row in schema)
         version = connection.execute("SELECT max(version) FROM recollect.migrations").fetchone()
@@ -177,7 +182,7 @@ def test_an_upgrade_that_is_cut_leaves_the_old_tables(postgres_url: str, version
 
 
 def _equals_fresh(url: str, after: Content) -> None:
-    """Check that the columns, triggers and policies are those of a new store."""
+    """Check that everything but the rows is as in a new store."""
     with psycopg.connect(admin_of(url), autocommit=True) as connection:
         connection.execute("DROP SCHEMA recollect, recollect_read CASCADE")
         connection.execute("SELECT 1")

@@ -122,6 +122,43 @@ def test_a_role_that_may_not_upgrade_is_told_who_should(postgres_url: str) -> No
         connection.execute("DROP OWNED BY mate; DROP ROLE mate")
 
 
+def test_an_upgrade_partitions_the_vectors_and_keeps_their_indexes(postgres_url: str) -> None:
+    import psycopg
+
+    from recollect.storage.postgres import PostgresDatabase
+    from tests.builders.old_postgres import old_store
+
+    vectors = "SELECT space, entry, block, vector, direction::text FROM recollect.vectors"
+    with old_store(postgres_url, "project", migrations.MIGRATIONS.index("0021_vectors") + 1) as old:
+        for statement in (
+            "ALTER TABLE vectors ADD COLUMN direction vector",
+            "CREATE INDEX vectors_near_3 ON vectors USING hnsw ((direction::vector(3)) "
+            "vector_cosine_ops) WHERE vector_dims(direction) = 3",
+            "INSERT INTO entries (space, id, source, ref, kind, layer, owner, status, label, seq, "
+            "part, at) SELECT 'team ' || i % 3, i, 'memory', i, '', '', '', '', '', 0, 0, 0 "
+            "FROM generate_series(1, 90) AS i",
+            "INSERT INTO vectors (space, entry, block, vector, direction) SELECT space, id, 0, "
+            "'x', ('[1,2,' || id || ']')::vector FROM entries",
+        ):
+            old.run(statement)
+        before = sorted(old.run(vectors))
+    database = PostgresDatabase(postgres_url, "project", "project")
+    database.write(lambda tx: tx.one("SELECT 1"))
+    database.close()
+    with psycopg.connect(postgres_url.replace("tester:tester@", "postgres:@", 1)) as connection:
+        assert sorted(connection.execute(vectors).fetchall()) == before
+        indexes = connection.execute(
+            "SELECT p.relname, count(*), bool_and(i.indisvalid) FROM pg_class p "
+            "JOIN pg_inherits h ON h.inhparent = p.oid JOIN pg_index i ON i.indexrelid = h.inhrelid "
+            "WHERE p.relname LIKE 'vectors_%' GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+        assert indexes == [
+            (name, 16, True) for name in ("vectors_near_256", "vectors_near_3", "vectors_pkey")
+        ]
+        connection.execute("DELETE FROM recollect.entries WHERE id <= 30")
+        assert connection.execute("SELECT count(*) FROM recollect.vectors").fetchone() == (60,)
+
+
 def test_both_engines_have_the_same_columns(tmp_path: Path, postgres_url: str) -> None:
     from recollect.storage.postgres import PostgresDatabase
 

@@ -181,7 +181,7 @@ def fill_tables(database: Database) -> None:
             columns.setdefault(table, []).append((column, kind))
         # A coarse column has few values here too: an index of it alone must not seem to be enough.
         fixed = dict.fromkeys(COARSE, "'x'")
-        fixed |= {"space": "'project'", "valid_to": "9223372036854775807", "status": "'active'"}
+        fixed |= {"space": f"'{tx.space}'", "valid_to": "9223372036854775807", "status": "'active'"}
         made = {"text": "md5(i::text)", "bytea": "'x'::bytea"}
         for table, fields in columns.items():
             values = ", ".join(fixed.get(name, made.get(kind, "i")) for name, kind in fields)
@@ -251,7 +251,8 @@ def test_replacing_an_entry_reads_no_other(new_database: Open, engine: str) -> N
         stems="one two",
         facets=(),
     )
-    parts, params = change_entries({("memory", "m-1", 0): "project"}, [("project", record)])
+    space = database.space
+    parts, params = change_entries({("memory", "m-1", 0): space}, [(space, record)])
     statement = Statement("planted", f"WITH {parts} SELECT 1", params)
     assert not database.read(lambda tx: postgres_problems(tx, statement))
 
@@ -270,9 +271,9 @@ def test_a_statement_that_reads_everything_is_found(
     if engine == "postgres":
         fill_tables(database)
     check = sqlite_problems if engine == "sqlite" else postgres_problems
-    assert database.read(lambda tx: check(tx, Statement("planted", sql, {"space": "project"})))
+    assert database.read(lambda tx: check(tx, Statement("planted", sql, {"space": tx.space})))
     fine = "SELECT id FROM memories WHERE space = :space AND id = 'x'"
-    assert not database.read(lambda tx: check(tx, Statement("planted", fine, {"space": "project"})))
+    assert not database.read(lambda tx: check(tx, Statement("planted", fine, {"space": tx.space})))
     assert to_driver("SELECT 1 FROM memories") == "SELECT 1 FROM recollect_read.memories"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -270,8 +270,10 @@ def test_no_statement_of_a_member_reaches_another_space(team: Team) -> None:
         hers.learn(SECRET)
         hers.record("s", "the ninth of May stays secret")
         before = hers.list()
+        id = hers.context.project_space.space
     assert len(ATTEMPTS) >= 30
-    for attempt in ATTEMPTS:
+    # He guesses the name, or knows the id.
+    for attempt in (*ATTEMPTS, *(one.replace("'secret'", f"'{id}'") for one in ATTEMPTS)):
         sql = attempt.format(owner=owner, other=alice, me=bob)
         with psycopg.connect(team.bob, autocommit=True) as connection:
             told: list[Any] = []
@@ -293,8 +295,8 @@ def test_no_statement_of_a_member_reaches_another_space(team: Team) -> None:
         assert hers.recall("ninth launch")[0].text == SECRET
     with psycopg.connect(team.alice, autocommit=True) as connection:
         assert connection.execute(
-            "SELECT DISTINCT space FROM recollect.memories WHERE space = 'secret'"
-        ).fetchall() == [("secret",)]
+            "SELECT DISTINCT space FROM recollect.memories WHERE space = %s", (id,)
+        ).fetchall() == [(id,)]
 
 
 def test_a_member_cannot_list_the_names_of_other_spaces(team: Team) -> None:
@@ -311,36 +313,55 @@ def test_a_member_cannot_list_the_names_of_other_spaces(team: Team) -> None:
         for table, column in (
             ("recollect.memberships", "space"),
             ("recollect.spaces", "id"),
+            ("recollect.spaces", "name"),
             ("recollect.word_totals", "space"),
             ("recollect_read.memories", "space"),
         ):
             connection.execute(f"SELECT 1 FROM {table} WHERE pg_temp.tell({column})")
+    with team.open(team.names[0], "secret") as hers:
+        hers.list()
+        id = hers.context.project_space.space
     assert "seen shared" in told
-    assert not [line for line in told if "secret" in line]
+    assert not [line for line in told if "secret" in line or id in line]
 
 
-def test_the_planner_tells_a_member_nothing_about_the_texts_of_others(team: Team) -> None:
-    """EXPLAIN shows estimates from samples of all rows: no text may be among them."""
+def test_the_planner_tells_a_member_nothing_about_others(team: Team) -> None:
+    """EXPLAIN shows estimates from samples of all rows: no text, word, path or address may be among
+    them, nor the name of a space."""
     import psycopg
 
     alice, _ = team.names
     with team.open(alice, "secret") as hers:
-        hers.learn_many([{"text": f"The launch is on day {number}"} for number in range(300)])
+        hers.learn_many(
+            [{"text": f"The launch is on day {n}", "tags": ["launch"]} for n in range(300)]
+        )
+        hers.notes.set(objective="Launch it")
     with psycopg.connect(team.owner, autocommit=True) as connection:
-        connection.execute("ANALYZE recollect.memories, recollect.entries, recollect.messages")
+        connection.execute("ANALYZE")
+    guesses = [
+        (f"recollect.{table}", f"{column} {relation} '{value}'")
+        for table, column, values in (
+            ("memories", "text", ("A", "The launch is on day 2")),
+            ("entries", "stems", ("a", "launch day")),
+            ("messages", "body", ("a", "launch")),
+            ("postings", "stem", ("qqq", "launch")),
+            ("facets", "value", ("qqq", "launch")),
+            ("documents", "address", ("a", "memory://notes")),
+            ("memories", "space", ("qqq", "secret")),
+            ("postings", "space", ("qqq", "secret")),
+        )
+        for relation in (("=",) if column == "space" else ("=", "<"))
+        for value in values
+    ]
     with psycopg.connect(team.bob, autocommit=True) as connection:
-        for column, table in (("text", "memories"), ("stems", "entries"), ("body", "messages")):
-            estimates = [
-                str(
-                    connection.execute(
-                        f"EXPLAIN SELECT 1 FROM recollect.{table} WHERE {one}"
-                    ).fetchall()
-                )
-                .partition(" rows=")[2]
-                .split()[0]
-                for one in (f"{column} < 'A'", f"{column} < 'The launch is on day 2'")
-            ]
-            assert len(set(estimates)) == 1, (column, estimates)
+        estimates = [
+            str(connection.execute(f"EXPLAIN SELECT 1 FROM {table} WHERE {one}").fetchall())
+            .partition(" rows=")[2]
+            .split()[0]
+            for table, one in guesses
+        ]
+    for guess, without, held in zip(guesses[::2], estimates[::2], estimates[1::2], strict=True):
+        assert without == held, guess
 
 
 def test_the_space_is_a_parameter_and_no_text_of_a_statement(team: Team) -> None:
@@ -406,23 +427,104 @@ def test_the_setup_is_shown_before_there_is_a_role(team: Team) -> None:
     assert len([line for line in administrator if line.endswith(";")]) == 4
 
 
-def test_the_members_find_the_vector_index_made(team: Team) -> None:
-    """Members own nothing, so that they cannot make it."""
+def read_plans(url: str, statements: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Return the parts of the plans that read a table, with the rows that they really read; by
+    indexes wherever one can be used, as in a large space."""
     import psycopg
 
-    assert StaticEmbedder().dims == sql_postgres.DIMS
-    with team.open(team.names[0], "shared") as hers:
-        hers.learn("Redis listens on port 6380")
-        hers.store.rebuild(missing=True)
+    found: list[dict[str, Any]] = []
+
+    def walk(node: dict[str, Any]) -> None:
+        if str(node.get("Schema", "")).startswith("recollect"):
+            found.append(node)
+        for below in node.get("Plans", ()):
+            walk(below)
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        for setting in ("enable_seqscan", "enable_sort"):
+            connection.execute(f"SET {setting} TO off")
+        for sql, params in statements:
+            row = connection.execute(
+                f"EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {sql}", params
+            ).fetchone()
+            walk(row[0][0]["Plan"] if row else {})
+    return found
+
+
+def part_of(team: Team, space: str) -> object:
+    """Return the number of the partition of a space."""
+    import psycopg
+
     with psycopg.connect(team.alice) as connection:
-        connection.execute("SET enable_seqscan TO off")
-        connection.execute("SET enable_sort TO off")
-        plan = connection.execute(
-            "EXPLAIN SELECT entry FROM recollect.vectors WHERE vector_dims(direction) = 256 "
-            "ORDER BY direction::vector(256) <=> (SELECT direction FROM recollect.vectors)"
-            "::vector(256) LIMIT 5"
+        return connection.execute(
+            "SELECT part FROM generate_series(0, 15) AS part WHERE "
+            "satisfies_hash_partition('recollect.vectors'::regclass, 16, part, %s::text)",
+            (space,),
+        ).fetchone()
+
+
+def test_sixteen_teams_have_a_partition_each(team: Team) -> None:
+    import psycopg
+
+    own = team.open(team.owner.split("://")[1].split(":")[0])
+    for number in range(14):
+        own.server.grant(team.names[1], f"team {number}")
+        own.server.grant(team.names[0], f"team {number}")
+    with psycopg.connect(team.owner) as connection:
+        spaces = connection.execute(
+            "SELECT id, name FROM recollect.spaces WHERE name <> ''"
         ).fetchall()
-    assert "vectors_near_256" in str(plan)
+    assert len(spaces) == 16
+    assert len({part_of(team, id) for id, _ in spaces}) == 16
+    assert not [id for id, name in spaces if name == id]
+    assert len([one for one in own.server.members() if one.space == "team 3"]) == 3
+
+
+@pytest.mark.parametrize("compared", [30_000, 0])
+def test_a_recall_reads_no_row_of_another_team(
+    team: Team, monkeypatch: pytest.MonkeyPatch, compared: int
+) -> None:
+    """In a small space all its vectors are compared; in a large one its partition's index, which
+    members find made, is searched."""
+    import psycopg
+
+    monkeypatch.setattr(sql_postgres, "COMPARED", compared)
+    assert StaticEmbedder().dims == sql_postgres.DIMS
+    taken = []
+    for space in ("secret", "shared"):
+        with team.open(team.names[0], space) as hers:
+            hers.learn_many([{"text": f"Service {n} listens on port {n}"} for n in range(60)])
+            hers.store.rebuild(missing=True)
+            taken.append(part_of(team, hers.context.project_space.space))
+    assert taken[0] != taken[1]
+    seen: list[tuple[str, Any]] = []
+    whole = psycopg.Cursor.execute
+
+    def spy(self: Any, query: Any, params: Any = None, **more: Any) -> Any:
+        seen.append((str(query), params))
+        return whole(self, query, params, **more)
+
+    # The name of her own user space is random: take one that lies beside neither of the others.
+    homes = (team.open(team.names[0], "shared", home=f"home{n}") for n in range(50))
+    placed = ((one, part_of(team, one.context.user_space.space)) for one in homes)
+    hers = next(one for one, part in placed if part not in taken)
+    hers.recall("warm up")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(psycopg.Cursor, "execute", spy)
+        assert hers.recall("which port does service 12 listen on")
+        hers.recall("sockets of daemons", kind=["fact"])
+    nodes = read_plans(team.alice, [one for one in seen if "recollect" in one[0]])
+    by_meaning = [one for one in nodes if "<=>" in str(one.get("Order By"))]
+    assert bool(by_meaning) == (compared == 0)
+    tables = {one["Relation Name"] for one in nodes}
+    assert len([name for name in tables if name.startswith(("vectors_", "postings_"))]) == 4
+    for node in nodes:
+        if node["Relation Name"] in ("members", "spaces"):
+            continue
+        others = "space" in node.get("Filter", "") and node.get("Rows Removed by Filter", 0)
+        assert not others, node
+        assert node["Node Type"] != "Seq Scan", node
+        assert node in by_meaning or "space = " in str(node.get("Index Cond")), node
 
 
 def test_fifty_threads_share_the_connections_of_the_pool(team: Team) -> None:

@@ -69,6 +69,8 @@ class PostgresDatabase:
         if outer is not None:
             # The spaces of one call are read in one transaction. A second connection could wait
             # for ever, when every thread holds one; and reading creates no space.
+            if not self._registered:
+                self.space = postgres_roles.find_id(outer.cursor, self.space)
             return work(outer.tx(self.space))
         return self._attempt(work, read_only=True)
 
@@ -248,8 +250,9 @@ class PostgresDatabase:
         """Find this space, or make it; once for each opened space."""
         if self._registered:
             return
-        commits = postgres_roles.find_space(connection, self.space, self._kind, self._place())
-        self._asynchronous = commits not in ("on", "remote_apply", "remote_write")
+        found = postgres_roles.find_space(connection, self.space, self._kind, self._place())
+        self.space = found.id
+        self._asynchronous = found.commits not in ("on", "remote_apply", "remote_write")
         self._finds_nearest = postgres_schema.uses_pgvector(connection)
         self._registered = True
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import InvalidInput, Refused
 from . import postgres_schema
@@ -132,14 +134,9 @@ def grant(connection: psycopg.Connection[Row], role: str, space: str, writes: bo
     _join_group(connection, role)
     with connection.transaction():
         connection.execute(
-            "INSERT INTO recollect.spaces (id, kind, name, place, created) "
-            "VALUES (%s, 'project', '', '', %s) ON CONFLICT (id) DO NOTHING",
-            (space, time.time_ns() // 1000),
-        )
-        connection.execute(
             "INSERT INTO recollect.members (space, role, writes) VALUES (%s, %s, %s) "
             "ON CONFLICT (role, space) DO UPDATE SET writes = excluded.writes",
-            (space, role, writes),
+            (_make_shared(connection, space), role, writes),
         )
 
 
@@ -147,7 +144,8 @@ def revoke(connection: psycopg.Connection[Row], role: str, space: str) -> bool:
     """End a membership; return whether there was one."""
     _refuse_others(connection)
     done = connection.execute(
-        "DELETE FROM recollect.members WHERE space = %s AND role = %s", (space, role)
+        f"DELETE FROM recollect.members WHERE space IN ({_BY_NAME}) AND role = %(role)s",
+        {"name": space, "role": role},
     )
     return bool(done.rowcount)
 
@@ -159,11 +157,15 @@ def list_members(connection: psycopg.Connection[Row]) -> list[ServerMember]:
         "WHERE oid = 'recollect.members'::regclass"
     ).fetchone()
     every = (
-        "SELECT space, role, writes FROM recollect.members UNION ALL "
-        "SELECT id, owner, true FROM recollect.spaces ORDER BY 1, 2"
+        "(SELECT space, role, writes FROM recollect.members UNION ALL "
+        "SELECT id, owner, true FROM recollect.spaces)"
     )
-    own = "SELECT space, current_user::text, writes FROM recollect.memberships ORDER BY 1"
-    rows = connection.execute(every if owner and owner[0] else own).fetchall()
+    own = "(SELECT space, current_user::text, writes FROM recollect.memberships)"
+    rows = connection.execute(
+        "SELECT coalesce(nullif(s.name, ''), m.space), m.role, m.writes "
+        f"FROM {every if owner and owner[0] else own} AS m (space, role, writes) "
+        "LEFT JOIN recollect.spaces s ON s.id = m.space ORDER BY 1, 2"
+    ).fetchall()
     return [ServerMember(*row) for row in rows]
 
 
@@ -211,34 +213,85 @@ class PostgresServer:
             raise translate_error(error, self._url) from error
 
 
-def find_space(connection: psycopg.Connection[Row], space: str, kind: str, place: str) -> str:
-    """Check that this role is a member of a space, or make the space; raise Refused for another's.
-    Return how the server commits by default."""
+class FoundSpace(NamedTuple):
+    """The id of a space, and how the server commits by default."""
+
+    id: str
+    commits: str
+
+
+# A shared space is called by its name, but its id is random: estimates and partitions would tell a
+# member of another team whether a guessed id has rows. Spaces of earlier versions have their name
+# as id.
+_PRIVATE = re.compile(r"(?:project|user)-[0-9a-z]{12}")
+_BY_NAME = "SELECT s.id FROM recollect.spaces s WHERE (s.id = %(name)s OR s.name = %(name)s)"
+# Of new ids the one in the partition with the fewest shared spaces: the first sixteen teams have
+# an index of vectors each.
+_EMPTIEST = """
+WITH parts AS MATERIALIZED (
+  SELECT p.part, (SELECT count(*) FROM recollect.spaces s WHERE s.id !~ '^(project|user)-'
+    AND satisfies_hash_partition('recollect.vectors'::regclass, 16, p.part, s.id)) AS spaces
+  FROM generate_series(0, 15) AS p (part))
+SELECT c.id FROM unnest(%(ids)s::text[]) AS c (id) JOIN parts
+  ON satisfies_hash_partition('recollect.vectors'::regclass, 16, parts.part, c.id)
+ORDER BY parts.spaces LIMIT 1
+"""
+_MINE = f"{_BY_NAME} AND s.id IN (SELECT m.space FROM recollect.memberships m)"
+
+
+def find_space(
+    connection: psycopg.Connection[Row], space: str, kind: str, place: str
+) -> FoundSpace:
+    """Find a space of which this role is a member, or make it; raise Refused for another's."""
     errors = load_driver().errors
     facts = connection.execute(
-        "SELECT EXISTS (SELECT 1 FROM recollect.memberships WHERE space = %s), "
-        "current_setting('transaction_read_only'), current_setting('synchronous_commit')",
-        (space,),
+        f"SELECT ({_MINE}), current_setting('transaction_read_only'), "
+        "current_setting('synchronous_commit')",
+        {"name": space},
     ).fetchone()
-    known, read_only, commits = facts or (True, "on", "on")
-    if known or read_only != "off":
-        return str(commits)
+    id, read_only, commits = facts or (space, "on", "on")
+    if id or read_only != "off":
+        return FoundSpace(id or space, commits)
     try:
-        connection.execute(
-            "INSERT INTO recollect.spaces (id, kind, name, place, created) "
-            "VALUES (%s, %s, '', '', %s)",
-            (space, kind, time.time_ns() // 1000),
-        )
+        if _PRIVATE.fullmatch(space):
+            _insert_space(connection, space, kind, "")
+        else:
+            _make_shared(connection, space)
     except errors.InsufficientPrivilege as error:
         raise _not_a_member(connection, space, place) from error
     except errors.UniqueViolation:
         pass  # another process of this role made it just now, or it is another role's
-    found = connection.execute(
-        "SELECT 1 FROM recollect.memberships WHERE space = %s", (space,)
-    ).fetchone()
+    found = connection.execute(_MINE, {"name": space}).fetchone()
     if found is None:
         raise _not_a_member(connection, space, place)
-    return str(commits)
+    return FoundSpace(found[0], commits)
+
+
+def find_id(cursor: psycopg.Cursor[Row], name: str) -> str:
+    """Return the id of a space by its name; the name itself if this role has none of it."""
+    row = None if _PRIVATE.fullmatch(name) else cursor.execute(_MINE, {"name": name}).fetchone()
+    return str(row[0]) if row else name
+
+
+def _make_shared(connection: psycopg.Connection[Row], name: str) -> str:
+    """Make a shared space, which only the owner of the tables may, and return its id; of two
+    processes the second finds it made."""
+    with connection.transaction():
+        connection.execute("LOCK TABLE recollect.spaces IN SHARE ROW EXCLUSIVE MODE")
+        row = connection.execute(_BY_NAME, {"name": name}).fetchone()
+        if row:
+            return str(row[0])
+        ids = [f"shared-{os.urandom(8).hex()}" for _ in range(100)]
+        (id,) = connection.execute(_EMPTIEST, {"ids": ids}).fetchone() or (ids[0],)
+        _insert_space(connection, id, "project", name)
+        return str(id)
+
+
+def _insert_space(connection: psycopg.Connection[Row], id: str, kind: str, name: str) -> None:
+    connection.execute(
+        "INSERT INTO recollect.spaces (id, kind, name, place, created) VALUES (%s, %s, %s, '', %s)",
+        (id, kind, name, time.time_ns() // 1000),
+    )
 
 
 def _not_a_member(connection: psycopg.Connection[Row], space: str, place: str) -> Refused:

@@ -25,6 +25,14 @@ MEMBER_GROUP = "recollect_member"
 
 _MIGRATION_LOCK = 0x5245434F
 
+# The index of 150,000 vectors is built in so much memory; a larger one takes many times as long.
+# Parallel workers would need it as shared memory, of which a container has 64 MB by default.
+_BUILD_IN_MEMORY = """
+SELECT set_config('max_parallel_maintenance_workers', '0', true),
+  set_config('maintenance_work_mem', greatest(262144, setting::bigint)::text || 'kB', true)
+FROM pg_settings WHERE name = 'maintenance_work_mem'
+"""
+
 # With pgvector on the server, and the right to create it, HNSW searches the vectors.
 USE_PGVECTOR = """
 DO $$
@@ -76,8 +84,8 @@ BEGIN
   FOR held IN SELECT p.polname FROM pg_policy p WHERE p.polrelid = 'recollect.spaces'::regclass LOOP
     EXECUTE format('DROP POLICY %I ON recollect.spaces', held.polname);
   END LOOP;
-  -- The owner of the tables makes shared spaces; a member only private ones, whose names are
-  -- random: that a name is taken tells nothing of another team's.
+  -- The owner of the tables makes shared spaces; a member only private ones, whose ids are
+  -- random: that an id is taken tells nothing of another team's.
   ALTER TABLE recollect.spaces NO FORCE ROW LEVEL SECURITY;
   ALTER TABLE recollect.members ENABLE ROW LEVEL SECURITY;
   -- A function of a member in a condition must not see the rows of others first. PostgreSQL 18 does
@@ -85,21 +93,28 @@ BEGIN
   CREATE OR REPLACE VIEW recollect.memberships WITH (security_barrier = true) AS
     SELECT space, writes FROM recollect.members WHERE role = current_user::text
     UNION SELECT id, true FROM recollect.spaces WHERE owner = current_user::text;
-  -- The planner's samples are of all teams, and EXPLAIN shows what it derives from them: no texts.
+  -- The planner's samples are of all teams, and a member can derive them from the estimates of
+  -- EXPLAIN. Of texts, only the space and columns with words of Recollect's own are sampled, else
+  -- plans read a whole space. Earlier samples are deleted, by a function of PostgreSQL 18.
   FOR held IN
-    SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    SELECT c.relname, a.attname, c.relkind = 'p' AS parted
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
       AND NOT a.attisdropped AND a.attstattarget IS DISTINCT FROM 0
       AND format_type(a.atttypid, NULL) IN ('text', 'bytea', 'vector')
-      AND NOT EXISTS (
-        SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND a.attnum = ANY (i.indkey))
+      AND a.attname NOT IN ('space', 'kind', 'status', 'layer', 'label', 'type', 'relation')
+      AND (c.relname, a.attname) NOT IN (('entries', 'source'), ('facets', 'name'))
   LOOP
     EXECUTE format('ALTER TABLE recollect.%I ALTER COLUMN %I SET STATISTICS 0', held.relname,
       held.attname);
+    IF to_regproc('pg_clear_attribute_stats') IS NOT NULL THEN
+      EXECUTE 'SELECT pg_clear_attribute_stats(''recollect'', $1, $2, $3)'
+        USING held.relname::text, held.attname::text, held.parted;
+    END IF;
   END LOOP;
   CREATE POLICY reads ON recollect.spaces FOR SELECT USING (id {_READABLE});
   CREATE POLICY adds ON recollect.spaces FOR INSERT WITH CHECK (
-    owner = current_user::text AND id ~ '^(project|user)-[0-9a-z]{{12}}$');
+    owner = current_user::text AND name = '' AND id ~ '^(project|user)-[0-9a-z]{{12}}$');
   CREATE SCHEMA IF NOT EXISTS {READ_SCHEMA};
   FOREACH name IN ARRAY ARRAY{list(SIGNED)!r} LOOP
     SELECT string_agg(CASE a.attname WHEN 'label' THEN
@@ -155,6 +170,7 @@ def run_migrations(connection: psycopg.Connection[Row]) -> int:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         connection.execute(f"SET LOCAL search_path TO {SCHEMA}, public")
+        connection.execute(_BUILD_IN_MEMORY)
         connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations "
             "(version BIGINT PRIMARY KEY, name TEXT NOT NULL, at BIGINT NOT NULL)"

@@ -47,7 +47,8 @@ FEW, MANY = 1_500, 1_000
 applied to the MANY nearest."""
 
 # Counting a common stem takes as long as searching for it: a large space extrapolates from its
-# newest entries, as on SQLite.
+# newest entries, as on SQLite. The settings hold for the rest of the transaction: a scan of a table
+# would read rows of other teams.
 FREQUENCIES = f"""
 WITH totals AS MATERIALIZED (
   SELECT coalesce(sum(t.entries), 0)::bigint AS entries,
@@ -68,7 +69,8 @@ SELECT totals.entries, totals.length, lately.stem,
   EXISTS (SELECT 1 FROM unembedded u WHERE u.space = :space),
   EXISTS (SELECT 1 FROM blocks b WHERE b.space = :space),
   set_config('hnsw.ef_search', '{DEPTH}', true),
-  set_config('hnsw.iterative_scan', 'relaxed_order', true)
+  set_config('hnsw.iterative_scan', 'relaxed_order', true),
+  set_config('enable_seqscan', 'off', true)
 FROM totals LEFT JOIN lately ON true
 """
 NEAR = """
@@ -241,7 +243,7 @@ def count_stems(tx: SearchTx, stems: Sequence[str]) -> StemFrequencies:
         # In a round the question must be that of the round before, whatever is known by now.
         asked = sorted({*stems} if tx.snapshot.is_in_rounds else missing)
         rows = tx.run_batched(FREQUENCIES, {"stems": asked})
-        for entries, length, stem, held, embedder, outdated, waits, blocks, _, _ in rows:
+        for entries, length, stem, held, embedder, outdated, waits, blocks, *_ in rows:
             tx.totals = (entries, length, embedder or "", outdated, waits, blocks)
             if stem is not None:
                 tx.known[stem] = held

@@ -32,6 +32,7 @@ MIGRATIONS = (
     "0019_judged",
     "0020_signed",
     "0021_vectors",
+    "0022_vectors_by_space",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.dirname(__file__)

@@ -1,0 +1,2 @@
+-- A file has one space.
+UPDATE state SET value = value WHERE false;
