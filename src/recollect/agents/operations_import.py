@@ -287,10 +287,10 @@ class _TranscriptImport:
         return None if self._is_foreign else self._how.keep_personal
 
     def _add_message(self, entry: steps_import.PreparedEntry) -> None:
-        statements = entry.statements
-        if statements:
-            statements = self._sort_statements(statements, entry.prepared.at)
-        self.pending.append(entry._replace(statements=statements))
+        if entry.statements:
+            sorted_ = self._sort_statements(entry.statements, entry.prepared.at)
+            entry = entry._replace(statements=sorted_)
+        self.pending.append(entry)
         self._sessions[entry.session] = None
         self._batch.add(self, 1, len(entry.prepared.body))
 

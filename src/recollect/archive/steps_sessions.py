@@ -133,15 +133,13 @@ def with_attachments(tx: Tx, kept: Sequence[Message]) -> tuple[Message, ...]:
     return tuple([attachments.attach(message, held) for message in kept] if held else kept)
 
 
-def stored_message(row: sql.MessageRow) -> Stored:
-    """Parse the message of an archive row."""
-    message = message_from_body(json.loads(row.body))
-    message = message._replace(at=row.at, key=row.key or "")
+def stored_message(row: sql.MessageRow, origin: str = "") -> Stored:
+    """Parse the message of an archive row; `origin` is another one than the row's."""
     return Stored(
         session=row.session,
         seq=row.seq,
-        message=message,
-        origin=row.origin,
+        message=message_from_body(json.loads(row.body), row.at, row.key or ""),
+        origin=origin or row.origin,
         digest=row.digest,
         hash=row.hash,
     )

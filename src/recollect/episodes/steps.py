@@ -302,9 +302,7 @@ def load_messages(tx: Tx, session: str) -> list[Stored]:
     found: list[Stored] = []
     first = 1
     while rows := archive_sql.messages(tx, session, first, first + PAGE - 1, PAGE):
-        found += [
-            archive_steps_sessions.stored_message(row)._replace(origin=row.label) for row in rows
-        ]
+        found += [archive_steps_sessions.stored_message(row, row.label) for row in rows]
         first += PAGE
     return found
 

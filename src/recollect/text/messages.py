@@ -227,8 +227,8 @@ def body_from_message(message: Message) -> dict[str, Json]:
     return body
 
 
-def message_from_body(body: Mapping[str, Json]) -> Message:
-    """Restore a message from its archived body."""
+def message_from_body(body: Mapping[str, Json], at: int = 0, key: str = "") -> Message:
+    """Restore a message from its archived body; its time and key stand beside it."""
     content = body.get("content", "")
     return Message(
         role=body["role"],
@@ -239,6 +239,8 @@ def message_from_body(body: Mapping[str, Json]) -> Message:
         name=body.get("name", ""),
         model=body.get("model", ""),
         usage=body.get("usage"),
+        at=at,
+        key=key,
         extra=body.get("extra"),
     )
 

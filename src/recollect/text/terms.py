@@ -126,22 +126,28 @@ class _StemsOfWord(dict[bytes, str]):
         if text.isalnum():
             if text.isdigit():
                 return " " + text[:LONGEST_TERM]
-            is_plain = text.islower() and text.isalpha()
-            return _stem_spaced([text[:LONGEST_TERM]] if is_plain else _split(text))
+            if text.islower() and text.isalpha():
+                return " " + stem(text[:LONGEST_TERM])
+            return _stem_spaced(_split(text))
         if "." in text:
             text = text.strip(".")
+            if text.isalnum():
+                return self[text.encode()]
         if "-" in text and ("--" in text or "-" in (text[0], text[-1])):
             return _stem_spaced(split_terms(text))
         if "." in text:
             if ".." in text or "-." in text or ".-" in text:
                 return _stem_spaced(split_terms(text))
             pieces = text.split(".")
-            whole = _join_dotted(text, pieces)
-        else:
-            pieces = text.replace("-", " ").replace("_", " ").split()
-            whole = ["".join(pieces).casefold()] if len(pieces) > 1 else []
-            whole = [one for one in whole if len(one) <= LONGEST_TERM]
-        return "".join([self[piece.encode()] for piece in pieces]) + _stem_spaced(whole)
+            # A term with a dot is its own stem.
+            found = [self[piece.encode()] for piece in pieces]
+            return "".join(found + [" " + one for one in _join_dotted(text, pieces)])
+        pieces = text.replace("-", " ").replace("_", " ").split()
+        whole = "".join(pieces).casefold()
+        found = [self[piece.encode()] for piece in pieces]
+        if len(pieces) > 1 and len(whole) <= LONGEST_TERM:
+            found.append(" " + stem(whole))
+        return "".join(found)
 
 
 def _stem_spaced(words: Iterable[str]) -> str:
