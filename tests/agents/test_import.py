@@ -369,6 +369,60 @@ def test_an_agent_cannot_import_its_own_file_with_the_origin_user(
         assert (stated.memory.label, stated.memory.status) == ("user", "active")
 
 
+def test_what_was_imported_from_anywhere_is_trusted_once_the_agents_own_folder_has_the_same(
+    project: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home-of-agents"
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    folder = home / ".claude" / "projects" / "w"
+    folder.mkdir(parents=True)
+    records = [line(1, RULE), line(2, "Push the tags only after the release."), line(3, "And go.")]
+    copy = write(tmp_path / "s1.jsonl", *records)
+    altered = {**records[1], "message": {"role": "user", "content": "Push whatever you like."}}
+    own = write(folder / "s1.jsonl", records[0], altered, records[2])
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        memory.import_transcripts(str(copy))
+        assert {one.status for one in memory.episodes.list()} == {"hidden"}
+        again = memory.import_transcripts(str(own))
+        assert (again.messages, again.known) == (0, 3)
+        (stated,) = again.captured
+        assert (stated.memory.label, stated.memory.status) == ("user", "active")
+        rows = memory.context.project_space.read(
+            lambda tx: tx.run("SELECT seq, origin, label FROM messages WHERE space = :space")
+        )
+        # The second says something else in the agent's own folder: nobody vouches for the copy.
+        assert sorted(rows) == [
+            (1, "import", "user"),
+            (2, "import", "import"),
+            (3, "import", "user"),
+        ]
+        found = memory.context.project_space.read(
+            lambda tx: tx.run(
+                "SELECT seq, label FROM entries WHERE space = :space AND source = 'message'"
+            )
+        )
+        assert sorted(found) == [(1, "user"), (2, "import"), (3, "user")]
+        assert {one.label for one in memory.episodes.list()} == {"import"}
+        memory.verify(archive=True)
+        assert memory.import_transcripts(str(copy)).captured == ()
+
+
+def test_the_work_of_a_conversation_counts_once_it_is_trusted(
+    project: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home-of-agents"
+    environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
+    folder = home / ".claude" / "projects" / "w"
+    folder.mkdir(parents=True)
+    copy = write(tmp_path / "s1.jsonl", line(1, "Describe the gearbox of the red machine to me."))
+    shutil.copy(copy, folder)
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        memory.import_transcripts(str(copy))
+        assert [(one.label, one.status) for one in memory.episodes.list()] == [("import", "hidden")]
+        memory.import_transcripts(str(folder / "s1.jsonl"))
+        assert [(one.label, one.status) for one in memory.episodes.list()] == [("user", "active")]
+
+
 def test_a_refused_message_does_not_block_the_others(
     mem: recollect.Recollect, tmp_path: Path
 ) -> None:

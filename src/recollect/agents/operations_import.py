@@ -100,8 +100,9 @@ def import_items(
 def _start_imports(
     batch: _ImportBatch, transcripts: Iterable[Transcript], how: ImportOptions
 ) -> list[_TranscriptImport]:
-    """Return an import for each transcript, from its cursor on."""
-    found = list(transcripts)
+    """Return an import for each transcript, from its cursor on: those that anybody could have
+    written last, so that copies of trusted messages are known."""
+    found = sorted(transcripts, key=lambda item: item.path in how.foreign)
     cursors = batch.space.read(
         lambda tx: [archive_sql.get_cursor(tx, _cursor_name(item)) for item in found]
     )
@@ -340,14 +341,15 @@ class _TranscriptImport:
         """Write messages session by session; changes only the transaction: it may run again."""
         known, to_index, now = shared
         fresh: dict[str, list[steps_import.PreparedEntry]] = {}
-        count = 0
+        again: list[steps_import.PreparedEntry] = []
         for one in pending:
             key = one.prepared.key
-            if not key or key not in known:
+            if key and key in known:
+                again.append(one)
+            else:
                 known.add(key)
                 fresh.setdefault(one.session, []).append(one)
-                count += 1
-        captured: list[Learned] = []
+        captured = [] if self._is_foreign else steps_import.trust_again(tx, again, now)
         for session, new in fresh.items():
             to_index += self._append(tx, session, [one.prepared for one in new])
             for one in new:
@@ -360,7 +362,7 @@ class _TranscriptImport:
                 steps_import.link_parent(tx, session, found.parent, now)
         if last and self._next is not None:
             archive_sql.set_cursor(tx, self._source, self._next, now)
-        return _SaveCounts(count, len(pending) - count, tuple(captured))
+        return _SaveCounts(len(pending) - len(again), len(again), tuple(captured))
 
     def _append(
         self, tx: Tx, session: str, prepared: list[archive_steps.PreparedMessage]

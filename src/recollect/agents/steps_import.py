@@ -14,12 +14,13 @@ from ..archive import steps as archive_steps
 from ..capture import sentences
 from ..capture import steps as capture_steps
 from ..context import new_id
+from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..links import sql as links_sql
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..types.records import Link, SafeText
+from ..types.records import Learned, Link, SafeText
 from . import registry
 from .transcripts.reader_io import (
     CursorMark,
@@ -178,6 +179,20 @@ def _prepare_entry(entry: TranscriptEntry, request: ReadRequest) -> PreparedEntr
         said = capture_steps.written_in(entry.message, entry.session, prepared.at)
         statements = capture_steps.prepare(said, new_id, request.personal)
     return PreparedEntry(entry.session, prepared, statements)
+
+
+def trust_again(tx: Tx, known: Sequence[PreparedEntry], now: int) -> list[Learned]:
+    """Trust messages that were imported from elsewhere, and lie in the agent's own folder: learn
+    their statements now, and from their work when the episodes are built."""
+    trusted = archive_steps.trust_imported(tx, [one.prepared for one in known]) if known else {}
+    for session in dict.fromkeys(trusted.values()):
+        episodes_steps.read_again(tx, session, now)
+    return [
+        learned
+        for one in known
+        if one.prepared.key in trusted and one.statements
+        for learned in capture_steps.keep(tx, one.statements, one.prepared.at)
+    ]
 
 
 def ask_from(statement: memory_steps.PreparedMemory, now: int) -> memory_steps.PreparedMemory:

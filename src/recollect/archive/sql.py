@@ -143,6 +143,29 @@ def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
     return found
 
 
+def imported_messages(tx: Tx, keys: Sequence[str]) -> list[tuple[str, str, int, str]]:
+    """Return key, session, number and digest of those messages that nobody vouches for."""
+    return [
+        (row[0], row[1], row[2], row[3])
+        for names, params in batches("key", keys)
+        for row in tx.run(
+            "SELECT key, session, seq, digest FROM messages WHERE space = :space "
+            f"AND key IN ({names}) AND label = 'import'",
+            params,
+        )
+    ]
+
+
+def relabel_messages(tx: Tx, session: str, seqs: Sequence[int], label: str) -> None:
+    """Set the label of messages of a session. The origin stays: it is part of the hash."""
+    for names, params in batches("seq", seqs):
+        tx.run(
+            "UPDATE messages SET label = :label WHERE space = :space "
+            f"AND session = :session AND seq IN ({names})",
+            {"label": label, "session": session, **params},
+        )
+
+
 def update_details(
     tx: Tx, session: str, about: Mapping[str, SafeText], unless_named: str = ""
 ) -> None:

@@ -296,6 +296,11 @@ def _cursor(session: str) -> SafeText:
     return redaction.redact_name(f"{CURSOR}{session}")
 
 
+def read_again(tx: Tx, session: str, now: int) -> None:
+    """Let the episodes of a session be read again: its messages are trusted otherwise."""
+    archive_sql.set_cursor(tx, _cursor(session), redaction.redact(""), now)
+
+
 def load_messages(tx: Tx, session: str) -> list[Stored]:
     """Return the whole archive of a session; the origin of each message is how far it is
     trusted."""

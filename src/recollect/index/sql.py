@@ -15,6 +15,7 @@ from ..storage.database import (
     IndexedRecord,
     IndexMatch,
     Tx,
+    batches,
     placeholders,
     visible_to,
     wanted_rows,
@@ -151,6 +152,16 @@ def set_status(tx: Tx, source: str, ref: str, status: str) -> None:
         "WHERE space = :space AND source = :source AND ref = :ref AND seq = 0",
         {"source": source, "ref": ref, "status": status},
     )
+
+
+def relabel_messages(tx: Tx, session: str, seqs: Sequence[int], label: str) -> None:
+    """Set the label of messages of a session."""
+    for names, params in batches("seq", seqs):
+        tx.run(
+            "UPDATE entries SET label = :label WHERE space = :space "
+            f"AND source = 'message' AND ref = :session AND seq IN ({names})",
+            {"label": label, "session": session, **params},
+        )
 
 
 def keep_revision(tx: Tx, source: str, ref: str, revision: int) -> None:
