@@ -48,6 +48,8 @@ class PostgresDatabase:
     def __init__(self, url: str, space: str, kind: str, *, wait: float = 30.0) -> None:
         self.url = url
         self.space = space
+        """The id of the space: once it was found, as a shared one is opened by its name."""
+        self._name = space
         self._kind = kind
         self._wait = wait
         self._pool = pool_of(url)
@@ -309,7 +311,7 @@ class PostgresDatabase:
         return hide_password(self.url)
 
     def _translated(self, error: BaseException) -> StoreError:
-        return translate_error(error, self.url)
+        return translate_error(error, self.url, self._name)
 
 
 def _is_conflict(error: psycopg.Error) -> bool:

@@ -192,14 +192,21 @@ def hide_password(url: str) -> str:
     return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)
 
 
-def translate_error(error: BaseException, url: str) -> StoreError:
-    """Return the driver's error as ours, with its true reason."""
+def translate_error(error: BaseException, url: str, space: str = "") -> StoreError:
+    """Return the driver's error as ours, with its true reason; `space` is the one in use."""
     driver, place = load_driver(), hide_password(url)
     said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if isinstance(error, driver.errors.DiskFull):
         return StoreFull("the database server has no space left", where=place)
     if isinstance(error, driver.errors.ReadOnlySqlTransaction):
         return StoreReadOnly("the database is read-only", where=place)
+    if space and "row-level security policy" in said:
+        role = driver.conninfo.conninfo_to_dict(url).get("user", "")
+        return StoreError(
+            f"this role may not do that: {role} only reads the space {space!r}",
+            where=place,
+            hint=f"the owner of the tables runs: recollect server grant {role} {space}",
+        )
     spoken = next((name for words, name in _SAID if words in str(error)), "")
     for name, message, hint in _REASONS:
         kind = getattr(driver.errors, name)
