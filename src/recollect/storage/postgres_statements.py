@@ -1,5 +1,18 @@
-"""The form of statements on PostgreSQL: the schemas of their tables, what they change, and the
-statements that change the index or mark a transaction, which are queued with others.
+"""The form of statements on PostgreSQL: the schemas of their tables, and the queue of writes that
+one statement sends.
+
+Every statement is a round trip, so writes that return nothing wait in a `WriteQueue`, and go
+together as the parts of one WITH clause. A new memory with its index becomes, shortened:
+
+    WITH w0 AS (INSERT INTO recollect.memories …),
+      given AS (SELECT nextval(…) AS id, … FROM unnest(…)),
+      added AS (INSERT INTO recollect.entries … SELECT … FROM given),
+      posted AS (INSERT INTO recollect.postings … SELECT … FROM given …),
+      marked AS (INSERT INTO recollect.writes …)
+    SELECT pg_current_xact_id()::text
+
+PostgreSQL runs all parts on one snapshot: none sees what another one changes. So each part that
+fills a table takes its rows from `given`, and each that removes rows takes them from `gone`.
 """
 
 from __future__ import annotations
@@ -71,6 +84,12 @@ class QueuedWrite(NamedTuple):
         return not self.sql.startswith("INSERT") or " ON CONFLICT " in self.sql
 
 
+def _name_apart(prefix: str, sql: str, params: Params) -> tuple[str, dict[str, Any]]:
+    """Return a part of a longer statement, and its parameters, under names of its own."""
+    named = {f"{prefix}_{name}": value for name, value in params.items()}
+    return sql.replace("%(", f"%({prefix}_"), named
+
+
 NO_WRITE = QueuedWrite("SELECT ", {}, StatementTables(frozenset(), frozenset()))
 
 
@@ -101,9 +120,9 @@ def join_queries(queries: Sequence[tuple[str, Params]]) -> tuple[str, dict[str, 
     parts: list[str] = []
     bound: dict[str, Any] = {}
     for place, (sql, params) in enumerate(queries):
-        text = to_driver(sql).replace("%(", f"%(q{place}_")
+        text, named = _name_apart(f"q{place}", to_driver(sql), params)
         parts.append(f"ARRAY(SELECT row_{place} FROM ({text}) row_{place})")
-        bound |= {f"q{place}_{name}": value for name, value in params.items()}
+        bound |= named
     return f"SELECT {', '.join(parts)}", bound
 
 
@@ -118,25 +137,20 @@ ADD_TOTALS = """ON CONFLICT (space, shard) DO UPDATE SET
   entries = word_totals.entries + excluded.entries, length = word_totals.length + excluded.length"""
 # Parts of a WITH clause, whose other parts are writes that go to the server with it.
 ADD_ENTRIES = f"""given AS MATERIALIZED (
-  SELECT nextval('recollect.entries_id_seq') AS id, g.*
+  SELECT nextval('recollect.entries_id_seq') AS id, g.*,
+    coalesce(array_length(string_to_array(nullif(g.stems, ''), ' '), 1), 0) AS length
   FROM unnest(:spaces::text[], {TYPES}) WITH ORDINALITY AS g (space, {NAMES}, place){{after}}),
-counted AS MATERIALIZED (
-  SELECT given.id, coalesce(array_length(string_to_array(nullif(stems, ''), ' '), 1), 0) AS length
-  FROM given),
 added AS (
   INSERT INTO entries (space, id, {NAMES}, length)
-  SELECT given.space, given.id, {NAMES}, counted.length
-  FROM given JOIN counted ON counted.id = given.id),
+  SELECT space, id, {NAMES}, length FROM given),
 posted AS (
   INSERT INTO postings (space, stem, entry, times, length)
-  SELECT given.space, w.stem, given.id, count(*), min(counted.length)
-  FROM given JOIN counted ON counted.id = given.id
-  CROSS JOIN LATERAL unnest(string_to_array(given.stems, ' ')) AS w (stem)
+  SELECT given.space, w.stem, given.id, count(*), min(given.length)
+  FROM given CROSS JOIN LATERAL unnest(string_to_array(given.stems, ' ')) AS w (stem)
   WHERE w.stem <> '' GROUP BY given.space, w.stem, given.id),
 summed AS (
   INSERT INTO word_totals (space, shard, entries, length)
-  SELECT given.space, pg_backend_pid() % 16, count(*), sum(counted.length)
-  FROM given JOIN counted ON counted.id = given.id GROUP BY given.space
+  SELECT space, pg_backend_pid() % 16, count(*), sum(length) FROM given GROUP BY space
   {ADD_TOTALS}),
 faceted AS (
   INSERT INTO facets (space, entry, name, value)
@@ -241,3 +255,81 @@ def _bind_entries(entries: Sequence[tuple[str, IndexedRecord]]) -> dict[str, Any
         "facet_names": [facet[1] for facet in facets],
         "facet_values": [facet[2] for facet in facets],
     }
+
+
+_MOST_REMOVED = 100
+"""Records whose entries one statement removes: the planner looks up the words of so few."""
+
+_MOST_QUEUED = 20_000
+"""Parameters of queued writes; the server takes 65,535 in a statement."""
+
+_INDEX = StatementTables(ENTRY_TABLES, ENTRY_TABLES)
+_REMOVAL = StatementTables(REMOVAL_TABLES, REMOVAL_TABLES)
+
+
+class WriteQueue:
+    """The writes of a transaction that were not sent yet. Their parts of a statement do not see
+    each other's changes, so no two of them may touch the same table: `must_precede` says when the
+    queue has to be sent first."""
+
+    def __init__(self) -> None:
+        self._writes: list[QueuedWrite] = []
+        self._entries: list[tuple[str, IndexedRecord]] = []
+        """Space and record of each entry that is to be added to the index, after the writes."""
+        self._removed: dict[tuple[str, str, int], str] = {}
+        """Source, ref and number of each record whose entries are removed before that; its space,
+        which is the same for all."""
+
+    def __bool__(self) -> bool:
+        return bool(self._writes or self._entries or self._removed)
+
+    def must_precede(self, tables: StatementTables) -> bool:
+        """Check whether a statement with these tables may depend on a write in the queue."""
+        queued = [one.tables for one in self._writes]
+        queued += [_REMOVAL] if self._removed else [_INDEX] if self._entries else []
+        touched = any(one.changed & tables.named or one.named & tables.changed for one in queued)
+        locked = self._removed or any(one.locks for one in self._writes)
+        return bool(touched or (locked and not tables.changed))
+
+    def has_room(self, write: QueuedWrite) -> bool:
+        """Check whether a write fits into the statement."""
+        return sum(len(one.params) for one in (*self._writes, write)) <= _MOST_QUEUED
+
+    def add(self, write: QueuedWrite) -> None:
+        """Append a write, which none in the queue must precede."""
+        self._writes.append(write)
+
+    def tables_to_add(self) -> StatementTables | None:
+        """Return the tables that the next `add_entries` touches; None if others before it do."""
+        return None if self._entries or self._removed else _INDEX
+
+    def add_entries(self, space: str, records: Sequence[IndexedRecord]) -> None:
+        """Append entries of the index."""
+        self._entries += [(space, record) for record in records]
+
+    def tables_to_remove(self, space: str, record: tuple[str, str, int]) -> StatementTables | None:
+        """Return the tables that `remove_entries` touches; None if it joins others before it: of
+        the same space, not too many, and none that is added by the same statement."""
+        added = any(record == (one.source, one.ref, one.seq) for _, one in self._entries)
+        others = len(self._removed) >= _MOST_REMOVED or {*self._removed.values()} - {space}
+        return _REMOVAL if added or others or not self._removed else None
+
+    def remove_entries(self, space: str, record: tuple[str, str, int]) -> None:
+        """Append the removal of a record's entries, given by source, ref and number."""
+        self._removed[record] = space
+
+    def take(self, *more: tuple[str, Params]) -> tuple[str, dict[str, Any]]:
+        """Return a WITH clause of all writes and `more` parts, with its parameters; empty the
+        queue. Without any, it is empty."""
+        given = [(f"w{place} AS ({one.sql})", one.params) for place, one in enumerate(self._writes)]
+        if self._entries or self._removed:
+            sql, values = change_entries(self._removed, self._entries)
+            given.append((to_driver(sql), values))
+        self._writes, self._entries, self._removed = [], [], {}
+        parts: list[str] = []
+        bound: dict[str, Any] = {}
+        for place, (sql, params) in enumerate((*given, *more)):
+            text, named = _name_apart(f"w{place}", sql, params)
+            parts.append(text)
+            bound |= named
+        return f"WITH {', '.join(parts)} " if parts else "", bound

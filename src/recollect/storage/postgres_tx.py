@@ -1,10 +1,22 @@
 """One PostgreSQL transaction, with as few round trips as possible.
 
-Every statement is a round trip. Spaces that are used together share a `Snapshot`: what one of them
-asks is asked for all of them in one statement, and the answer is kept. Work that reads ahead is run
-in rounds: its queries are collected, and one statement answers all of them. Writes that return
-nothing are queued, and one statement runs all of them: at the latest at the commit, and before a
-statement that names one of their tables.
+Every statement is a round trip. Three ways save them:
+
+- Spaces that are used together share a `Snapshot`. `run_shared` asks for all of them in one
+  statement, and keeps the answers for the others.
+- Work that reads ahead runs in rounds (`read_in_rounds`). In a round a query returns its rows if it
+  is answered, else no rows, and is noted; after the round one statement answers all that were
+  noted, and the work runs again. For example:
+
+      def work(tx):
+          rule = tx.one("SELECT id FROM …")    # round 1: None, noted; round 2: answered
+          seen = tx.run("SELECT ref FROM …")   # round 1: [], noted; round 2: answered
+          return rule and load(tx, rule[0])    # round 2: noted; round 3: answered
+
+  Three queries take two statements. `settle` ends a round early, where what follows would ask for
+  too much without the answer.
+- Writes that return nothing wait in a `WriteQueue` (`postgres_statements`), and one statement runs
+  all of them: at the commit, or before a statement that names one of their tables.
 """
 
 from __future__ import annotations
@@ -22,6 +34,7 @@ from .postgres_statements import (
     SIGNED,
     QueuedWrite,
     StatementTables,
+    WriteQueue,
     find_tables,
     to_driver,
 )
@@ -32,15 +45,6 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 500
 _MOST_ROUNDS = 9
 """Rounds after which work that still has new queries is run statement by statement."""
-
-_MOST_REMOVED = 100
-"""Records whose entries one statement removes: the planner looks up the words of so few."""
-
-_MOST_QUEUED = 20_000
-"""Parameters of queued writes; the server takes 65,535 in a statement."""
-
-_INDEX = StatementTables(statements.ENTRY_TABLES, statements.ENTRY_TABLES)
-_REMOVAL = StatementTables(statements.REMOVAL_TABLES, statements.REMOVAL_TABLES)
 
 
 class _Unanswered(Exception):
@@ -75,12 +79,7 @@ class Snapshot:
         self._answered: dict[str, list[Row]] = {}
         self.is_open = False
         """Whether the last query has no answer yet."""
-        self._queue: list[QueuedWrite] = []
-        self._entries: list[tuple[str, IndexedRecord]] = []
-        """Space and record of each entry that is to be added to the index, after the queue."""
-        self._removed: dict[tuple[str, str, int], str] = {}
-        """Source, ref and number of each record whose entries are removed before that; its space,
-        which is the same for all."""
+        self._queue = WriteQueue()
 
     def tx(self, space: str) -> PostgresTx:
         """Return the transaction as one space uses it."""
@@ -185,24 +184,23 @@ class Snapshot:
     def enqueue(self, write: QueuedWrite) -> None:
         """Run a write later, together with others that do not touch the same tables."""
         self.make_way(write.tables)
-        if sum(len(one.params) for one in self._queue) + len(write.params) > _MOST_QUEUED:
+        if not self._queue.has_room(write):
             self.flush()
-        self._queue.append(write)
+        self._queue.add(write)
 
     def enqueue_entries(self, space: str, records: Sequence[IndexedRecord]) -> None:
         """Add entries to the index later, together with those that are queued already."""
-        if not self._entries and not self._removed:
-            self.make_way(_INDEX)
-        self._entries += [(space, record) for record in records]
+        tables = self._queue.tables_to_add()
+        if tables:
+            self.make_way(tables)
+        self._queue.add_entries(space, records)
 
     def enqueue_removal(self, space: str, source: str, ref: str, seq: int) -> None:
         """Remove the entries of a record later, before those are added that are queued after it."""
-        key = (source, ref, seq)
-        added = any(key == (one.source, one.ref, one.seq) for _, one in self._entries)
-        others = len(self._removed) >= _MOST_REMOVED or {*self._removed.values()} - {space}
-        if added or others or not self._removed:
-            self.make_way(_REMOVAL)
-        self._removed[key] = space
+        tables = self._queue.tables_to_remove(space, (source, ref, seq))
+        if tables:
+            self.make_way(tables)
+        self._queue.remove_entries(space, (source, ref, seq))
 
     def make_way(self, tables: StatementTables) -> psycopg.Cursor[Row]:
         """Return the cursor for a statement, after the queued writes that it may depend on."""
@@ -211,37 +209,18 @@ class Snapshot:
                 raise _Unanswered
             self._asked = None
             self._answered.clear()  # what is asked again may be different now
-        queued = [one.tables for one in self._queue]
-        queued += [_REMOVAL] if self._removed else [_INDEX] if self._entries else []
-        if any(one.changed & tables.named or one.named & tables.changed for one in queued) or (
-            not tables.changed and (self._removed or any(one.locks for one in self._queue))
-        ):
+        if self._queue.must_precede(tables):
             self.flush()
         return self.cursor
 
     def flush(self, last: QueuedWrite = statements.NO_WRITE) -> list[Row]:
         """Run the queued writes in one statement, with the last one, and return its rows."""
-        queue, entries, self._queue, self._entries = self._queue, self._entries, [], []
-        removed, self._removed = self._removed, {}
-        if not (queue or entries or removed or last.tables.is_plain):
+        if not (self._queue or last.tables.is_plain):
             return []
-        parts = [f"w{place} AS ({write.sql})" for place, write in enumerate(queue)]
-        given = [write.params for write in queue]
-        if entries or removed:
-            sql, values = statements.change_entries(removed, entries)
-            parts.append(to_driver(sql))
-            given.append(values)
-        if parts and not (self.token or self.may_be_lost):
-            sql, values = self._mark("pg_current_xact_id()")
-            parts.append(sql)
-            given.append(values)
-        bound: dict[str, Any] = {**last.params}
-        for place, params in enumerate(given):
-            parts[place] = parts[place].replace("%(", f"%(w{place}_")
-            bound |= {f"w{place}_{name}": value for name, value in params.items()}
-        first = f"WITH {', '.join(parts)} " if parts else ""
+        marks = self._queue and not (self.token or self.may_be_lost)
+        clause, bound = self._queue.take(*([self._mark("pg_current_xact_id()")] if marks else []))
         cursor = self.cursor
-        cursor.execute(f"{first}{last.sql}pg_current_xact_id()::text", bound)
+        cursor.execute(f"{clause}{last.sql}pg_current_xact_id()::text", {**last.params, **bound})
         rows = cursor.fetchall()
         self.transaction = rows[-1][-1] if rows else self.transaction
         return [row[:-1] for row in rows]
