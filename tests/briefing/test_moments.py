@@ -108,6 +108,70 @@ def test_the_start_block_says_where_things_stand_and_quotes_what_an_agent_noted(
     assert lines.index("Rules:") > lines.index("- Objective: Ship the exporter")
 
 
+STATED = (
+    "Always run make lint before you commit.",
+    "Stop adding emojis to commit messages.",
+    "From now on, commit with --signoff.",
+    "Use ruff, not flake8.",
+    "Please always answer in German.",
+    "Never use the requests library, use httpx instead.",
+    "I prefer small commits with a test in each.",
+    "Always write docstrings in the imperative mood.",
+    "Never call print in library code, use the logger.",
+    "From now on always use uv instead of pip.",
+    "I prefer dataclasses to dicts.",
+    "Never mock the database in integration tests.",
+)
+
+
+def test_every_rule_that_the_user_stated_for_good_is_in_the_start_block(
+    mem: Mem, hear: Hear
+) -> None:
+    for number, rule in enumerate(STATED):
+        hear("UserPromptSubmit", f"old-{number}", prompt=rule)
+    told = hear("SessionStart", source="startup").context
+    assert [rule for rule in STATED if rule not in told] == []
+    assert "did not fit" not in told and count_tokens(told) <= 400
+
+
+def test_rules_that_find_no_room_are_counted_in_the_block_and_in_the_status(
+    mem: Mem, hear: Hear
+) -> None:
+    for number in range(40):
+        rule = f"Always name the module{number} tables after their owner{number}."
+        hear("UserPromptSubmit", f"old-{number}", prompt=rule)
+    told = hear("SessionStart", source="startup").context
+    shown = told.count("\n- [m-")
+    assert 10 < shown < 40 and count_tokens(told) <= 420
+    assert f"\n{40 - shown} more did not fit; search for: " in told
+    assert mem.store.status().start_left_out == 40 - shown
+
+
+def test_a_wish_said_in_passing_leaves_room_for_the_rest(mem: Mem, hear: Hear) -> None:
+    for number in range(12):
+        wish = f"i'd like the report{number} replaced with a plain table of its columns."
+        hear("UserPromptSubmit", f"old-{number}", prompt=wish)
+    assert count_tokens(hear("SessionStart", source="startup").context) <= 210
+
+
+def test_notes_and_a_task_do_not_push_out_a_rule_nor_the_handoff_that_waits(
+    mem: Mem, hear: Hear
+) -> None:
+    rule = "From now on always run make lint before you commit."
+    hear("UserPromptSubmit", "old", prompt=rule)
+    mem.notes.set(
+        "Implement the second endpoint of the orders API and its tests",
+        phase="build",
+        pending=["the second endpoint", "docs of the endpoint"],
+        blockers=["waiting for the schema"],
+    )
+    mem.tasks.start("Feature X", ["build", "review"])
+    mem.handoffs.give("qa-001", sender="eng-001", done="Login form")
+    told = hear("SessionStart", source="startup").context
+    for words in (rule, "A handoff waits", "Running task", "Objective", "Blockers"):
+        assert words in told
+
+
 def test_the_start_does_not_eat_the_budget_of_the_turn(mem: Mem, hear: Hear) -> None:
     for number in range(60):
         mem.learn(f"Rule w{number} says thing x{number} stays as it is in place {number}",
@@ -225,25 +289,69 @@ def test_a_rule_that_forbids_a_command_is_said_before_it_once_in_a_context(
     assert rule.text in hear("PreToolUse", **bash("npm test")).context
 
 
+def test_rules_that_the_user_stated_are_said_before_the_commands_they_name(
+    mem: Mem, hear: Hear
+) -> None:
+    for number, rule in enumerate(STATED):
+        hear("UserPromptSubmit", f"old-{number}", prompt=rule)
+    hear("SessionStart", source="startup")
+    told = {
+        line: hear("PreToolUse", **bash(line)).context
+        for line in ("ruff check src", "flake8 src", "pip install requests", "make lint && ls")
+    }
+    assert told["ruff check src"] == told["make lint && ls"] == ""
+    assert "Use ruff, not flake8." in told["flake8 src"]
+    assert "use uv instead of pip." in told["pip install requests"]
+    said = hear("PreToolUse", **bash("git add -A && git commit -m x")).context
+    said += hear("PreToolUse", **bash("git commit -m y")).context
+    for number in (0, 1, 2):
+        assert said.count(STATED[number]) == 1
+    assert hear("PreToolUse", **bash("git commit -m z")).context == ""
+
+
 @pytest.mark.parametrize(
     ("rule", "line", "speaks"),
     [
         ("never run `git rebase` here", "git rebase main", True),
         ("never run `git rebase` here", "git status", False),
         ("don't use yarn in this repo", "yarn add x", True),
-        ("run `mise run fmt` before you commit", "mise run fmt", True),
+        ("run `mise run fmt` before you commit", "mise run fmt", False),
+        ("run `mise run fmt` before you commit", "git commit -m x", True),
+        ("`mise run fmt` needs node 20", "mise run fmt", True),
+        ("Use ruff, not flake8.", "flake8 src", True),
+        ("Use ruff, not flake8.", "ruff check src", False),
+        ("From now on always use uv instead of pip.", "pip install requests", True),
+        ("From now on always use uv instead of pip.", "uv pip install requests", False),
+        ("Never use the requests library, use httpx instead.", "uv add requests", True),
+        ("Never use the requests library, use httpx instead.", "grep requests", False),
+        ("not npm but pnpm", "npm ci", True),
+        ("I prefer ruff to flake8", "flake8", True),
+        ("use `npm ci`, never `npm install`", "npm ci", False),
+        ("use `npm ci`, never `npm install`", "npm install", True),
+        ("Always run make lint before you commit.", "git -C web commit -m x", True),
+        ("Always run make lint before you commit.", "git status", False),
+        ("Always run make lint before you commit.", "make lint", False),
+        ("From now on, commit with --signoff.", "git commit -m x", True),
+        ("From now on, commit with --signoff.", "git commit -sm x", False),
+        ("From now on, commit with --signoff.", "git commit --signoff", False),
+        ("Never push to main without a review", "git push origin main", True),
+        ("Stop adding emojis to commit messages.", "git commit -m x", True),
+        ("run `make gen` before make test", "make test", True),
+        ("run `make gen` before make test", "make gen", False),
+        ("don't make it bigger", "make", False),
+        ("don't go with the first idea", "go test", False),
         ("we like pnpm", "pnpm test", False),
         ("never commit secrets", "git commit -m x", False),
         ("do not call docker compose up", "docker compose up -d", True),
         ("do not call docker compose up", "docker ps", False),
     ],
 )
-def test_a_rule_concerns_a_command_when_it_forbids_it_or_names_it_whole(
+def test_a_rule_concerns_a_command_when_it_forbids_it_or_says_how_or_when_it_is_run(
     rule: str, line: str, speaks: bool
 ) -> None:
-    assert matching.forbids(rule, line.split()) is speaks
+    assert matching.concerns(rule, line.split()) is speaks
     if speaks:
-        assert line.split()[0] in matching.named_programs(rule)
+        assert set(line.split()) & set(matching.named_programs(rule))
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ Shared words alone are no match: thirteen of thirteen such matches were false. T
 the same name (path, symbol, error, ticket, quoted phrase) stands in both, or when one sentence has
 two words that are rare in this project.
 
-A rule that forbids a command is shown before the command runs. A rule that only mentions a program
-is not: it would be shown before every call of it. The check runs before every command and mostly
-finds nothing, so the watched programs are one string, and substring searches come before parsing.
+A rule that forbids a command, says how it is run or what comes before it is shown before it runs.
+A rule that only mentions a program is not: it would be shown before every call of it; nor is one
+that asks for exactly the form that is run. The check runs before every command and mostly finds
+nothing, so the watched programs are one string, and substring searches come before parsing.
 """
 
 from __future__ import annotations
@@ -273,37 +274,83 @@ def _flat(text: str) -> str:
 LONGEST_RULE = 400
 
 
+class NamedCommand(NamedTuple):
+    """A command that a rule speaks of: the words it begins with, and the flag that satisfies the
+    rule. `is_whole` when all words were named as one, in code marks."""
+
+    words: tuple[str, ...]
+    flag: str = ""
+    is_whole: bool = False
+    is_banned: bool = False
+
+
+def named_commands(text: str) -> list[NamedCommand]:
+    """Return the commands that a rule forbids, says how to run, or names as the moment before which
+    something is done."""
+    text = text[:LONGEST_RULE].replace("’", "'").casefold()
+    found = []
+    for ban in re.finditer(_FORBIDDEN, text):
+        words = tuple(word.strip(".,;:") for word in ban["what"].strip("`").split())
+        found.append(NamedCommand(words, "", ban["what"].startswith("`"), is_banned=True))
+    for step in re.finditer(_GIT_STEP, text):
+        verb = next(filter(None, (step["when"], step["how"], step["order"], step["about"])))
+        found.append(NamedCommand(("git", verb), step["flag"] or "", is_whole=True))
+    for span in re.finditer(_SPOKEN_OF, text):
+        words = tuple((span["code"] or span["before"]).split())
+        if len(words) > 1 or span["moment"]:
+            found.append(NamedCommand(words, is_whole=True))
+    return [one for one in found if one.words]
+
+
 def named_programs(text: str) -> list[str]:
-    """Return the words of a rule by which a command may be recognised: words in code marks, and
-    the words after a negation."""
-    found: dict[str, None] = {}
-    for span in re.findall(_CODE, text):
-        found.update(dict.fromkeys(span.split()[:1]))
-    for ban in re.finditer(_FORBIDDEN, text[:LONGEST_RULE]):
-        found.update(dict.fromkeys(ban["what"].replace("`", "").split()[:1]))
-    return [word.casefold() for word in found if re.fullmatch(_PROGRAM, word)]
+    """Return the words by which a shell line that a rule speaks of is recognised: programs, the
+    subcommands of git, packages."""
+    keys = (one.words[one.words[0] == "git" and len(one.words) > 1] for one in named_commands(text))
+    return [word for word in dict.fromkeys(keys) if re.fullmatch(_PROGRAM, word)]
 
 
-def forbids(text: str, words: Sequence[str]) -> bool:
-    """Check whether a rule names this command in a way that concerns running it: it forbids the
-    command, or names it with its subcommand."""
-    line = " ".join(words).casefold()
-    for ban in re.finditer(_FORBIDDEN, text[:LONGEST_RULE]):
-        if _begins(line, ban["what"].replace("`", "").casefold()):
-            return True
+def concerns(text: str, words: Sequence[str]) -> bool:
+    """Check whether a rule is worth saying before a command."""
+    have = [word.casefold() for word in words]
+    if have[:1] == ["git"] and have[1:2] in (["-c"], ["--no-pager"]):
+        have = ["git", *have[3 if have[1] == "-c" else 2 :]]
+    named = named_commands(text)
+    banned = [one.words for one in named if one.is_banned]
+    asked = (tuple(one.split()) for one in re.findall(_ASKED_FOR, text.casefold()))
+    if any(one not in banned and tuple(have[: len(one)]) == one for one in asked if len(one) > 1):
+        return False
+    return any(_is_run(one, have) for one in named)
+
+
+def _is_run(named: NamedCommand, have: Sequence[str]) -> bool:
+    want = list(named.words)
+    if named.is_banned and _INSTALLS.intersection(have[1:4]) and want[0] in have[2:]:
+        return True
+    if named.is_whole:
+        return have[: len(want)] == want and not (named.flag and _has_flag(named.flag, have))
+    # Of free text, a word behind the program is a subcommand or the next word of the sentence.
+    if have[:1] != want[:1]:
+        return False
+    if len(want) == 1 or have[1:2] == want[1:2]:
+        return True
+    return want[1] in _PROSE and want[0] not in _VERBS
+
+
+def _has_flag(flag: str, have: Sequence[str]) -> bool:
+    """Check for a flag, in full or by its first letter: `-sm` has --signoff."""
+    short = flag[2:3] if flag.startswith("--") else flag[1:2]
     return any(
-        len(span.split()) > 1 and _begins(line, span.casefold()) for span in re.findall(_CODE, text)
+        word.split("=")[0] == flag or (word[:1] == "-" != word[1:2] and short in word[1:])
+        for word in have[1:]
     )
 
 
-def _begins(line: str, named: str) -> bool:
-    """Check whether a command begins with the words that are named. Of free text the words up to
-    the first that the command does not have are compared; a program alone is enough."""
-    have, want = line.split(), named.split()
-    if not want or have[:1] != want[:1]:
-        return False
-    return len(want) == 1 or len(have) < 2 or have[1] == want[1].strip(".,;:") or want[1] in _PROSE
-
+_INSTALLS = frozenset(("install", "add", "i"))
+_VERBS = frozenset(
+    ("go", "make", "find", "test", "sort", "kill", "watch", "read", "cut", "join", "split", "time",
+     "touch", "wait", "set", "type", "open", "start", "patch", "install", "diff", "link", "look")
+)  # fmt: skip
+"""Programs that are verbs too: “don't make it bigger”."""
 
 _PROSE = frozenset(
     ("in", "here", "for", "anymore", "any", "to", "on", "with", "without", "at", "use", "but", "or",
@@ -338,9 +385,22 @@ def rules_on(watched: str, line: str) -> list[str]:
     return list(found)
 
 
-_CODE = r"`([^`\n]{2,120})`"
-_FORBIDDEN = r"""(?ix)
-        \b(?:never|don['’]?t(?:\s+ever)?|do\s+not|must\s+not|mustn['’]?t|not|no|avoid|without
-        |instead\s+of|rather\s+than|stop)\s+(?:ever\s+)?(?:us(?:e|ing)|run(?:ning)?|call(?:ing)?
-        |execut(?:e|ing)|do(?:ing)?|with)?\s*(?P<what>`[^`\n]+`|[\w./:-]+(?:\s+[\w./:-]+)?)"""
+_FORBIDDEN = r"""(?x)
+        (?:\b(?:never|don'?t(?:\s+ever)?|do\s+not|must\s+not|mustn't|not|no|avoid|without
+        |instead\s+of|rather\s+than|stop)|\bprefer\s+\S+\s+(?:over|to))
+        \s+(?:ever\s+)?(?:us(?:e|ing)|run(?:ning)?|call(?:ing)?
+        |execut(?:e|ing)|do(?:ing)?|with)?\s*(?:(?:the|an?|any|plain|bare)\s+)?
+        (?P<what>`[^`\n]+`|[\w./:-]+(?:\s+[\w./:-]+)?)"""
+_GIT_STEP = r"""(?x)
+        \b(?:before|when(?:ever)?|(?:each|every)\s+time)\s+(?:(?:you|we|i)\s+)?
+        (?:(?:every|each|any|an?|the)\s+)?(?:git\s+)?(?P<when>commit|push)(?:t?ing|es|s)?\b
+        |\b(?P<how>commit|push)\s+with\s+`?(?P<flag>--?[a-z][\w-]*)
+        |(?:\bnever|\bdon'?t|\bdo\s+not)\s+(?P<order>commit|push)\s+(?:\w+\s+){0,2}?
+        (?:to|into|on|directly|without|unless|until|before)\b
+        |\b(?P<about>commit)\s+messages?\b"""
+_SPOKEN_OF = r"""(?x)
+        (?P<moment>\bbefore\s+(?:(?:running|calling|you\s+run|every|each)\s+)?)?
+        (?<!use\ )(?<!run\ )(?<!with\ )(?<!using\ )(?<!prefer\ )(?<!call\ )`(?P<code>[^`\n]{2,120})`
+        |\bbefore\s+(?:running\s+|you\s+run\s+)?(?P<before>[\w./:-]+\s+[\w./:-]*[\w/])"""
+_ASKED_FOR = r"\b(?:use|run|with|using|prefer|call) `([^`\n]{2,120})`"
 _PROGRAM = r"(?a)[\w./:+-]{2,40}"

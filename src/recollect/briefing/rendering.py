@@ -339,12 +339,14 @@ def _plan(
 ) -> BriefingPlan:
     kept = {one.item.address for one in chosen}
     rest = [one for one in wanted if one.item.address not in kept]
+    # Of layer A, which is the user's own, all that is left out is counted in the footer.
+    unfitting = [
+        one for one in rest if one.item.layer == "A" or reasons[one.item.address] == _NO_ROOM
+    ]
     missed = tuple(
-        LeftOut(one.item.id, one.item.address, reason, wanted=reason == _NO_ROOM)
+        LeftOut(one.item.id, one.item.address, reasons[one.item.address], wanted=one in unfitting)
         for one in rest
-        if (reason := reasons[one.item.address])
     )
-    unfitting = [one for one in rest if reasons[one.item.address] == _NO_ROOM]
     return BriefingPlan(tuple(one.item for one in chosen), missed, _words(unfitting))
 
 

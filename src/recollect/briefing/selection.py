@@ -6,12 +6,12 @@
     C  skills      up to 3, proven ones first
     D  history     related episodes
 
-Room is given in this order (`_SECTION_RANK`), to where things stand before all, and to what the
-user decided right after the rules. A rule has no limit but the budget, unless it was said in
-passing; one for some files only is shown when such a file is changed. The order in which the
-sections are printed is `rendering.SECTIONS`. Never by itself: text of tools and imports, and
-memories that are hidden, superseded, quarantined or only proposed. The same input in any order
-gives the same plan.
+Room is given first to the standing rules of the user, then to where things stand, to what the user
+said in passing or decided, and to the rest in the order above (`_SECTION_RANK`). A rule that was
+typed, confirmed or repeated has no limit but the budget; one for some files only is shown when
+such a file is changed. The order in which the sections are printed is `rendering.SECTIONS`. Never
+by itself: text of tools and imports, and memories that are hidden, superseded, quarantined or only
+proposed. The same input in any order gives the same plan.
 
 It is given how strong, how fresh and how useful a memory is; it knows no store, no clock and no
 wording (`briefing.rendering` and `briefing.wording` do).
@@ -58,13 +58,15 @@ from .rendering import (
 )
 
 BUDGET = 800
-"""The most tokens of a start block. What was stated as a rule has no other limit."""
+"""The most tokens of a start block."""
 
 # Up to which size of the block, in tokens, items are added. What is left out is shown with the
-# prompt that it fits. Tuned on the first two thirds of the replayed sessions, as is SHORT_TEXT.
+# prompt that it fits. All but the first were tuned on the first two thirds of the replayed
+# sessions, as was SHORT_TEXT.
+STANDING_AIM = 400  # rules that the user stated once, for good
 AIM = 293  # lessons and skills
 STATEMENT_AIM = 235  # statements of the user
-RULE_AIM = 190  # rules that the user said in passing
+PASSING_AIM = 190  # wishes that the user said in passing
 HISTORY_AIM = 150  # earlier tasks
 
 LEAST_STRENGTH = 0.3
@@ -168,16 +170,17 @@ def plan_start(
 
 
 _SECTION_RANK = {
-    STATE: 0,
-    USER_RULES: 1,
-    ABOUT_USER: 1,
-    COMMANDS: 2,
-    **dict.fromkeys((DISCOVERIES, SOLUTIONS, PATTERNS, PITFALLS), 3),
-    UNCONFIRMED: 4,
-    SKILLS: 5,
-    HISTORY: 6,
+    USER_RULES: 0,
+    STATE: 1,
+    ABOUT_USER: 2,
+    COMMANDS: 3,
+    **dict.fromkeys((DISCOVERIES, SOLUTIONS, PATTERNS, PITFALLS), 4),
+    UNCONFIRMED: 5,
+    SKILLS: 6,
+    HISTORY: 7,
 }
-"""Which sections get room first when the budget runs out."""
+"""Which sections get room first when the budget runs out. What the user said in passing or decided
+is served with their profile."""
 
 
 def why_never(memory: Memory, instructions: matching.Instructions = matching.NOTHING) -> str:
@@ -306,23 +309,26 @@ def _of_memory(candidate: Candidate) -> Wanted:
         else f"strong enough for every session: {strength}, confidence {memory.confidence:.2f}"
     )
     own = memory.label == "user" and section in (USER_RULES, ABOUT_USER, DISCOVERIES)
+    once = "captured" in memory.detail and memory.reinforcement < 2
+    low = PRIORITIES.index(memory.priority) < PRIORITIES.index("high")
+    standing = rule and not (once and low and not is_standing(memory))
     aim = STATEMENT_AIM if own and "captured" in memory.detail else 0 if profile else AIM
     if rule:
-        aim = RULE_AIM if _is_said_in_passing(memory) else 0
-    passing = own and (not rule or _is_said_in_passing(memory))
-    is_late = (passing or not rule) and (
+        aim = (STANDING_AIM if once and low else 0) if standing else PASSING_AIM
+    is_late = (not rule or (once and low)) and (
         len(memory.text) > LONG_TEXT or re.search(_ONE_CASE, memory.text) is not None
     )
     sort_key = (
-        # What the user decided is served with the rules, after them.
-        _SECTION_RANK[USER_RULES if own else section],
+        _SECTION_RANK[USER_RULES if standing else ABOUT_USER if own else section],
         not rule,
         not profile,
         candidate.freshness == "missing",
         candidate.freshness in STALE_STATES,
         memory.label != "user",
         is_late,
-        len(memory.text) // SHORT_TEXT if passing else -PRIORITIES.index(memory.priority),
+        len(memory.text) // SHORT_TEXT
+        if own and not standing
+        else -PRIORITIES.index(memory.priority),
         -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
         memory.text,
@@ -332,10 +338,27 @@ def _of_memory(candidate: Candidate) -> Wanted:
     return Wanted(item, sort_key, memory.subject or memory.text, aim)
 
 
-def _is_said_in_passing(memory: Memory) -> bool:
-    """Check whether a rule was heard in a conversation once and is not of high priority."""
-    low = PRIORITIES.index(memory.priority) < PRIORITIES.index("high")
-    return low and "captured" in memory.detail and memory.reinforcement < 2
+def is_standing(memory: Memory) -> bool:
+    """Check whether a captured statement was made for good, by its words: always, never, from now
+    on, prefer, don't, stop, use X and not Y. "I want the names back" was said in passing."""
+    said = f"{memory.text}\n{memory.detail.get('quote', '')}".replace("’", "'")
+    return re.search(_STANDING, said) is not None
+
+
+_STANDING = r"""(?imx)
+    \b(?:always|never|from\ now\ on|going\ forward|as\ a\ rule|in\ (?:the\ )?future|prefer|whenever
+    |(?:each|every)\ time|at\ all\ times|no\ matter\ what|i(?:'d|\ would)(?:\ much)?\ rather)\b
+    |(?:^|[,;:(–—-]\ *|\b(?:please|and|also|but|so)\ )
+     (?:don'?t|do\ not|stop|avoid|only\ use|use\b[^.;]{1,80}\b(?:not|instead\ of|rather\ than
+     |only))\b
+    |\binstead\ of\b[^.;]{1,60}\buse\b|\bi\ (?:don'?t\ (?:like|want)|hate)\b
+    |以[后後]|今[后後]|从现在|從現在|[总總]是|始[终終]|一律|永[远遠]|不要|これから|常に|必ず|絶対|ないで
+    |앞으로|항상|절대|하지\ ?마|선호
+    |\b(?:всегда|никогда|впредь|в\ дальнейшем|не\ используй|предпочитаю
+    |immer|niemals?|ab\ (?:jetzt|sofort)|von\ nun\ an|künftig|bevorzuge|kein\w*
+    |siempre|nunca|adelante|prefiero|prefiro|sempre|diante|a\ partir\ de\ a[hg]ora|evit[ae]
+    |toujours|jamais|désormais|dorénavant|à\ l'avenir|à\ partir\ de\ maintenant|préfère
+    |évitez?)\b"""
 
 
 _ONE_CASE = r"(?i:\b(?:prs?|pull request|issue|ticket|phase|step) |#)\d|\b[A-Z]{2,}-\d"

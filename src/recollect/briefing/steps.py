@@ -314,7 +314,8 @@ def state_lines(tx: Tx, session: str) -> list[Item]:
         if handoff.label not in UNTRUSTED_ORIGINS and not handoff.fields.get("accepted_at"):
             lines.append(wording.handoff_line(handoff))
             break
-    return lines
+    # When there is no room for all, lists of the notes give way.
+    return sorted(lines, key=lambda item: item.address.endswith(("#Blockers", "#Pending")))
 
 
 def _note_lines(tx: Tx, document: Document) -> Iterator[Item]:

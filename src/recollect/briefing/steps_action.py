@@ -119,7 +119,7 @@ def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
         selection.item_of(memory, "")._replace(why="a rule of the user names this command")
         for memory in held.values()
         if not selection.why_never(memory)
-        and any(matching.forbids(memory.text, command) for command in commands)
+        and any(matching.concerns(memory.text, command) for command in commands)
     ]
 
 

@@ -81,6 +81,7 @@ def show_status(context: Context) -> Status:
         at=context.clock(),
         commands=len(commands),
         fixes=len(fixes),
+        start_left_out=sum(one.wanted for one in briefing.left_out),
     )
     unread = 0 if status.messages else agents_operations_transcripts.count_unread(context)
     unstarted = connections.find_unstarted_agents(context.project, context.environment)

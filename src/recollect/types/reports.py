@@ -23,6 +23,7 @@ class Status(NamedTuple):
     by_kind: memories in use; `waiting` of the rest wait for review
     background: sentences about work that runs by itself
     start_tokens: the price of the block that a new session begins with
+    start_left_out: how many items it has no room for
     commands, fixes: commands that worked here and errors with a fix, learned from conversations
     """
 
@@ -44,6 +45,7 @@ class Status(NamedTuple):
     at: int
     commands: int = 0
     fixes: int = 0
+    start_left_out: int = 0
 
 
 class LearnedCommand(NamedTuple):

@@ -38,6 +38,8 @@ def _render_status(status: recollect.Status) -> str:
     archive += format_count(status.sessions, "conversation")
     items = format_count(status.start_items, "item")
     start = f"{status.start_tokens} tokens, {items}, once a session"
+    if status.start_left_out:
+        start += f"; {status.start_left_out} did not fit (recollect briefing --explain)"
     nothing = "empty: nothing is known that a session should begin with"
     return lines(
         paint("title", format_line(f"Memory of {status.root}")),
