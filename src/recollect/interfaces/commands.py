@@ -314,44 +314,37 @@ def _unknown_option(command: Command, flag: str, known: list[str]) -> InvalidInp
 # ---------------------------------------------------------------- help
 
 
-def render_help(command: Command) -> str:
-    """Return the text of `recollect COMMAND --help`."""
-    required = [item for item in command.parameters if item.required]
-    optional = [item for item in command.parameters if not item.required]
+def render_usage(command: Command) -> str:
+    """Return a command with its positional parameters, such as `scope ID [SCOPE…]`."""
     places = []
     for item in positional_parameters(command):
         more = "…" if _takes_words(command, item) else ""
         places.append(item.name.upper() if item.required else f"[{item.name.upper()}{more}]")
-    usage = " ".join(["recollect", command.words, *places])
-    lines = [f"usage: {usage} [options]", "", *style.fill(command.summary), ""]
+    return " ".join([command.words, *places])
+
+
+def render_option(parameter: Parameter) -> str:
+    """Return an option as it is typed, such as `-k, --kind KIND`."""
+    flag = option_flags(parameter)[-1]
+    place = "DIR" if parameter.name == "project" else flag[2:].upper().replace("-", "_")
+    short = next((f"{one}, " for one, name in SHORT_FLAGS.items() if name == parameter.name), "")
+    return f"{short}{flag}" if parameter.type == "bool" else f"{short}{flag} {place}"
+
+
+def render_help(command: Command) -> str:
+    """Return the text of `recollect COMMAND --help`."""
+    required = [item for item in command.parameters if item.required]
+    optional = [item for item in command.parameters if not item.required]
+    usage = f"usage: recollect {render_usage(command)} [options]"
+    lines = [usage, "", *style.fill(command.summary), ""]
     for item in required:
         piped = item.name in FROM_STDIN and "stdin" not in item.help
-        lines += render_entry(item.name.upper(), item.help + ("; - reads stdin" if piped else ""))
-    lines += (
-        ["", style.paint("title", "options:")] if required else [style.paint("title", "options:")]
-    )
-    shorts = {name: short for short, name in SHORT_FLAGS.items()}
+        about = item.help + ("; - reads stdin" if piped else "")
+        lines += style.render_entry(item.name.upper(), about)
+    lines += [*([""] if required else []), style.paint("title", "options:")]
     for item in (*optional, *COMMON_OPTIONS):
-        flag = option_flags(item)[-1]
-        place = "DIR" if item.name == "project" else flag[2:].upper().replace("-", "_")
-        shown = flag if item.type == "bool" else f"{flag} {place}"
-        short = f"{shorts[item.name]}, " if item.name in shorts else ""
-        lines += render_entry(short + shown, item.help)
+        lines += style.render_entry(render_option(item), item.help)
     if command.examples:
         lines += ["", style.paint("title", "examples:")]
         lines += [f"  {style.paint('id', example)}" for example in command.examples]
     return "\n".join(lines)
-
-
-def render_entry(name: str, text: str, start: int = 24) -> list[str]:
-    """Return a name and its description in two columns, wrapped to the terminal."""
-    from textwrap import wrap
-
-    room = style.text_width()
-    # A narrow terminal has no place for two columns.
-    indent = " " * (start + 3) if room >= start + 33 else "      "
-    head = f"  {style.paint('id', name)}{' ' * (start - len(name) + 1)}"
-    lines = wrap(text, max(room - len(indent), 20)) or [""]
-    if len(indent) < start + 3 or len(name) > start:
-        return [f"  {style.paint('id', name)}", *(indent + line for line in lines)]
-    return [head + lines[0], *(indent + line for line in lines[1:])]

@@ -23,7 +23,7 @@ def render_overview() -> str:
     """Return the short help: the everyday commands, on one screen."""
     lines = [style.paint("title", _TITLE), ""]
     for name in EVERYDAY:
-        lines += commands.render_entry(name, load_summary(name), start=9)
+        lines += style.render_entry(name, load_summary(name), start=9)
     lines += ["", *style.hints(*_MORE), ""]
     lines += style.fill(
         "Every command takes -j/--json, -C/--project DIR, --incognito and --no-ltm."
@@ -46,7 +46,7 @@ def render_all() -> str:
         about = about or f"{group} (mem.{group} in Python)"
         lines += ["", style.paint("title", about)]
         for name in names:
-            lines += commands.render_entry(name, load_summary(name), start=17)
+            lines += style.render_entry(name, load_summary(name), start=17)
     aliases: dict[str, list[str]] = {}
     for short, name in SHORT_COMMANDS.items():
         aliases.setdefault(name, []).append(short)
@@ -83,7 +83,7 @@ def render_group_help(words: list[str]) -> str:
         return ""
     lines = [f"usage: recollect {name} SUBCOMMAND …", ""]
     for shown, command in known.items():
-        lines += commands.render_entry(shown, load_summary(command), start=20)
+        lines += style.render_entry(shown, load_summary(command), start=20)
     lines += ["", "All other commands work here too."] if aliases else []
     return "\n".join([*lines, "", f"Help for one: recollect help {next(iter(known.values()))}"])
 
@@ -181,37 +181,21 @@ def render_manual(version: str) -> str:
     for group, names in group_commands().items():
         lines.append(f".SH {(group or 'everyday').upper()} COMMANDS")
         for name in names:
-            lines += [".TP", f".B {_roff(name + _places(name))}", _roff(load_summary(name))]
-    for title, rows in (
-        ("OPTIONS OF ALL COMMANDS", _MANUAL_OPTIONS),
-        ("ENVIRONMENT", _MANUAL_VARIABLES),
-    ):
+            usage = commands.render_usage(commands.load_command(name))
+            lines += [".TP", f".B {_roff(usage)}", _roff(load_summary(name))]
+    options = {commands.render_option(one): one.help for one in commands.COMMON_OPTIONS}
+    for title, rows in (("OPTIONS OF ALL COMMANDS", options), ("ENVIRONMENT", _MANUAL_VARIABLES)):
         lines.append(f".SH {title}")
         for name, about in rows.items():
             lines += [".TP", f".B {_roff(name)}", about]
     return "\n".join([*lines, *_MANUAL_END]) + "\n"
 
 
-def _places(name: str) -> str:
-    command = commands.load_command(name)
-    return "".join(
-        f" {item.name.upper()}" if item.required else f" [{item.name.upper()}]"
-        for item in commands.positional_parameters(command)
-    )
-
-
 def _roff(text: str) -> str:
-    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
 
 
-_MANUAL_OPTIONS = {
-    "-j, --json": "Print JSON.",
-    "-C, --project DIR": "Work on the project of another directory.",
-    "--incognito": "Read and write nothing on disk.",
-    "--no-ltm": "Put no long-term memory in front of a model; sessions are kept.",
-    "-h, --help": "Show the options and examples of a command.",
-}
 _MANUAL_VARIABLES = {
     "RECOLLECT_HOME": "The folder of your own memory and settings.",
     "RECOLLECT_PROJECT": "The directory of the project, in place of the current one.",

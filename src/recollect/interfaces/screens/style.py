@@ -291,17 +291,22 @@ def format_size(number: int) -> str:
     return f"{number} GB"
 
 
+def render_entry(name: str, text: str, start: int = 24) -> list[str]:
+    """Return a name and its description in two columns, wrapped to the terminal."""
+    room = text_width()
+    # A narrow terminal has no place for two columns.
+    indent = " " * (start + 3) if room >= start + 33 else "      "
+    wrapped = wrap(text, max(room - len(indent), 20)) or [""]
+    if len(indent) < start + 3 or len(name) > start:
+        return [f"  {paint('id', name)}", *(indent + line for line in wrapped)]
+    head = f"  {paint('id', name)}{' ' * (start - len(name) + 1)}{wrapped[0]}"
+    return [head, *(indent + line for line in wrapped[1:])]
+
+
 def hints(*rows: tuple[str, str]) -> list[str]:
     """Return commands to type next, each with its purpose."""
-    widest = max((len(command) for command, _ in rows), default=0)
-    lines = []
-    for command, purpose in rows:
-        if widest + len(purpose) + 4 > _page.width:
-            lines += [f"  {paint('id', command)}", *fill(purpose, "      ")]
-        else:
-            gap = " " * (widest - len(command) + 2)
-            lines.append(f"  {paint('id', command)}{gap}{purpose}")
-    return lines
+    start = max((len(command) for command, _ in rows), default=0) + 1
+    return [line for row in rows for line in render_entry(*row, start)]
 
 
 def render_none(sentence: str, noun: str, place: str = "") -> str:
