@@ -145,9 +145,14 @@ def store_scratch(tx: Tx, key: str, text: str, origin: str, now: int, once: str 
     return stored
 
 
+def find_scratch(tx: Tx, key: str) -> Document | None:
+    """Return the value under a key; None without one."""
+    return sql.get_document(tx, scratch_address(key))
+
+
 def get_scratch(tx: Tx, key: str) -> Document:
     """Return the value under a key; raise NotFound without one."""
-    document = sql.get_document(tx, scratch_address(key))
+    document = find_scratch(tx, key)
     if document is None:
         raise NotFound(
             f"nothing is stored under {key!r}",

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from ..episodes import steps as episodes_steps
-from ..errors import Conflict, InvalidInput, NotFound, Refused
+from ..errors import Conflict, InvalidInput, NotFound
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..index import steps as index_steps
@@ -25,7 +25,7 @@ from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
-from ..types.records import FOREVER, ORIGINS, TRUSTED_ORIGINS, Json, Learned, Link, Memory
+from ..types.records import FOREVER, TRUSTED_ORIGINS, Json, Learned, Link, Memory
 from . import skills, sql
 
 RESULTS = ("success", "failure")
@@ -107,12 +107,9 @@ def learn_procedure(tx: Tx, row: sql.ProcedureRow) -> ShownProcedure:
 def revise_procedure(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> ShownProcedure:
     """Replace the open version by a new one, which keeps its counts."""
     old = get_procedure(tx, name, hold=True)
-    if ORIGINS.index(row.label) > ORIGINS.index(old.label):
-        raise Refused(
-            f"what comes from the {row.label} cannot change what the {old.label} stated",
-            where=f"procedure {old.name}",
-            hint="learn it under another name; a person can decide between them",
-        )
+    where = f"procedure {old.name}"
+    hint = "learn it under another name; a person can decide between them"
+    trust.require_rank(row.label, old.label, "change", "stated", where, hint)
     sql.update(tx, old.id, {"valid_to": now, "status": "superseded"})
     index_sql.set_status(tx, "procedure", old.id, "superseded")
     new = row._replace(
@@ -125,7 +122,7 @@ def revise_procedure(tx: Tx, name: str, row: sql.ProcedureRow, now: int) -> Show
         valid_from=max(now, old.valid_from + 1),
     )
     if not sql.insert(tx, new):
-        raise Conflict(f"a procedure {row.name!r} already exists", where=f"procedure {old.name}")
+        raise Conflict(f"a procedure {row.name!r} already exists", where=where)
     _index_row(tx, new)
     return show_row(new)
 

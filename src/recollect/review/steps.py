@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from ..episodes import sql as episodes_sql
-from ..errors import InvalidInput, Refused
+from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..freshness import sql as freshness_sql
 from ..index import sql as index_sql
@@ -22,7 +22,8 @@ from ..storage import database
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses, globs, messages
-from ..types.records import FOREVER, ORIGINS, STALE_STATES, Memory
+from ..types import trust
+from ..types.records import FOREVER, STALE_STATES, Memory
 from ..types.reports import OpposedMemory, ReviewEvidence, ReviewItem
 from . import queue, sql
 
@@ -284,11 +285,7 @@ def set_scope(tx: Tx, id: str, scope: Sequence[str], now: int) -> Memory:
 def hide_procedure(tx: Tx, id: str, origin: str) -> None:
     """Take a procedure out of use; learned again, it is back."""
     row = procedures_steps.get_procedure(tx, id, hold=True)
-    if ORIGINS.index(origin) > ORIGINS.index(row.label):
-        raise Refused(
-            f"what comes from the {origin} cannot hide what the {row.label} stated",
-            where=f"procedure {row.name}",
-            hint="ask the user to run the command at a terminal",
-        )
+    where, hint = f"procedure {row.name}", "ask the user to run the command at a terminal"
+    trust.require_rank(origin, row.label, "hide", "stated", where, hint)
     procedures_sql.update(tx, row.id, {"status": "hidden"})
     index_sql.set_status(tx, "procedure", row.id, "hidden")

@@ -24,6 +24,17 @@ def require_person(origin: str, action: str, where: str = "", hint: str = "") ->
         raise Refused(f"only a person can {action}", where=where, hint=hint)
 
 
+def require_rank(origin: str, label: str, verb: str, done: str, where: str, hint: str) -> None:
+    """Raise Refused when an origin is trusted less than the author of what it would change.
+
+    verb: what it would do, such as change
+    done: what the author did, such as stated
+    """
+    if ORIGINS.index(origin) > ORIGINS.index(label):
+        told = f"what comes from the {origin} cannot {verb} what the {label} {done}"
+        raise Refused(told, where=where, hint=hint)
+
+
 def check_layer(layer: str, origin: str) -> None:
     """Raise Refused unless this origin may write into the layer.
 

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from ..context import Context, new_id
-from ..errors import Conflict, Refused
+from ..errors import Conflict
 from ..secrets import redaction
 from ..storage.database import Database, Tx
-from ..types.records import FOREVER, ORIGINS, Json
+from ..types.records import FOREVER, Json
+from ..types.trust import require_rank
 from . import sql
 
 ROWS, SETTING = "rows", "setting"
@@ -105,9 +106,11 @@ def _closed(row: ChangedRow, now: int) -> dict[str, Json]:
 
 def check_origin(body: dict[str, Json], origin: str) -> None:
     """Refuse an undo by a caller that is trusted less than the author of the change."""
-    if ORIGINS.index(origin) > ORIGINS.index(body["origin"]):
-        raise Refused(
-            f"what comes from the {origin} cannot undo what the {body['origin']} changed",
-            where=f"undo ({body['what']})",
-            hint="ask the user to run `recollect undo` at a terminal",
-        )
+    require_rank(
+        origin,
+        body["origin"],
+        "undo",
+        "changed",
+        where=f"undo ({body['what']})",
+        hint="ask the user to run `recollect undo` at a terminal",
+    )

@@ -139,11 +139,11 @@ def list_todos(
             hint=f'add it to the list: recollect todo --add "{session}"',
         )
     name = f"{_TODO}:{session}" if session else _TODO
-    held = [one for one in list_scratch(context, _ALL) if one.title == name]
-    items = work_notes.parse_todos(held[0].text if held else "")
+    held = context.project_space.read(lambda tx: documents_steps.find_scratch(tx, name))
+    items = work_notes.parse_todos(held.text if held else "")
     new = work_notes.change_todos(items, add, done)
     if new == items and held:
-        return held[0]
+        return held
     return store_scratch(context, name, work_notes.render_todos(new))
 
 
@@ -303,14 +303,14 @@ def _on_context_start(context: Context, task: str, session: str) -> _EventResult
 
 def _on_phase_start(context: Context, task: str, session: str) -> _EventResult:
     key = _session_key(session)
-    written = []
-    if all(one.title != key for one in list_scratch(context, _ALL)):
-        text = work_notes.render_session_notes(task)
-        now = context.clock()
-        made = context.project_space.write(
-            lambda tx: documents_steps.store_scratch(tx, key, text, context.origin, now)
-        )
-        written.append(made.address)
+    text, now = work_notes.render_session_notes(task), context.clock()
+
+    def begin(tx: Tx) -> list[str]:
+        if documents_steps.find_scratch(tx, key):
+            return []
+        return [documents_steps.store_scratch(tx, key, text, context.origin, now).address]
+
+    written = context.project_space.write(begin)
     return _read_pages(context, task), [*written, *_promote_notes(context, task)]
 
 
