@@ -100,21 +100,15 @@ KNOWN: Mapping[str, Any] = {
 """Values that a parameter's type does not tell."""
 
 OF_FUNCTION: Mapping[tuple[str, str], Any] = {
-    ("interchange.sql.delete_row", "key"): {"id": "m-1"},
     ("interchange.sql.insert_rows", "table"): "sessions",
     ("interchange.sql.insert_rows", "columns"): ["id", "name"],
     ("interchange.sql.insert_rows", "rows"): [("s-1", "x")],
-    ("interchange.sql.load_row", "columns"): ["id", "text"],
-    ("interchange.sql.load_row", "key"): {"id": "m-1"},
     ("interchange.sql.pages", "columns"): ["id", "text"],
-    ("interchange.sql.update_row", "keys"): ["id"],
-    ("interchange.sql.update_row", "row"): {"id": "m-1", "text": "x"},
     ("maintenance.sql.drop", "table"): "jobs",
     ("maintenance.sql.load_scrubbable", "after"): ("m-1",),
     ("maintenance.sql.load_scrubbable", "columns"): ["text"],
-    ("maintenance.sql.load_scrubbable", "key"): "id",
     ("maintenance.sql.rewrite", "table"): "episodes",
-    ("maintenance.sql.set_scrubbed", "keys"): {"id": "m-1"},
+    ("maintenance.sql.set_scrubbed", "key"): ("m-1",),
     ("maintenance.sql.set_scrubbed", "values"): {"text": "x"},
     ("undo.sql.count_after", "table"): "findings",
     ("undo.sql.read_open", "column"): "source",

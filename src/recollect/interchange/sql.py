@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ..fast_typing import NamedTuple
 from ..storage.database import TABLES, Row, Tx, batches
@@ -66,29 +66,6 @@ def insert_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Row])
         return tx.one(statement, values) is not None
 
     return sum(map(insert, rows))
-
-
-def _where(key: Mapping[str, object]) -> str:
-    return " AND ".join(f"{name} = :{name}" for name in key)
-
-
-def load_row(tx: Tx, table: str, columns: Sequence[str], key: Mapping[str, object]) -> Row | None:
-    """Return columns of the row with a key."""
-    return tx.one(
-        f"SELECT {', '.join(columns)} FROM {table} WHERE space = :space AND {_where(key)}", key
-    )
-
-
-def update_row(tx: Tx, table: str, row: Mapping[str, object], keys: Sequence[str]) -> None:
-    """Write all columns of the row with a key."""
-    sets = ", ".join(f"{name} = :{name}" for name in row if name not in keys)
-    where = _where({key: row[key] for key in keys})
-    tx.run(f"UPDATE {table} SET {sets} WHERE space = :space AND {where}", row)
-
-
-def delete_row(tx: Tx, table: str, key: Mapping[str, object]) -> None:
-    """Delete the row with a key."""
-    tx.run(f"DELETE FROM {table} WHERE space = :space AND {_where(key)}", key)
 
 
 def _encode(row: Row, binary: Sequence[int]) -> Row:

@@ -19,6 +19,7 @@ from ..secrets import redaction
 from ..storage.database import Database, Row, Tx
 from ..text import addresses, messages
 from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, ROLES, STATUSES, Json
+from ..undo import sql as undo_sql
 from . import sql
 
 FORM = 1
@@ -271,9 +272,12 @@ def _continue_sessions(
     hashes = {(row[session], row[seq]): row[hash] for row in found.get("messages", ())}
     taken = set()
     for row in rows:
-        ours = sql.load_row(tx, "sessions", ("next_seq", "head"), {"id": row["id"]})
-        if ours and ours[0] < row["next_seq"] and hashes.get((row["id"], ours[0] - 1)) == ours[1]:
-            sql.update_row(tx, "sessions", row, ("id",))
+        key, changed = (row["id"],), {name: row[name] for name in row if name != "id"}
+        ours = undo_sql.read_columns(tx, "sessions", key, ("next_seq", "head"))
+        if not ours or ours["next_seq"] >= row["next_seq"]:
+            continue
+        if hashes.get((row["id"], ours["next_seq"] - 1)) == ours["head"]:
+            undo_sql.set_columns(tx, "sessions", key, changed)
             taken.add(str(row["id"]))
     return taken
 
@@ -286,9 +290,11 @@ def _remove_outgrown(
     id, revision, digest = (names.index(name) for name in ("id", "revision", "digest"))
     earlier = {(row[id], row[revision]): row[digest] for row in found.get("memory_revisions", ())}
     for row in rows:
-        ours = sql.load_row(tx, "memories", ("revision", "digest"), {"id": row["id"]})
-        if ours and ours[0] < row["revision"] and earlier.get((row["id"], ours[0])) == ours[1]:
-            sql.delete_row(tx, "memories", {"id": row["id"]})
+        ours = undo_sql.read_columns(tx, "memories", (row["id"],), ("revision", "digest"))
+        if not ours or ours["revision"] >= row["revision"]:
+            continue
+        if earlier.get((row["id"], ours["revision"])) == ours["digest"]:
+            undo_sql.remove(tx, "memories", (row["id"],))
 
 
 def _parse(line: str, number: int) -> dict[str, Json]:

@@ -19,10 +19,9 @@ from ..fast_typing import Any, NamedTuple
 from ..recall import operations as recall_operations
 from ..recall import steps_reindex as recall_steps_reindex
 from ..secrets import redaction
-from ..storage.database import Database, Tx
+from ..storage.database import TABLES, Database, Row, Tx
 from ..text import messages
 from ..types import trust
-from ..types.records import Json
 from . import sql
 
 
@@ -49,57 +48,46 @@ def scrub(context: Context, yes: bool = False) -> Scrubbed:
     records: dict[str, int] = {}
     found: dict[str, int] = {}
     for space in context.present_spaces():
-        for table, (key, columns) in _SCRUBBED.items():
-            after = tuple(-1 if name in ("seq", "revision") else "" for name in key.split(", "))
-            while True:
-                look = partial(
-                    sql.load_scrubbable, table=table, key=key, columns=columns, after=after
-                )
-                rows = space.read(look)
-                if not rows:
-                    break
-                bad = [one for row in rows if (one := _find_secrets(row, key, columns, found))]
+        for table, columns in _SCRUBBED.items():
+            keys = TABLES[table]
+            after: Row = tuple(-1 if name in ("seq", "revision") else "" for name in keys)
+            look = partial(sql.load_scrubbable, table=table, columns=columns)
+            while rows := space.read(partial(look, after=after)):
+                bad = [one for row in rows if (one := _find_secrets(row, keys, columns, found))]
                 if bad:
                     records[table] = records.get(table, 0) + len(bad)
                 if bad and yes:
                     space.write(partial(_write_scrubbed, table=table, bad=bad))
-                after = tuple(rows[-1][: len(key.split(", "))])
+                after = tuple(rows[-1][: len(keys)])
         if yes and records:
             clean_traces(context, space)
     return Scrubbed(records, found)
 
 
-_SCRUBBED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "messages": ("session, seq", ("body",)),
-    "memories": (
-        "id",
-        ("text", "subject", "detail", "examples", "citations", "evidence", "reason", "tags"),
-    ),
-    "memory_revisions": (
-        "id, revision",
-        ("text", "subject", "detail", "examples", "citations", "evidence", "reason", "tags"),
-    ),
-    "documents": ("address, revision", ("title", "text", "fields")),
-    "episodes": ("id", ("goal", "outcome", "body", "synopsis")),
-    "procedures": ("id", ("name", "description", "body")),
-    "sessions": ("id", ("name",)),
-    "windows": ("session", ("state", "summary")),
-    "events": ("id", ("payload",)),
-    "observations": ("kind, subject, session", ("body",)),
-    "findings": ("kind, subject", ("body",)),
-    "undos": ("id", ("body",)),
+_SCRUBBED: dict[str, tuple[str, ...]] = {
+    "messages": ("body",),
+    "memories": sql.STATEMENTS,
+    "memory_revisions": sql.STATEMENTS,
+    "documents": ("title", "text", "fields"),
+    "episodes": ("goal", "outcome", "body", "synopsis"),
+    "procedures": ("name", "description", "body"),
+    "sessions": ("name",),
+    "windows": ("state", "summary"),
+    "events": ("payload",),
+    "observations": ("body",),
+    "findings": ("body",),
+    "undos": ("body",),
 }
-"""Tables with text: their key, and the columns that are scanned."""
+"""Tables with text, and the columns that are scanned."""
 
 _PAGE = 500
-_Found = tuple[dict[str, object], dict[str, redaction.Redacted]]
+_Found = tuple[Row, dict[str, redaction.Redacted]]
 
 
 def _find_secrets(
-    row: Sequence[Json], key: str, columns: Sequence[str], found: dict[str, int]
+    row: Row, keys: Sequence[str], columns: Sequence[str], found: dict[str, int]
 ) -> _Found | None:
     """Return the key of a row and its columns with secrets; None without any."""
-    keys = key.split(", ")
     changed: dict[str, redaction.Redacted] = {}
     for name, value in zip(columns, row[len(keys) :], strict=True):
         clean = _scrub_value(str(value))
@@ -107,7 +95,7 @@ def _find_secrets(
             changed[name] = clean
             for type_ in clean.found:
                 found[type_] = found.get(type_, 0) + 1
-    return (dict(zip(keys, row, strict=False)), changed) if changed else None
+    return (tuple(row[: len(keys)]), changed) if changed else None
 
 
 def _scrub_value(value: str) -> redaction.Redacted:
@@ -136,18 +124,17 @@ def _chain_again(tx: Tx, session: str) -> None:
 
 
 def _write_scrubbed(tx: Tx, table: str, bad: Sequence[_Found]) -> None:
-    for keys, changed in bad:
-        values = {name: clean.text for name, clean in changed.items()}
-        sql.set_scrubbed(tx, table, keys, values)
-        source = {"memories": "memory", "memory_revisions": "memory"}.get(
-            table, table.removesuffix("s")
-        )
+    source = {"memories": "memory", "memory_revisions": "memory"}.get(
+        table, table.removesuffix("s")
+    )
+    for key, changed in bad:
+        sql.set_scrubbed(tx, table, key, {name: clean.text for name, clean in changed.items()})
         if source in ("memory", "message", "document", "episode", "procedure"):
-            ref, *number = keys.values()
-            seq = int(str(number[0])) if number and source != "document" else 0
+            ref, *number = key
+            seq = int(number[0]) if number and source != "document" else 0
             recall_steps_reindex.reindex_record(tx, source, str(ref), seq)
     if table == "messages":
-        for session in dict.fromkeys(str(keys["session"]) for keys, _ in bad):
+        for session in dict.fromkeys(str(session) for (session, _), _ in bad):
             _chain_again(tx, session)
 
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
-from ..storage.database import Row, Tx
+from ..storage.database import TABLES, Row, Tx
 from ..text import messages
 from ..types.records import FOREVER, SafeText
+from ..undo import sql as undo_sql
 
 _LABELLED = ("memories", "memory_revisions", "documents", "episodes", "procedures", "links")
 _IN_FORCE = ("memories", "documents", "episodes", "procedures")
@@ -176,7 +177,9 @@ def count_by_day(tx: Tx) -> list[Row]:
 
 FORGOTTEN = messages.FORGOTTEN
 
-_STATEMENTS = ("text", "subject", "detail", "tags", "examples", "citations", "evidence", "reason")
+STATEMENTS = ("text", "subject", "detail", "tags", "examples", "citations", "evidence", "reason")
+"""The columns of a memory with text."""
+
 REWRITTEN = ("documents", "episodes", "procedures")
 """Tables whose rows stay, without the text, and are in the search index."""
 
@@ -206,7 +209,7 @@ def _delete(tx: Tx, table: str, where: str, **given: object) -> int:
     return len(tx.run(f"DELETE FROM {table} WHERE space = :space AND {where} RETURNING 1", given))
 
 
-def find_memories(tx: Tx, text: str, columns: Sequence[str] = _STATEMENTS) -> list[str]:
+def find_memories(tx: Tx, text: str, columns: Sequence[str] = STATEMENTS) -> list[str]:
     """Return the ids of memories that contain a text in any revision."""
     tables = ("memories", "memory_revisions")
     rows = (row for table in tables for row in _select(tx, "id", table, _holds(columns), text=text))
@@ -384,23 +387,17 @@ def bury(tx: Tx, digests: Sequence[str], ref: str, now: int) -> None:
     )
 
 
-def load_scrubbable(tx: Tx, table: str, key: str, columns: Sequence[str], after: Row) -> list[Row]:
+def load_scrubbable(tx: Tx, table: str, columns: Sequence[str], after: Row) -> list[Row]:
     """Return a page of rows: key, then the columns that are scanned for secrets."""
+    key = ", ".join(TABLES[table])
     given = {f"after{place}": value for place, value in enumerate(after)}
     later = f"({key}) > ({', '.join(f':{name}' for name in given)}) ORDER BY {key} LIMIT 500"
     return _select(tx, f"{key}, {', '.join(columns)}", table, later, **given)
 
 
-def set_scrubbed(
-    tx: Tx, table: str, keys: Mapping[str, object], values: Mapping[str, SafeText]
-) -> None:
+def set_scrubbed(tx: Tx, table: str, key: Row, values: Mapping[str, SafeText]) -> None:
     """Write the scrubbed columns of a row."""
-    sets = ", ".join(f"{name} = :{name}" for name in values)
-    where = " AND ".join(f"{name} = :key_{name}" for name in keys)
-    tx.run(
-        f"UPDATE {table} SET {sets} WHERE space = :space AND {where}",
-        {**values, **{f"key_{name}": value for name, value in keys.items()}},
-    )
+    undo_sql.set_columns(tx, table, key, values)
 
 
 def set_hashes(tx: Tx, session: str, seq: int, digest: str, hash: str) -> None:

@@ -1,21 +1,12 @@
-"""Undo records, and the columns of rows that an undo reads and restores by their keys."""
+"""Undo records, and the columns of any row, read and written by its key (`TABLES`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..storage.database import Tx, placeholders
+from ..storage.database import TABLES, Tx, placeholders
 from ..types.records import FOREVER, Json, SafeText
-
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "memories": ("id",),
-    "episodes": ("id",),
-    "procedures": ("id",),
-    "links": ("source", "relation", "target"),
-    "documents": ("address", "revision"),
-}
-"""The tables whose rows an undo restores, and the columns that identify a row."""
 
 _VARIABLE: Mapping[str, tuple[str, ...]] = {
     "procedures": ("successes", "failures", "last_used", "status", "valid_to"),
@@ -85,7 +76,7 @@ def read_open(
     tx: Tx, table: str, column: str, value: str
 ) -> list[tuple[tuple[Json, ...], dict[str, Json]]]:
     """Return key and variable columns of the open rows with this value in a column."""
-    key, names = KEYS[table], _VARIABLE[table]
+    key, names = TABLES[table], _VARIABLE[table]
     rows = tx.run(
         f"SELECT {', '.join((*key, *names))} FROM {table} WHERE space = :space "
         f"AND {column} = :value AND valid_to = {FOREVER}",
@@ -128,8 +119,8 @@ def remove(tx: Tx, table: str, key: Sequence[Json]) -> None:
 
 
 def _where(table: str) -> str:
-    return "space = :space" + "".join(f" AND {name} = :key_{name}" for name in KEYS[table])
+    return "space = :space" + "".join(f" AND {name} = :key_{name}" for name in TABLES[table])
 
 
 def _named(table: str, key: Sequence[Json]) -> dict[str, Json]:
-    return {f"key_{name}": value for name, value in zip(KEYS[table], key, strict=True)}
+    return {f"key_{name}": value for name, value in zip(TABLES[table], key, strict=True)}
