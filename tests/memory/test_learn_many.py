@@ -163,3 +163,19 @@ def test_many_at_once_leave_the_same_store_as_one_by_one(
             assert len(memory.list(limit=100)) == len(stores[-1]["memories"])
             assert not memory.context.project_space.health(deep=True).problems
     assert stores[0] == stores[1]
+
+
+def test_many_statements_are_redacted_dated_and_refused_as_single_ones_are(
+    mem: recollect.Recollect,
+) -> None:
+    texts = [
+        "The cache was moved yesterday",
+        "Deploys use the token ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "Integration tests need Redis",
+    ]
+    many = mem.learn_many([{"text": text} for text in texts])
+    single = [mem.learn(text, kind="reference") for text in texts]
+    assert [one.memory.text for one in many] == [one.memory.text for one in single]
+    assert [one.redacted for one in many] == [one.redacted for one in single]
+    with pytest.raises(recollect.Refused, match="passing state"):
+        mem.learn_many([{"text": texts[0]}, {"text": "12 tests passed"}])

@@ -180,6 +180,8 @@ _CUES = (
 )
 """What stands before the name of a symbol."""
 
+_MARKS = ("`", "/", "()", "file", *_CUES)
+"""Each claim has one of these, or a dot inside a word."""
 
 _DECLARING = (
     *("takes ", "accepts ", "expects ", "defined", "declared", "located", "lives in"),
@@ -229,7 +231,10 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     found = [
         claim for citation in citations if (claim := _cited(citation)) and _is_printable(claim)
     ]
-    sentences = _split_sentences(text) if _may_claim(text) else []
+    may_claim = _may_claim(text)
+    if not found and not may_claim:
+        return []
+    sentences = _split_sentences(text) if may_claim else []
     paths = [_paths(sentence) for sentence in sentences]
     files = {claim.path for inside in paths for claim in inside}
     only = min(files) if len(files) == 1 else ""
@@ -262,10 +267,7 @@ def _is_printable(claim: Claim) -> bool:
 def _may_claim(text: str) -> bool:
     """Check whether a text holds a mark that each claim has: most sentences have none, and the
     patterns cost more than to look for it."""
-    return (
-        any(mark in text for mark in ("`", "/", "()", "file", *_CUES))
-        or _pattern("dotted").search(text) is not None
-    )
+    return any(map(text.__contains__, _MARKS)) or _pattern("dotted").search(text) is not None
 
 
 def _cited(citation: Json) -> Claim | None:
@@ -300,14 +302,11 @@ def _located(text: str) -> Claim:
 
 def _paths(sentence: str) -> list[Claim]:
     """Return the files, lines and folders in a sentence, in order."""
-    has_url = any(mark in sentence for mark in ("://", "www.", "@"))
+    has_url = any(map(sentence.__contains__, ("://", "www.", "@")))
     bare = _pattern("url").sub(" ", sentence) if has_url else sentence
-    found: list[Claim] = []
     # Most words hold none of these texts, and a pattern costs more than to look for them.
-    for word in bare.split():
-        if "/" in word or "." in word or "file" in word:
-            found += _paths_in_word(word)
-    return found
+    words = [word for word in bare.split() if "/" in word or "." in word[:-1] or "file" in word]
+    return [claim for word in words for claim in _paths_in_word(word)]
 
 
 def _paths_in_word(word: str) -> list[Claim]:
@@ -333,13 +332,13 @@ def _symbols(sentence: str, home: str) -> list[Claim]:
         prose = " ".join(pieces[::2])
     if "()" in prose:
         found += [Claim(home, match[1], 0, "symbol") for match in _pattern("call").finditer(prose)]
-    if any(cue in prose for cue in _CUES):
+    if any(map(prose.__contains__, _CUES)):
         found += [
             Claim(home, match[1], 0, "symbol")
             for match in _pattern("cue").finditer(prose)
             if _is_spelled_like_code(match[1])
         ]
-    declares = found and any(word in sentence for word in _DECLARING)
+    declares = found and any(map(sentence.__contains__, _DECLARING))
     if declares and _pattern("declares").search(sentence):
         return [
             claim._replace(kind="declaration") if claim.kind == "symbol" else claim

@@ -58,8 +58,8 @@ class WorkTree:
         self._texts: dict[str, str] = {}
         self._defined: dict[str, list[str]] = {}
         self._meant: dict[str, str] = {}
-        self._tracked: list[str] | None = None
-        self._files: list[str] | None = None
+        self._tracked: str | None = None
+        self._files: str | None = None
 
     # ---------------------------------------------------------------- files
 
@@ -221,15 +221,15 @@ class WorkTree:
         """Return the only file that matches each partial path, tracked or not (but not ignored)."""
         wanted = set(paths)
         if wanted and self._tracked is None:
-            self._tracked = list_tracked(self.root) or []
+            self._tracked = _listed(list_tracked(self.root) or ())
         if self._quick:
-            known = {path: _ending(self._tracked or [], path) for path in wanted}
+            known = {path: _ending(self._tracked or "", path) for path in wanted}
             return {path: ends.pop() for path, ends in known.items() if len(ends) == 1}
         # Two tracked files decide without a process; an untracked one is known to git alone.
-        open_still = {path for path in wanted if len(_ending(self._tracked or [], path)) < 2}
+        open_still = {path for path in wanted if len(_ending(self._tracked or "", path)) < 2}
         if open_still and self._files is None:
-            self._files = [path for path, _ in git.files()]
-        found = {path: _ending(self._files or [], path) for path in open_still}
+            self._files = _listed(path for path, _ in git.files())
+        found = {path: _ending(self._files or "", path) for path in open_still}
         return {path: ends.pop() for path, ends in found.items() if len(ends) == 1}
 
     def _homes(self, symbols: Iterable[str], git: Git) -> dict[str, list[str]]:
@@ -344,9 +344,20 @@ class WorkTree:
 # -------------------------------------------------------------------- reading
 
 
-def _ending(files: Iterable[str], path: str) -> set[str]:
-    """Return the files whose last parts are a partial path."""
-    return {file for file in files if file.endswith(f"/{path}")}
+def _listed(files: Iterable[str]) -> str:
+    """Return files as one text, a line each: searching it takes a tenth of comparing each."""
+    return "\n".join(("", *files, ""))
+
+
+def _ending(listed: str, path: str) -> set[str]:
+    """Return the listed files whose last parts are a partial path."""
+    found = set()
+    end = f"/{path}\n"
+    at = listed.find(end)
+    while at >= 0:
+        found.add(listed[listed.rfind("\n", 0, at) + 1 : at + len(end) - 1])
+        at = listed.find(end, at + 1)
+    return found
 
 
 def _decoded(content: bytes) -> str:

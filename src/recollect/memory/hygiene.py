@@ -52,8 +52,11 @@ STATE = Refusal(
 )
 
 
-def find_refusal(text: str, kind: str, layer: str) -> Refusal | None:
-    """Return why a text may not be saved in this layer, or None when it may."""
+def find_refusal(
+    text: str, kind: str, layer: str, words: Sequence[str] | None = None
+) -> Refusal | None:
+    """Return why a text may not be saved in this layer, or None when it may. `words` are its
+    `split_lower_words`, if the caller has them."""
     if layer not in DURABLE or kind in NEVER_REFUSED:
         return None
     lines = text.strip().splitlines()
@@ -61,7 +64,7 @@ def find_refusal(text: str, kind: str, layer: str) -> Refusal | None:
         _is_listing(lines) or (kind not in _MAY_BE_CODE and _is_bare_code(lines))
     ):
         return CODE
-    rules = _find_rules(text)
+    rules = _find_rules(text, split_lower_words(text) if words is None else words)
     found: Refusal | None = None
     for sentence in split_sentences(text) if rules else ():
         verdict = _of_sentence(sentence, rules)
@@ -80,15 +83,19 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _of_sentence(sentence: str, rules: Sequence[int]) -> Refusal | None:
-    if len(sentence) > LONGEST_READ or _pattern("lesson").search(sentence):
+    if len(sentence) > LONGEST_READ:
         return None
-    return next((_RULES[at][0] for at in rules if _rule(at).search(sentence)), None)
+    verdict = next((_RULES[at][0] for at in rules if _rule(at).search(sentence)), None)
+    # Last: few sentences match a rule.
+    return None if verdict and _pattern("lesson").search(sentence) else verdict
 
 
-def _find_rules(text: str) -> list[int]:
+def _find_rules(text: str, words: Sequence[str]) -> list[int]:
     """Return the rules that can apply to a text: one of their words occurs, or a commit hash."""
     known = _rules_by_cue()
-    found = {at for word in known.keys() & split_lower_words(text) for at in known[word]}
+    found = set()
+    if not _cues().isdisjoint(words):  # most texts have none
+        found = {at for word in known.keys() & words for at in known[word]}
     shape = text.encode("ascii", "replace").translate(_HEX)
     if _HEX_RUN in shape and _pattern("hash").search(text):
         found.add(_HASH_RULE)
@@ -102,6 +109,11 @@ def _rules_by_cue() -> dict[str, list[int]]:
         for word in words.split():
             found.setdefault(word, []).append(at)
     return found
+
+
+@cache
+def _cues() -> frozenset[str]:
+    return frozenset(_rules_by_cue())
 
 
 def _is_listing(lines: Sequence[str]) -> bool:

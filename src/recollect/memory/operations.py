@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound
-from ..fast_typing import TypedDict, Unpack
+from ..fast_typing import Any, TypedDict, Unpack
 from ..freshness import steps as freshness_steps
 from ..storage.database import Tx
 from ..text import dates
@@ -97,25 +97,16 @@ def learn(
 
 def make_draft(text: str, kind: str, fields: MemoryFields) -> steps.Draft:
     """Return the draft of a statement with these fields."""
-    citations = tuple({"path": place} for place in fields.get("citations", ()))
-    return steps.Draft(
-        text=text,
-        kind=kind,
-        subject=fields.get("subject", ""),
-        detail=fields.get("detail"),
-        scope=tuple(fields.get("scope", ())),
-        tags=tuple(fields.get("tags", ())),
-        examples=tuple(fields.get("examples", ())),
-        citations=citations,
-        evidence=tuple(fields.get("evidence", ())),
-        reason=fields.get("reason", ""),
-        confidence=fields.get("confidence", 0.8),
-        priority=fields.get("priority", ""),
-        layer=fields.get("layer", "project"),
-        owner=fields.get("owner", ""),
-        near=fields.get("near", ""),
-        key=fields.get("key", ""),
-    )
+    given: dict[str, Any] = {**fields, "text": text, "kind": kind}
+    for name in LISTS & given.keys():
+        given[name] = tuple(given[name])
+    if "citations" in given:
+        given["citations"] = tuple({"path": place} for place in given["citations"])
+    return steps.Draft(**given)
+
+
+LISTS = frozenset({"scope", "tags", "examples", "citations", "evidence"})
+"""The fields of a memory that are lists of texts."""
 
 
 def list_memories(

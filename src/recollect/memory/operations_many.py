@@ -12,7 +12,7 @@ from ..fast_typing import Any
 from ..freshness import steps as freshness_steps
 from ..types.records import Json, Learned
 from . import steps, steps_learn
-from .operations import MemoryFields, make_draft
+from .operations import LISTS, MemoryFields, make_draft
 
 
 def learn_many(
@@ -84,11 +84,10 @@ def _pin_all(
     return {id: some for id, some in pinned.items() if some}
 
 
-_LISTS = ("scope", "tags", "examples", "citations", "evidence")
 _TEXTS = ("text", "kind", "subject", "reason", "priority", "layer", "owner", "near", "key")
 _FIELDS: Mapping[str, Any] = {
     **dict.fromkeys(_TEXTS, str),
-    **dict.fromkeys(_LISTS, (list, tuple)),
+    **dict.fromkeys(LISTS, (list, tuple)),
     "confidence": (int, float),
     "detail": Mapping,
 }
@@ -105,7 +104,7 @@ def _read_draft(item: Mapping[str, Json], layer: str) -> steps.Draft:
                 hint=f"fields: {', '.join(sorted(_FIELDS))}",
             )
         right = isinstance(value, known) and not isinstance(value, bool)
-        if not right or (name in _LISTS and not all(isinstance(one, str) for one in value)):
+        if not right or (name in LISTS and not all(isinstance(one, str) for one in value)):
             raise InvalidInput("this value is of the wrong type", where=name, hint="see `learn`")
     fields: MemoryFields = {"layer": layer}
     fields.update(item)  # type: ignore[typeddict-item]

@@ -11,6 +11,7 @@ from ..index import steps as index_steps
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses, dates, messages
+from ..text.terms import split_lower_words
 from ..types import trust
 from ..types.records import (
     FOREVER,
@@ -92,8 +93,8 @@ def check_draft(draft: Draft) -> Draft:
     return draft
 
 
-def _check_text(draft: Draft) -> None:
-    refused = hygiene.find_refusal(draft.text, draft.kind, draft.layer)
+def _check_text(draft: Draft, words: Sequence[str]) -> None:
+    refused = hygiene.find_refusal(draft.text, draft.kind, draft.layer, words)
     if refused:
         raise Refused(
             f"this does not belong in long-term memory: {refused.rule}", hint=refused.where
@@ -135,21 +136,27 @@ def prepare_all(
     # takes a third off the whole.
     for draft, _, _ in drafts:
         trust.check_priority(draft.priority, origin)
-    drafts = [one._replace(draft=check_draft(one.draft)) for one in drafts]
-    for draft, _, _ in drafts:
-        _check_text(draft)
+    drafts = [LabelledDraft(check_draft(draft), id, label) for draft, id, label in drafts]
+    spelled = [split_lower_words(draft.text) for draft, _, _ in drafts]
+    for (draft, _, _), words in zip(drafts, spelled, strict=True):
+        _check_text(draft, words)
     statuses = [
         "proposed" if propose else trust.admit_memory(draft.kind, label)
         for draft, _, label in drafts
     ]
-    texts = [dates.replace_relative_dates(draft.text.strip(), now) for draft, _, _ in drafts]
-    clean = [redaction.redact_and_report(text) for text in texts]
+    texts = [
+        dates.replace_relative_dates(draft.text.strip(), now, words)
+        for (draft, _, _), words in zip(drafts, spelled, strict=True)
+    ]
+    clean = redaction.redact_many(texts)
     made = [
         _make_row(one, text, status, origin, now)
         for one, text, status in zip(drafts, clean, statuses, strict=True)
     ]
     memories = [sql.load_memory(row) for row, _ in made]
-    words = [index_steps.split_stems(steps_revisions.make_searchable_text(one)) for one in memories]
+    indexed = [
+        index_steps.split_stems(steps_revisions.make_searchable_text(one)) for one in memories
+    ]
     return [
         PreparedMemory(
             row=row,
@@ -159,7 +166,7 @@ def prepare_all(
             redacted=redacted,
             memory=memory,
         )
-        for one, (row, redacted), stems, memory in zip(drafts, made, words, memories, strict=True)
+        for one, (row, redacted), stems, memory in zip(drafts, made, indexed, memories, strict=True)
     ]
 
 

@@ -11,6 +11,7 @@ is passed in, in microseconds since 1970.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from ..errors import InvalidInput
@@ -106,16 +107,16 @@ class _Period(NamedTuple):
     grain: str
 
 
-def replace_relative_dates(text: str, now_us: int) -> str:
-    """Replace relative dates by absolute ones, except in code, quotes and identifiers."""
+def replace_relative_dates(text: str, now_us: int, words: Sequence[str] | None = None) -> str:
+    """Replace relative dates by absolute ones, except in code, quotes and identifiers. `words` are
+    the `split_lower_words` of the text, if the caller has them."""
 
     def said(found: re.Match[str]) -> str:
         period = None if found["protected"] or _is_name(found) else _resolve(found, now_us)
         return _phrase(found, period) if period else found[0]
 
-    return (
-        text if _hints().isdisjoint(split_lower_words(text)) else _relative_dates().sub(said, text)
-    )
+    found = split_lower_words(text) if words is None else words
+    return text if _hints().isdisjoint(found) else _relative_dates().sub(said, text)
 
 
 def _is_name(found: re.Match[str]) -> bool:
