@@ -1,8 +1,9 @@
 """Agents by name: the list of them, the modules that know each, and the ids of their sessions.
 
 The knowledge about an agent is loaded only when needed: `<agent>/hooks.py` (payloads, replies and
-settings files) and `<agent>/transcripts.py`. Agents that only have transcripts are read by a module
-in `transcripts/`. This module is imported by every hook, so it imports little.
+settings files) and `<agent>/transcripts.py`. Agents that only have transcripts, or plain lists of
+messages, are read by a module in `transcripts/`. This module is imported by every hook, so it
+imports little.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ AGENTS_WITH_HOOKS = ("claude-code", "codex", "gemini", "opencode", "copilot", "c
 TRANSCRIPT_AGENTS = ("specstory", "aider", "clio", "messages")
 AGENT_NAMES = (*AGENTS_WITH_HOOKS, *TRANSCRIPT_AGENTS)
 _READERS = {
+    "cursor": ("message_lists", "read_cursor", "discover_cursor"),
     "specstory": ("markdown_logs", "read_specstory", "discover_specstory"),
     "aider": ("markdown_logs", "read_aider", "discover_aider"),
     "clio": ("message_lists", "read_clio", "discover_clio"),

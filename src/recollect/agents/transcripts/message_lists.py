@@ -1,9 +1,12 @@
-"""Plain message lists in OpenAI's or Anthropic's format, and CLIO's sessions, which hold one.
+"""Plain message lists in OpenAI's or Anthropic's format, and those of Cursor and CLIO.
 
 A list is a JSON array, an object with an array, or one message a line. This reader also serves as
 the fallback for exports and logs of unknown agents. A file has no session id, so its name and path
 are used; a message is identified by its position and text. Anybody can write such a file, so its
 messages are imports, whatever role they claim.
+
+Cursor writes `~/.cursor/projects/<slug>/agent-transcripts/**/<id>.jsonl`: one message a line, the
+prompt inside `<user_query>`, without times and token counts. The editor's own database is not read.
 
 CLIO writes `.clio/sessions/<id>.json` in the project: the history, a thread archive with trimmed
 messages, name, directory and billing.
@@ -12,11 +15,12 @@ messages, name, directory and billing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...types.records import Json, Message
 from ..registry import make_session_id
-from .find_io import file_stem, is_inside, make_transcript, walk_files
+from .find_io import file_stem, is_inside, list_names, make_transcript, walk_files
 from .normalise import (
     IMPORT_ORIGIN,
     as_dict,
@@ -44,7 +48,9 @@ from .reader_io import (
 )
 
 HOST = "messages"
-CLIO = "clio"
+CLIO, CURSOR = "clio", "cursor"
+_QUERY, _CLOSED = "<user_query>", "</user_query>"
+_NOTIFIED = "<system_notification>"
 _LISTS = ("messages", "history", "conversation", "input", "turns")
 _TIMES = ("timestamp", "created_at", "createdAt", "time")
 _METADATA = (*_TIMES, "id", "uuid", "usage", "model", "metadata", "message")
@@ -197,3 +203,61 @@ def _set_time(item: TranscriptItem, began: int) -> TranscriptItem:
     if isinstance(item, TranscriptEntry) and not item.message.at:
         return item._replace(message=item.message._replace(at=began))
     return item
+
+
+# ---------------------------------------------------------------- Cursor
+
+
+def read_cursor(
+    path: str, cursor: Mapping[str, Json] | None = None, session: str = ""
+) -> Iterator[TranscriptItem]:
+    """Yield the messages of one of Cursor's transcripts after the cursor."""
+    return follow_file(
+        path, cursor, _CursorReader(make_session_id(CURSOR, file_stem(path)), CURSOR, origin="")
+    )
+
+
+def discover_cursor(
+    home: str, roots: tuple[str, ...], env: Mapping[str, str], since: float = 0
+) -> list[Transcript]:
+    """Return the transcripts of projects whose folder is named after one of the roots."""
+    base = os.path.join(home, ".cursor", "projects")
+    slugs = {re.sub(r"[^A-Za-z0-9]+", "-", root).strip("-"): root for root in roots}
+    found = []
+    for folder in list_names(base):
+        if slugs and folder not in slugs:
+            continue
+        for path in walk_files(
+            os.path.join(base, folder, "agent-transcripts"), ".jsonl", since=since
+        ):
+            if "subagents" not in path.split(os.sep):
+                found.append(make_transcript(CURSOR, path, cwd=slugs.get(folder, "")))
+    return found
+
+
+class _CursorReader(MessageLineReader):
+    def convert(self, record: dict[str, Json]) -> dict[str, Json]:
+        """Return the prompt without the editor's wrapping; a notification is the editor's own."""
+        if record.get("role") != "user":
+            return record
+        inner = as_dict(record.get("message")) or record
+        blocks = inner.get("content")
+        texts = [as_text(as_dict(block).get("text")) for block in as_list(blocks)]
+        if any(_NOTIFIED in text for text in [as_text(blocks), *texts]):
+            return {"role": "system", "content": as_text(blocks) or "\n".join(texts)}
+        if isinstance(blocks, str):
+            return {"role": "user", "content": _extract_query(blocks)}
+        kept = [
+            {**block, "text": _extract_query(as_text(block.get("text")))}
+            if as_dict(block).get("type") == "text"
+            else block
+            for block in as_list(blocks)
+        ]
+        return {"role": "user", "content": kept}
+
+
+def _extract_query(text: str) -> str:
+    """Return the last query: an attachment before it may contain another."""
+    start = text.rfind(_QUERY)
+    end = text.find(_CLOSED, start)
+    return text[start + len(_QUERY) : end].strip() if 0 <= start < end else text
