@@ -489,22 +489,24 @@ def test_an_error_gives_its_true_reason(postgres_url: str) -> None:
     with pytest.raises(StoreError, match=r"(?s)cancelled the statement.*statement_timeout"):
         database.read(slowly)
     database.close()
+    crowded = f"crowded_{os.urandom(4).hex()}"
+    with psycopg.connect(postgres_url.replace("tester:tester@", "postgres:@", 1)) as admin:
+        admin.execute(f"CREATE ROLE {crowded} LOGIN CONNECTION LIMIT 0")
     for wrong, told in (
-        (postgres_url.replace("tester:tester@", "tester:wrong@", 1), ""),
+        (postgres_url.replace("tester:tester@", f"{crowded}:x@", 1), "has no free connection"),
         (postgres_url.replace("@/t", "@/no_such_database_t", 1), "no such database"),
         (postgres_url.replace("tester:", "nobody:", 1), "refused the login"),
         ("postgresql://tester@127.0.0.1:1/x", "cannot be reached"),
     ):
         nowhere = PostgresDatabase(wrong, "project", "project", wait=0.1)
-        if not told:
-            continue  # the test's server trusts local connections
         with pytest.raises(StoreError, match=told):
             nowhere.read(lambda tx: tx.one("SELECT 1"))
 
 
 @pytest.fixture
 def pooler(postgres_url: str, tmp_path: Path) -> Iterator[str]:
-    """The address of pgbouncer in transaction mode, in front of the database."""
+    """The address of pgbouncer in transaction mode, in front of the database; with passwords, which
+    the test's own server does not ask for."""
     program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
     if not Path(program).exists():
         pytest.skip("pgbouncer is not installed")
@@ -517,7 +519,7 @@ def pooler(postgres_url: str, tmp_path: Path) -> Iterator[str]:
     settings.write_text(
         f"[databases]\n{parts['dbname']} = host={parts['host']} port={parts.get('port', 5432)} "
         f"dbname={parts['dbname']}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
-        f"auth_type = trust\nauth_file = {tmp_path}/users.txt\npool_mode = transaction\n"
+        f"auth_type = plain\nauth_file = {tmp_path}/users.txt\npool_mode = transaction\n"
         "default_pool_size = 3\nunix_socket_dir =\n"
         f"user = {Path(str(parts['host'])).owner()}\n"
     )
@@ -552,3 +554,22 @@ def test_a_pooler_in_transaction_mode_changes_nothing(
             assert memory.recall(f"which port does service {number} listen on")
         assert memory.learn("Service 3 listens on port 7003").action in ("created", "revised")
         assert memory.store.stats().memories >= 41
+
+
+def test_the_first_call_succeeds_after_a_restart_behind_a_pooler(
+    pooler: str, postgres_url: str, project: Path, tmp_path: Path
+) -> None:
+    with recollect.open(project, environment=variables(pooler, tmp_path), origin="user") as memory:
+        memory.learn("Redis listens on port 6380")
+        for number in range(3):
+            assert end_all(postgres_url)
+            assert memory.recall("redis port")
+            assert end_all(postgres_url)
+            assert memory.learn(f"Statement {number} after a restart").action == "created"
+        assert len(memory.list()) == 4
+
+
+def test_a_wrong_password_is_named_as_such(pooler: str) -> None:
+    wrong = PostgresDatabase(pooler.replace(":tester@", ":wrong@", 1), "project", "project")
+    with pytest.raises(StoreError, match=r"(?s)refused the login.*user and password"):
+        wrong.read(lambda tx: tx.one("SELECT 1"))

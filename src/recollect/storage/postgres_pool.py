@@ -182,6 +182,8 @@ _SAID = (
     ("no password supplied", "InvalidPassword"),
     ("does not exist", "InvalidCatalogName"),
     ("too many clients", "TooManyConnections"),
+    ("too many connections", "TooManyConnections"),
+    ("no more connections allowed", "TooManyConnections"),
     ("remaining connection slots", "TooManyConnections"),
 )
 """What the server says to a connection that it refuses; the driver has no code for it."""
