@@ -6,10 +6,11 @@ An operation is a function whose first parameter is a `Context`. Nothing here kn
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from .config import Settings
+from .errors import InvalidInput
 from .fast_typing import TYPE_CHECKING, Any, NamedTuple
 from .project import Project, worktree_root
 from .storage.database import Database, Result, Tx
@@ -104,11 +105,42 @@ class Context:
         return space
 
     def path_in_project(self, path: str) -> str:
-        """Return a path relative to the top of the working tree, as scopes name it."""
+        """Return a path or glob relative to the top of the working tree, as scopes name it.
+
+        A relative path counts from the top, or from the folder of the call if it begins with `..`
+        or only exists there. A path outside of the working tree is returned unchanged.
+        """
         if not os.path.isabs(path):
-            return path
-        inside = os.path.relpath(os.path.realpath(path), self.top)
+            first = path.partition("/")[0]
+            here = os.path.join(self.project.start, first)
+            if first != os.pardir and (
+                os.path.lexists(os.path.join(self.top, first)) or not os.path.lexists(here)
+            ):
+                return path
+        inside = os.path.relpath(os.path.realpath(os.path.join(self.project.start, path)), self.top)
         return path if inside.startswith(os.pardir) else inside.replace(os.sep, "/")
+
+    def scopes_in_project(self, scopes: Sequence[str]) -> tuple[str, ...]:
+        """Return scopes relative to the top of the working tree; raise InvalidInput for one that
+        can match no file of it."""
+        found = tuple(map(self.path_in_project, scopes))
+        for scope, given in zip(found, scopes, strict=True):
+            # `/src` is below the top, as in a .gitignore; `/etc/hosts` is not.
+            if (
+                scope.startswith("../")
+                or scope == ".."
+                or (
+                    os.path.isabs(scope)
+                    and os.path.lexists(scope)
+                    and not os.path.lexists(self.top + scope)
+                )
+            ):
+                raise InvalidInput(
+                    f"{given} is outside of the project",
+                    where="scope",
+                    hint=f"a path or glob below {self.top}, such as src/api/**",
+                )
+        return found
 
     def present_spaces(self) -> list[Database]:
         """Return the existing ones of the project's and the user's space."""

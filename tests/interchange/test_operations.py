@@ -125,7 +125,7 @@ def test_a_colleagues_export_waits_beside_what_is_there(
         before = ada.briefing("edit a file").text
         done = ada.store.load(path)
         assert (done.status, done.new > 3) == ("quarantined", True)
-        assert "tombstones" in done.loss
+        assert "forgot and undid" in done.loss
         assert ada.briefing("edit a file").text == before
         waiting = {one.text: one for one in ada.list(status="quarantined")}
         assert {*waiting} == {

@@ -313,6 +313,9 @@ def test_counts_and_checks_are_worded_for_a_person() -> None:
     warned = recollect.Check("program", True, "it may be deleted", waits=True)
     told = show("doctor", recollect.Diagnosis(True, (warned,)))
     assert told.startswith("WARN program") and told.endswith("no problems found")
+    waits = recollect.Check("agent codex", False, "needs approval", waits=True)
+    told = show("doctor", recollect.Diagnosis(True, (waits,)))
+    assert told.endswith("no problems found\n1 agent waits for your approval (TODO)")
 
 
 def test_common_options_may_come_before_the_command(run: Run, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_is_written(
     past(home, project, 1)
     before = files(home)
     status, told = run(INIT, project, variables)
-    assert (status, "Write it: the same command with --yes" in told) == (0, True), told
+    assert (status, "Write them: the same with --yes" in told) == (0, True), told
     assert files(home) == before
 
 

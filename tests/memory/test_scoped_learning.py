@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import recollect
 from recollect.capture import steps as capture_steps
 from recollect.context import new_id
@@ -214,3 +216,21 @@ def test_patterns_that_are_loaded_replace_none_of_other_files(mem: Mem, tmp_path
     assert [one.action for one in mem.patterns.load(str(file))] == ["created"]
     assert [one.action for one in mem.patterns.load(str(file))] == ["reinforced"]
     assert mem.show(scoped.id).memory.status == "active"  # type: ignore[union-attr]
+
+
+def test_a_scope_is_stored_as_seen_from_the_top_wherever_it_was_typed(tmp_path: Path) -> None:
+    below = tmp_path / "project" / "src" / "api"
+    below.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+    (below / "orders.py").touch()
+    with recollect.open(str(below)) as mem:
+        for number, typed in enumerate(("orders.py", str(below / "orders.py"), "../api/orders.py")):
+            learned = mem.learn(f"Retries: {number}", kind="policy", scope=[typed])
+            assert learned.memory.scope == ("src/api/orders.py",)
+        assert mem.memories.for_file("orders.py")
+        for kept in ("src/api/**", "*.py", "/src/api", "web/new.ts"):
+            assert mem.memories.scope(learned.id, [kept]).scope == (kept,)
+        for outside in ("../../..", str(tmp_path / "project" / ".." / "home"), "../../../x/**"):
+            (tmp_path / "home").mkdir(exist_ok=True)
+            with pytest.raises(recollect.InvalidInput, match="outside of the project"):
+                mem.memories.scope(learned.id, [outside])

@@ -64,6 +64,7 @@ def test_notes_about_something_else_stay(mem: recollect.Recollect) -> None:
 
 
 def test_a_todo_list_is_kept_for_the_session(mem: recollect.Recollect) -> None:
+    assert mem.work.todo().text == "" and not mem.scratch.list()  # reading writes nothing
     mem.work.todo(add=["write the test", "run the linters"])
     mem.work.todo(add=["Write the test"], done=["2"])
     assert mem.work.todo().text == "- [ ] write the test\n- [x] run the linters\n"

@@ -397,6 +397,15 @@ def test_what_screens_print_of_a_session_is_enough_to_forget_it(
     assert refused.value.hint == "a.cacf6cfb-1111, a.cacf7777"
 
 
+def test_the_count_before_is_the_count_after(mem: recollect.Recollect) -> None:
+    id = mem.learn("the vault opens at dawn").id
+    mem.record("s1", "the vault opens at dawn")
+    planned = mem.memories.forget(id)
+    assert planned.rows == {"memories": 1, "messages": 1}
+    done = mem.memories.forget(id, yes=True)
+    assert {name: done.rows[name] for name in planned.rows} == planned.rows
+
+
 def test_forgetting_what_is_not_there_names_the_lists(mem: recollect.Recollect) -> None:
     mem.record("s1", "hello")
     for address in ("session/none", "none", "m-4k9w2c"):

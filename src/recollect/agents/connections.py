@@ -127,6 +127,8 @@ def check_agents(
 ) -> list[Check]:
     """Check each installed agent: connected, approved, used, failed hooks among the last runs."""
     there = [locate_settings(project, environment, scope) for scope in ("user", "project")]
+    if os.path.realpath(there[0].home) == os.path.realpath(project.root):
+        del there[1]  # in the home itself both scopes are the same files
     command, installed = choose_command(environment), plan_io.detect_agents(there[0])
     found = []
     connected = False

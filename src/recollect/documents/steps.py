@@ -163,6 +163,26 @@ def get_scratch(tx: Tx, key: str) -> Document:
     return document
 
 
+def blank_scratch(key: str) -> Document:
+    """Return the document of a key under which nothing is stored."""
+    return Document(
+        address=scratch_address(key),
+        revision=0,
+        type=SCRATCH,
+        title=key,
+        text="",
+        fields={},
+        layer="session",
+        owner="",
+        status="active",
+        origin="system",
+        label="system",
+        sources=(),
+        valid_from=0,
+        valid_to=0,
+    )
+
+
 def list_scratch(tx: Tx, limit: int) -> list[Document]:
     """List all values, by key."""
     return sql.list_documents(tx, SCRATCH, limit)

@@ -73,7 +73,7 @@ def export_memory(
                 sql.count_altered(tx),
             )
         )
-        loss = "" if local else f"not exported: import positions, {', '.join(sql.LOCAL[1:])}"
+        loss = "" if local else "left out: data of this machine only (--local adds it)"
         return Exported(
             (os.path.abspath(path),), rows - 2, "; ".join(filter(None, [loss, _altered(altered)]))
         )
@@ -86,7 +86,7 @@ def export_memory(
     held = space.read(lambda tx: steps_layouts.gather(tx, form == "clio"))
     files = steps_layouts.WRITERS[form](held, display.format_time(context.clock()))
     written = user_files_io.write_files(path, files)
-    return Exported(written, len(held.memories), formats.LOSS[form])
+    return Exported(written, len(held.memories), f"not kept in this form: {formats.LOSS[form]}")
 
 
 def load_memory(context: Context, path: str, form: str = "", trust: bool = False) -> Loaded:
@@ -146,7 +146,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
         read=read,
         new=new,
         status="active" if trust else "quarantined",
-        loss=formats.LOSS.get(seen, ""),
+        loss=f"not kept as it was: {formats.LOSS[seen]}" if seen in formats.LOSS else "",
         problems=tuple(problems),
     )
 
@@ -224,7 +224,12 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
 
     def load(tx: Tx) -> tuple[int, int, list[str]]:
         with user_files_io.open_text(path) as lines:
-            read, rows = steps.parse_lines(iter(lines), columns, texts)
+            try:
+                read, rows = steps.parse_lines(iter(lines), columns, texts)
+            except InvalidInput as error:
+                error.where = f"{path}, {error.where}"
+                error.hint = error.hint or "nothing was loaded"
+                raise
         new = steps.merge_rows(tx, rows, columns, trust)
         archive_sql.recount_begun(tx, now)
         sql.request_index(tx, now)
@@ -233,7 +238,7 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
     read, new, forgotten = space.write(load)
     recall_operations.reindex_outdated(context)
     status = "as exported" if trust else "quarantined"
-    left_out = "" if trust else f"not loaded from another person: {', '.join(steps.OWN)}"
+    left_out = "" if trust else "left out: what another person forgot and undid, and their counts"
     for id in forgotten:
         operations_erase.forget(context, id, yes=True)
     told = (f"forgotten on the other machine, and erased here too: {', '.join(forgotten)}",)

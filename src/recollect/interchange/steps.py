@@ -301,7 +301,8 @@ def _parse(line: str, number: int) -> dict[str, Json]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"not JSON: {error}", where=f"line {number}") from error
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else error
+        raise InvalidInput(f"not JSON: {reason}", where=f"line {number}") from error
     if not isinstance(value, dict):
         raise InvalidInput("not a JSON object", where=f"line {number}")
     return value

@@ -106,7 +106,8 @@ def _run(words: list[str]) -> int:
     if first in ("--version", "-V", "version"):
         from ..version import __version__
 
-        print(f"recollect {__version__}")
+        as_json = f'{{"version": "{__version__}"}}'
+        print(as_json if "--json" in words else f"recollect {__version__}")
         return 0
     if first == "hook":
         from .hooks import main as answer

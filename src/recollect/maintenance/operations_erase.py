@@ -137,6 +137,8 @@ class _Erasure:
         )
         self.outputs = False
         self.examples: dict[str, str] = {}
+        self.counted: set[str] = set()
+        """Records that were counted: a text is looked for in several forms."""
 
     def needles(self) -> list[str]:
         """Return the texts to look for, also as they are written in JSON and in base64."""
@@ -226,8 +228,12 @@ class _Erasure:
         if number:
             self.rows[table] = self.rows.get(table, 0) + number
 
+    def _count_record(self, table: str, ref: str) -> None:
+        self._count(table, ref not in self.counted)
+        self.counted.add(ref)
+
     def _message(self, tx: Tx, session: str, seq: int) -> None:
-        self._count("messages")
+        self._count_record("messages", f"session/{session}/messages/{seq}")
         self.sessions.setdefault(session, set()).add(seq)
         if not self.apply and len(self.examples) < _MOST_EXAMPLES:
             for row in archive_sql.messages(tx, session, seq, seq):
@@ -277,7 +283,8 @@ class _Erasure:
     def _memory(self, tx: Tx, memory: str) -> None:
         texts = sql.load_texts(tx, memory)
         self.buried += texts
-        self._count("memories", bool(texts))
+        if texts:
+            self._count_record("memories", memory)
         if texts and not self.apply and len(self.examples) < _MOST_EXAMPLES:
             self._show(memory, texts[0])
         if self.apply:

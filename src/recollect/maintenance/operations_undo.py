@@ -50,7 +50,7 @@ def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
 
     A memory that was saved, changed, confirmed, hidden or restored; `prune`, `clear` and
     `consolidate`; a link, a procedure, a task, notes, a ledger, a handoff, a scratch note; a
-    setting. At a terminal it shows the change and asks.
+    setting. At a terminal it shows the change and asks; elsewhere it undoes at once.
 
     id: undo the last change of this memory instead
     print: change nothing, show what would be undone
@@ -129,16 +129,24 @@ def _find_current(context: Context, id: str) -> Memory:
     return next((one for one in reversed(history) if one.valid_to == FOREVER), history[-1])
 
 
+_CHANGES = {
+    "correct": "changed the text of",
+    "scope": "changed the files of",
+    "confirm": "confirmed",
+    "verify": "checked",
+}
+"""What a person reads for the change that made a revision."""
+
+
 def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
     memory = _find_current(context, id)
     if memory.revision == 1 or memory.change == "learn":
         return _undo_learning(context, context.space_of(memory.layer), [memory.id], print)
     if not print:
         memory_operations.undo(context, memory.id)
-    what = {"correct": "changed the text", "confirm": "confirmed", "scope": "changed the files"}
     redo = f"recollect history undo {memory.id}"
-    done = what.get(memory.change, memory.change)
-    return Reverted(f"{done} of {memory.id}", memory.text, memory.valid_from, not print, redo)
+    done = _CHANGES.get(memory.change, f"{memory.change} of")
+    return Reverted(f"{done} {memory.id}", memory.text, memory.valid_from, not print, redo)
 
 
 # ---------------------------------------------------------------- undo records

@@ -73,7 +73,7 @@ def learn(
     """
     from json import loads  # only here: a search starts cold
 
-    draft = make_draft(text, kind, fields)
+    draft = make_draft(context, text, kind, fields)
     now = context.clock()
     space = context.writable(context.space_of(draft.layer))
     label = context.origin
@@ -95,11 +95,13 @@ def learn(
     )
 
 
-def make_draft(text: str, kind: str, fields: MemoryFields) -> steps.Draft:
+def make_draft(context: Context, text: str, kind: str, fields: MemoryFields) -> steps.Draft:
     """Return the draft of a statement with these fields."""
     given: dict[str, Any] = {**fields, "text": text, "kind": kind}
     for name in LISTS & given.keys():
         given[name] = tuple(given[name])
+    if "scope" in given:
+        given["scope"] = context.scopes_in_project(given["scope"])
     if "citations" in given:
         given["citations"] = tuple({"path": place} for place in given["citations"])
     return steps.Draft(**given)
@@ -119,7 +121,7 @@ def list_memories(
     as_of: str = "",
     after: str = "",
 ) -> tuple[Memory, ...]:
-    """List the memories in use, newest first.
+    """List memories, newest first, without hidden and superseded ones.
 
     kind: only this kind
     layer: only this layer: session, task, project or user
@@ -228,8 +230,9 @@ def scope(context: Context, id: str, scope: Sequence[str] = ()) -> Memory:
     Example: recollect scope m-4k9w2c 'src/api/**'
     """
     now = context.clock()
+    wanted = context.scopes_in_project(scope)
     return _tend(
-        context, id, lambda tx: steps_lifecycle.set_scope(tx, id, scope, context.origin, now)
+        context, id, lambda tx: steps_lifecycle.set_scope(tx, id, wanted, context.origin, now)
     )
 
 

@@ -62,7 +62,7 @@ def _prepare(
     origin = context.origin
     drafts = []
     for item, id in zip(items, ids, strict=True):
-        draft = _read_draft(item, layer)
+        draft = _read_draft(context, item, layer)
         label = origin
         if draft.evidence:
             look = partial(steps.find_label, origin=origin, evidence=draft.evidence)
@@ -93,7 +93,7 @@ _FIELDS: Mapping[str, Any] = {
 }
 
 
-def _read_draft(item: Mapping[str, Json], layer: str) -> steps.Draft:
+def _read_draft(context: Context, item: Mapping[str, Json], layer: str) -> steps.Draft:
     """Return the draft in an object; raise InvalidInput for a wrong field."""
     for name, value in item.items():
         known = _FIELDS.get(name)
@@ -114,4 +114,4 @@ def _read_draft(item: Mapping[str, Json], layer: str) -> steps.Draft:
             where="layer",
             hint="pass --layer user for statements about you",
         )
-    return make_draft(str(item.get("text", "")), str(item.get("kind", "fact")), fields)
+    return make_draft(context, str(item.get("text", "")), str(item.get("kind", "fact")), fields)

@@ -169,8 +169,9 @@ def _answer(
         memory = memory_operations.correct(context, item.id, text)
         _end_links(context, item, memory, every=False)
     elif answer == "scope":
+        wanted = context.scopes_in_project(scope)
         memory = context.writable(_space(context, item)).write(
-            lambda tx: steps.set_scope(tx, item.id, scope, now)
+            lambda tx: steps.set_scope(tx, item.id, wanted, now)
         )
         _end_links(context, item, memory, every=False)
     else:

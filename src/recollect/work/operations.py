@@ -142,9 +142,9 @@ def list_todos(
     held = context.project_space.read(lambda tx: documents_steps.find_scratch(tx, name))
     items = work_notes.parse_todos(held.text if held else "")
     new = work_notes.change_todos(items, add, done)
-    if new == items and held:
-        return held
-    return store_scratch(context, name, work_notes.render_todos(new))
+    if new != items:
+        return store_scratch(context, name, work_notes.render_todos(new))
+    return held or documents_steps.blank_scratch(name)
 
 
 def _write_notes(context: Context, text: str) -> steps.ShownNotes:

@@ -22,7 +22,7 @@ from .entries import Command, HookApproval, SettingsFile
 NEXT_STEPS = {
     "claude-code": "start a new session; accept the folder's trust dialog if it asks",
     "codex": "run /hooks in Codex and approve the hooks",
-    "gemini": "start a new session and approve the hooks when it asks",
+    "gemini": "start a new session; approve the hooks if it asks",
     "opencode": "restart OpenCode",
     "copilot": "start a new session",
     "cursor": "start a new chat",

@@ -41,7 +41,7 @@ def _render_outcome(done: Initialised) -> list[str]:
     elif waiting and not done.checked:
         found += ["", *map(render_diff, waiting), ""] if done.diff else []
         shown = "" if done.diff else "; see every line: --diff"
-        found.append(f"nothing was written. Write it: the same command with --yes{shown}")
+        found.append(f"no agent settings were written. Write them: the same with --yes{shown}")
     elif waiting and not done.removing:
         found.append("connect what is missing or stale: recollect init")
     return found

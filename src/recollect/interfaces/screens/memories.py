@@ -310,7 +310,9 @@ SCREENS: dict[str, Callable[..., str]] = {
     "review answer": _render_answers,
     "scratch store": lambda document: f"stored {document.address}",
     "scratch retrieve": _render_document,
-    "todo": _render_document,
+    "todo": lambda document: (
+        _render_document(document) or 'nothing to do. Add something: recollect todo --add "…"'
+    ),
     "scratch search": _render_found_notes,
     "scratch list": _render_documents,
     "scratch delete": lambda document: f"deleted {document.address}",

@@ -116,8 +116,10 @@ def _render_diagnosis(diagnosis: recollect.Diagnosis) -> str:
     waiting = sum(check.waits and not check.ok for check in diagnosis.checks)
     return lines(
         found,
-        f"{format_count(waiting, 'agent')} wait for your approval (TODO)" if waiting else "",
         f"{failed} of the checks failed" if failed else "no problems found",
+        f"{format_count(waiting, 'agent waits', 'agents wait')} for your approval (TODO)"
+        if waiting
+        else "",
     )
 
 
@@ -252,7 +254,7 @@ def _render_receipt(done: recollect.Receipt) -> str:
         return lines(f"would erase: {_count_rows(done.rows)}", examples, files, last)
     backups = f"{format_count(done.backups, 'backup')} removed, one made anew"
     return lines(
-        f"erased {done.target}: {_count_rows(done.rows)}  (receipt {done.id})",
+        f"erased {done.target}: {_count_rows(done.rows)}  ({done.id})",
         files,
         backups if done.backups else "",
         "Copies that you made elsewhere are not known here. It is not learned again.",
@@ -304,16 +306,17 @@ def _render_exported(done: recollect.Exported) -> str:
         (f"wrote {path}" for path in done.files[:5]),
         f"… and {more} more files" if more > 0 else "",
         f"{format_count(done.records, 'record')} exported",
-        f"loss: {done.loss}" if done.loss else "",
+        done.loss,
     )
 
 
 def _render_loaded(done: recollect.Loaded) -> str:
     waits = done.status == "quarantined" and done.new
     return lines(
-        f"{done.form or 'nothing'}: {done.read} read, {done.new} new ({done.status})",
+        f"{format_count(done.read, 'record')} read, {done.new} new ({done.status}); "
+        f"form: {done.form or 'none known'}",
         "accept them: recollect review" if waits else "",
-        f"loss: {done.loss}" if done.loss else "",
+        done.loss,
         (f"left out: {one}" for one in done.problems),
     )
 

@@ -154,7 +154,10 @@ def _render_task(shown: recollect.ShownTask) -> str:
     task, rows = shown.task, list[tuple[str, str]]()
     for phase in task.get("phases", ()):
         report = f": {phase['report']}" if phase.get("report") else ""
-        rows.append((phase.get("state", "planned"), phase["name"] + report))
+        state = phase.get("state", "planned")
+        rows.append(
+            ("open" if shown.completed and state != "done" else state, phase["name"] + report)
+        )
     rows += [("decided", one["text"]) for one in task.get("decisions", ())]
     for revision in task.get("revisions", ())[-1:]:
         rows += [("verified", item) for item in revision.get("verified", ())]
@@ -191,10 +194,16 @@ def _render_json(value: Mapping[str, recollect.Json]) -> str:
 
 
 def _render_handoff(given: recollect.ShownHandoff) -> str:
+    told = given.handoff
+    rows = [("from", told.get("from_agent")), ("to", told.get("to_agent"))]
+    rows += [(name.replace("_", " "), one) for name, one in told.get("context", {}).items()]
+    texts = ((name, ", ".join(one) if isinstance(one, list) else one) for name, one in rows if one)
+    accept = f"accept it: recollect handoff accept {given.id} --agent {told.get('to_agent')}"
     return lines(
         f"{given.address} ({_handoff_state(given)})",
-        _render_json(given.handoff),
+        (f"  {name:<17} {format_line(str(text), 160)}" for name, text in texts),
         f"the working tree changed: {format_line(given.moved)}" if given.moved else "",
+        "" if given.accepted else accept,
     )
 
 
