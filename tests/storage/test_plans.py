@@ -202,7 +202,10 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
     only_insert = {
         "archive.sql.insert_messages",
         "archive.sql.lock_imports",
+        "autonomous.sql.insert_call",
         "briefing.sql.add",
+        "documents.sql.append_event",
+        "documents.sql.insert_document",
         "freshness.sql.add_claims",
         "index.sql.find_candidates",
         "index.sql.find_nearest",
@@ -214,6 +217,7 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
         "index.sql.replace_entry",
         "memory.sql.insert_many",
         "storage.sql.record_write",
+        "undo.sql.insert",
     }
     assert len(names) > 150
     assert names - seen <= only_insert

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Tx
+from ..storage.database import Tx, list_columns
 
 
 class SpendRow(NamedTuple):
@@ -28,11 +28,7 @@ class WaitingSession(NamedTuple):
 
 def insert_call(tx: Tx, row: SpendRow) -> None:
     """Store a call in the ledger before it is made."""
-    tx.run(
-        "INSERT INTO spend (space, id, role, model, purpose, input_tokens, output_tokens, at) "
-        "VALUES (:space, :id, :role, :model, :purpose, :input_tokens, :output_tokens, :at)",
-        row._asdict(),
-    )
+    tx.insert("spend", list_columns(SpendRow._fields), [row])
 
 
 def correct_call(tx: Tx, id: str, input_tokens: int, output_tokens: int) -> None:
@@ -57,7 +53,7 @@ def sum_since(tx: Tx, since: int) -> tuple[int, int]:
 def list_calls(tx: Tx, limit: int) -> list[SpendRow]:
     """Return the latest calls, newest first."""
     rows = tx.run(
-        "SELECT id, role, model, purpose, input_tokens, output_tokens, at FROM spend "
+        f"SELECT {list_columns(SpendRow._fields)} FROM spend "
         "WHERE space = :space ORDER BY at DESC, id LIMIT :limit",
         {"limit": limit},
     )

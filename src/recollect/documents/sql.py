@@ -8,14 +8,24 @@ control.
 from __future__ import annotations
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx, list_columns, list_parameters, list_shown, load_json
+from ..storage.database import Row, Tx, list_columns, list_shown, load_json
 from ..types.records import FOREVER, Document, SafeText
 
 _COLUMNS = Document._fields
 
 
-def _select(tx: Tx) -> str:
-    return f"SELECT {list_shown(tx, 'documents', _COLUMNS)} FROM documents WHERE space = :space"
+def _list_open(tx: Tx, where: str, **given: object) -> list[Document]:
+    """Return the open revisions that a condition selects, which may end in an order and a limit."""
+    rows = tx.run(
+        f"SELECT {list_shown(tx, 'documents', _COLUMNS)} FROM documents "
+        f"WHERE space = :space AND valid_to = {FOREVER} AND {where}",
+        given,
+    )
+    found = map(Document._make, rows)
+    return [
+        one._replace(fields=load_json(str(one.fields)), sources=load_json(str(one.sources)))
+        for one in found
+    ]
 
 
 class DocumentRow(NamedTuple):
@@ -39,21 +49,13 @@ class DocumentRow(NamedTuple):
 
 def get_document(tx: Tx, address: str, hold: bool = False) -> Document | None:
     """Return the open revision at an address; with `hold`, lock it until the commit."""
-    row = tx.one(
-        f"{_select(tx)} AND address = :address AND valid_to = {FOREVER} "
-        + (tx.for_update if hold else ""),
-        {"address": address},
-    )
-    return _document(row) if row else None
+    locked = tx.for_update if hold else ""
+    return next(iter(_list_open(tx, f"address = :address {locked}", address=address)), None)
 
 
 def insert_document(tx: Tx, row: DocumentRow) -> None:
     """Insert an open revision."""
-    tx.run(
-        f"INSERT INTO documents (space, {list_columns(_COLUMNS)}) "
-        f"VALUES (:space, {list_parameters(_COLUMNS)})",
-        row._asdict(),
-    )
+    tx.insert("documents", list_columns(_COLUMNS), [row])
 
 
 def close_document(tx: Tx, address: str, now: int) -> bool:
@@ -69,32 +71,20 @@ def close_document(tx: Tx, address: str, now: int) -> bool:
 def list_documents(tx: Tx, type: str, limit: int, owner: str = "") -> list[Document]:
     """List the open documents of a type, by address."""
     mine = "AND owner = :owner " if owner else ""
-    rows = tx.run(
-        f"{_select(tx)} AND type = :type AND valid_to = {FOREVER} {mine}"
-        "ORDER BY address LIMIT :limit",
-        {"type": type, "owner": owner, "limit": limit},
-    )
-    return [_document(row) for row in rows]
+    where = f"type = :type {mine}ORDER BY address LIMIT :limit"
+    return _list_open(tx, where, type=type, owner=owner, limit=limit)
 
 
 def list_below(tx: Tx, type: str, lead: str) -> list[Document]:
     """List the open documents of a type whose owner has a literal prefix, newest first."""
-    rows = tx.run(
-        f"{_select(tx)} AND type = :type AND valid_to = {FOREVER} "
-        "AND substr(owner, 1, :length) = :lead ORDER BY valid_from DESC, address",
-        {"type": type, "lead": lead, "length": len(lead)},
-    )
-    return [_document(row) for row in rows]
+    where = "type = :type AND substr(owner, 1, :length) = :lead ORDER BY valid_from DESC, address"
+    return _list_open(tx, where, type=type, lead=lead, length=len(lead))
 
 
 def list_last(tx: Tx, type: str, owner: str, limit: int) -> list[Document]:
     """List the open documents of an owner with the highest addresses, highest first."""
-    rows = tx.run(
-        f"{_select(tx)} AND type = :type AND owner = :owner AND valid_to = {FOREVER} "
-        "ORDER BY address DESC LIMIT :limit",
-        {"type": type, "owner": owner, "limit": limit},
-    )
-    return [_document(row) for row in rows]
+    where = "type = :type AND owner = :owner ORDER BY address DESC LIMIT :limit"
+    return _list_open(tx, where, type=type, owner=owner, limit=limit)
 
 
 def close_below(tx: Tx, type: str, lead: str, now: int) -> None:
@@ -144,11 +134,6 @@ def count_by_type(tx: Tx) -> list[Row]:
     )
 
 
-def _document(row: Row) -> Document:
-    raw = Document._make(row)
-    return raw._replace(fields=load_json(str(raw.fields)), sources=load_json(str(raw.sources)))
-
-
 class EventRow(NamedTuple):
     """An event about `subject`; `payload` is JSON."""
 
@@ -167,11 +152,7 @@ _EVENT_COLUMNS = EventRow._fields
 
 def append_event(tx: Tx, row: EventRow) -> None:
     """Append an event."""
-    tx.run(
-        f"INSERT INTO events (space, {list_columns(_EVENT_COLUMNS)}) "
-        f"VALUES (:space, {list_parameters(_EVENT_COLUMNS)})",
-        row._asdict(),
-    )
+    tx.insert("events", list_columns(_EVENT_COLUMNS), [row])
 
 
 def list_events(tx: Tx, subject: str, limit: int) -> list[EventRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..storage.database import TABLES, Tx, placeholders
+from ..storage.database import TABLES, Tx, list_columns, placeholders
 from ..types.records import FOREVER, Json, SafeText
 
 _VARIABLE: Mapping[str, tuple[str, ...]] = {
@@ -28,11 +28,8 @@ class UndoRecord(NamedTuple):
 
 def insert(tx: Tx, id: str, operation: str, body: SafeText, now: int) -> None:
     """Save how to undo an operation."""
-    tx.run(
-        "INSERT INTO undos (space, id, operation, body, status, at) "
-        "VALUES (:space, :id, :operation, :body, 'applied', :now)",
-        {"id": id, "operation": operation, "body": body, "now": now},
-    )
+    row = UndoRecord(id, operation, body, "applied", now)
+    tx.insert("undos", list_columns(UndoRecord._fields), [row])
 
 
 def find_latest(tx: Tx, operation: str) -> UndoRecord | None:
