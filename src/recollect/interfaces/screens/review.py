@@ -154,9 +154,7 @@ class ReviewScreen:
         width = min(terminal_width(), style.WIDEST)
         at = self._answered() + len(self._skipped) + 1
         of = f" of {max(self._total, at)}" if not self._filtered else f", {len(self._left)} left"
-        head = f"Review {at}{of}"
-        if told := self._told():
-            head += f"   {told}"
+        head = f"Review {at}{of}   {self._told()}".rstrip()
         lines = [display.format_line(head, width), *render_item(item, width), ""]
         print(style.finish("\n".join(lines)))
         if self._note:
