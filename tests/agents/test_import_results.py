@@ -96,6 +96,7 @@ def test_a_named_file_is_an_import_and_the_screen_says_how_to_accept_it(
     assert (done.results.rules, done.results.commands, done.results.quarantined) == (0, 0, 1)
     told = show("import", done)
     assert "imported as untrusted" in told and str(path) in told
+    assert "recollect recall WORDS" in told and "recollect briefing" not in told
     assert "stated in the imported messages (1):" in told
     assert "recollect review --reason quarantined" in told
     assert RULE not in mem.briefing(session="s9").text

@@ -316,6 +316,8 @@ def _render_next_steps(done: recollect.Imported) -> list[str]:
     if not done.messages:
         return []
     steps = [("recollect briefing", "what your agents begin with")]
+    if all(one.foreign for one in done.transcripts if one.messages):
+        steps = [("recollect recall WORDS", "search them"), ("recollect session list", "list them")]
     if done.results.commands or done.results.fixes:
         steps.append(("recollect lessons", "the commands and fixes that were found"))
     if done.results.waiting:
