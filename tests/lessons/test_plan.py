@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from recollect.episodes.records import from_json
+from recollect.lessons.duplicates import unite
 from recollect.lessons.plan import plan, validate, vocabulary
 from recollect.lessons.plan_rules import (
     Connect,
@@ -174,7 +175,7 @@ def test_less_trusted_evidence_is_noted_but_makes_nothing_surer() -> None:
     known = memory("m-1", "pattern", "API endpoints live in src/routes", subject="api endpoint")
     [step] = plan(endpoint_episodes(3, label="tool"), [known], NOW).steps
     assert isinstance(step, Reinforce)
-    assert (step.confidence, step.label) == (known.confidence, "user")
+    assert step.confidence == known.confidence
     assert step.sources == ("e-1", "e-2", "e-3")
 
 
@@ -303,22 +304,17 @@ def test_duplicates_are_merged_into_the_most_confident_with_all_sources_and_coun
         examples=("b.ts",),
     )
     found = plan([], [one, two], NOW)
-    assert found.steps == (
-        Merge(
-            "m-2",
-            ("m-1",),
-            0.95,
-            ("e-2", "e-1"),
-            ("e-2", "e-1"),
-            ("b.ts", "a.ts"),
-            5,
-            1,
-            2,
-            "user",
-            "2 memories say the same",
-        ),
-    )
+    assert found.steps == (Merge("m-2", ("m-1",), "2 memories say the same"),)
     validate(found, [], [one, two])
+    assert unite([two, one]) == two._replace(
+        sources=("e-2", "e-1"),
+        evidence=("e-2", "e-1"),
+        examples=("b.ts", "a.ts"),
+        reinforcement=5,
+        successes=1,
+        failures=2,
+    )
+    assert unite([one, two]).confidence == 0.95
 
 
 @pytest.mark.parametrize(
@@ -382,9 +378,7 @@ def test_a_note_of_two_sessions_is_promoted_once() -> None:
         for at in (1, 2)
     ]
     found = plan([], notes, NOW)
-    assert found.steps == (
-        Promote("m-1", "project", ("m-2",), ("x-1", "x-2"), "user", "noted in 2 sessions or tasks"),
-    )
+    assert found.steps == (Promote("m-1", "project", ("m-2",), "noted in 2 sessions or tasks"),)
     validate(found, [], notes)
     known = memory("m-3", text=text)
     assert of_kind(plan([], [*notes, known], NOW), Promote) == []
@@ -397,7 +391,7 @@ def test_opposites_are_linked_once() -> None:
         memory("m-2", "preference", "Never use tabs"),
     ]
     [step] = plan([], given_, NOW).steps
-    assert step == Connect("m-1", "contradicts", "m-2", "user", "they say the opposite")
+    assert step == Connect("m-1", "m-2", "they say the opposite")
     assert plan([], given_, NOW, links=[("m-2", "contradicts", "memory://m-1")]).steps == ()
 
 

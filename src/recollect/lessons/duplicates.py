@@ -8,14 +8,13 @@ label are merged, so that no memory gains or loses trust or files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from ..index.clusters import TextFeatures, choose_keys, find_neighbours
 from ..memory.similarity import contradicts, find_relation, jaccard, split_words
 from ..text import globs
 from ..text.terms import query_terms, stem_all
 from ..types.records import Memory
-from ..types.trust import least_trusted
 from .plan_rules import Connect, Merge, Promote
 
 FEWEST_OWNERS = 2
@@ -40,9 +39,21 @@ def rank_key(memory: Memory) -> tuple[float, int, int, str]:
     return -memory.confidence, -memory.reinforcement, -memory.last_confirmed, memory.id
 
 
-def unite_field(memories: Iterable[Memory], field: str) -> tuple[str, ...]:
-    """Return what these memories have in a field, each once, in their order."""
-    return tuple(dict.fromkeys(one for memory in memories for one in getattr(memory, field)))
+def unite(memories: Sequence[Memory]) -> Memory:
+    """Return the first of memories that say the same, with the sources and counts of all."""
+
+    def all_of(field: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one for memory in memories for one in getattr(memory, field)))
+
+    return memories[0]._replace(
+        confidence=max(one.confidence for one in memories),
+        sources=all_of("sources"),
+        evidence=all_of("evidence"),
+        examples=all_of("examples"),
+        reinforcement=sum(one.reinforcement for one in memories),
+        successes=sum(one.successes for one in memories),
+        failures=sum(one.failures for one in memories),
+    )
 
 
 # ---------------------------------------------------------------- recurring notes
@@ -60,18 +71,13 @@ def find_promotions(memories: Sequence[Memory], taken: Container[str]) -> Iterat
         elif memory.id not in taken:
             note: _Note = (memory.kind, globs.scope_key(memory.scope), list_content_stems(memory))
             groups.setdefault((memory.label, note), []).append(memory)
-    for (label, note), group in groups.items():
+    for (_, note), group in groups.items():
         owners = {(memory.layer, memory.owner) for memory in group}
         if len(owners) >= FEWEST_OWNERS and note[-1] and note not in above:
             group.sort(key=rank_key)
-            yield Promote(
-                group[0].id,
-                "project",
-                tuple(memory.id for memory in group[1:]),
-                unite_field(group, "sources"),
-                label,
-                f"noted in {len(owners)} sessions or tasks",
-            )
+            others = tuple(memory.id for memory in group[1:])
+            reason = f"noted in {len(owners)} sessions or tasks"
+            yield Promote(group[0].id, "project", others, reason)
 
 
 # ---------------------------------------------------------------- duplicates
@@ -90,26 +96,9 @@ def find_merges(memories: Sequence[Memory], taken: Container[str]) -> Iterator[M
         others = [one for one in sorted(same[keep.id], key=rank_key) if one.id not in gone]
         if keep.id in gone or not others:
             continue
-        gone.update((keep.id, *(one.id for one in others)))
-        yield plan_merge(keep, others)
-
-
-def plan_merge(keep: Memory, others: Sequence[Memory]) -> Merge:
-    """Return the merge of these memories: one keeps the sources and counts of all."""
-    group = (keep, *others)
-    return Merge(
-        keep.id,
-        tuple(one.id for one in others),
-        max(one.confidence for one in group),
-        unite_field(group, "sources"),
-        unite_field(group, "evidence"),
-        unite_field(group, "examples"),
-        sum(one.reinforcement for one in group),
-        sum(one.successes for one in group),
-        sum(one.failures for one in group),
-        least_trusted(one.label for one in group),
-        f"{len(group)} memories say the same",
-    )
+        names = tuple(one.id for one in others)
+        gone.update((keep.id, *names))
+        yield Merge(keep.id, names, f"{1 + len(names)} memories say the same")
 
 
 def _place(memory: Memory) -> tuple[object, ...]:
@@ -149,8 +138,7 @@ def find_contradictions(
         if linked(one.id, other.id) or not contradicts(make_statement(one), make_statement(other)):
             continue
         if not globs.are_disjoint(one.scope, other.scope):
-            label = least_trusted((one.label, other.label))
-            yield Connect(one.id, "contradicts", other.id, label, "they say the opposite")
+            yield Connect(one.id, other.id, "they say the opposite")
 
 
 def _pairs(memories: Sequence[Memory], least_shared: float) -> Iterator[tuple[Memory, Memory]]:

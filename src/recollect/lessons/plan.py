@@ -167,7 +167,7 @@ def _more_evidence(
         revives = bool(trusted) and (
             _in_use(memory) or any(one.at > memory.last_reinforced for one in trusted)
         )
-        yield Reinforce(memory.id, sources, confidence, memory.label, why, revives)
+        yield Reinforce(memory.id, sources, confidence, why, revives)
 
 
 # ---------------------------------------------------------------- pitfalls

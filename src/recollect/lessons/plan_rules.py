@@ -7,13 +7,13 @@ plan that breaks a rule is refused as a whole, and the error names the step and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..episodes.records import Episode
 from ..errors import InvalidInput
 from ..text import globs
-from ..types.records import FOREVER, LAYERS, RELATIONS, STATUSES_IN_USE, Json, Memory
+from ..types.records import FOREVER, LAYERS, STATUSES_IN_USE, Json, Memory
 from ..types.trust import least_trusted
 
 
@@ -39,35 +39,26 @@ class Reinforce(NamedTuple):
     memory: str
     sources: tuple[str, ...]
     confidence: float
-    label: str
     reason: str
     revives: bool = False
 
 
 class Promote(NamedTuple):
-    """A note that recurs, moved up to a layer; the others that say the same give way to it."""
+    """A note that recurs, moved up to a layer; the others that say the same give way to it, and it
+    has the sources of all."""
 
     memory: str
     layer: str
     others: tuple[str, ...]
-    sources: tuple[str, ...]
-    label: str
     reason: str
 
 
 class Merge(NamedTuple):
-    """Memories that say the same: one is kept, with the sources and counts of all."""
+    """Memories that say the same: one is kept, with the sources and counts of all
+    (`duplicates.unite`)."""
 
     keep: str
     others: tuple[str, ...]
-    confidence: float
-    sources: tuple[str, ...]
-    evidence: tuple[str, ...]
-    examples: tuple[str, ...]
-    reinforcement: int
-    successes: int
-    failures: int
-    label: str
     reason: str
 
 
@@ -79,12 +70,10 @@ class Hide(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """A link between two memories."""
+    """A link between two memories that contradict each other."""
 
     source: str
-    relation: str
     target: str
-    label: str
     reason: str
 
 
@@ -148,11 +137,11 @@ def _refusal(number: int, step: Step, problem: str) -> InvalidInput:
     )
 
 
-def _changed(step: Step) -> tuple[str, ...]:
-    """Return the records that a step changes: two steps must not change the same one."""
+def memories_of(step: Step) -> tuple[str, ...]:
+    """Return the memories that a step names."""
     match step:
         case Learn():
-            return (f"{step.kind} “{step.text}”",)
+            return ()
         case Reinforce() | Hide():
             return (step.memory,)
         case Promote():
@@ -160,7 +149,15 @@ def _changed(step: Step) -> tuple[str, ...]:
         case Merge():
             return (step.keep, *step.others)
         case Connect():
-            return (f"{step.source} {step.relation} {step.target}",)
+            return (step.source, step.target)
+
+
+def _changed(step: Step) -> tuple[str, ...]:
+    """Return the records that a step changes: two steps must not change the same one."""
+    if isinstance(step, Learn):
+        return (f"{step.kind} “{step.text}”",)
+    named = memories_of(step)
+    return (" contradicts ".join(named),) if isinstance(step, Connect) else named
 
 
 def _problems(
@@ -168,19 +165,20 @@ def _problems(
 ) -> Iterator[str]:
     if not step.reason.strip():
         yield "it has no reason"
+    statuses = (*STATUSES_IN_USE, "hidden") if isinstance(step, Reinforce) else STATUSES_IN_USE
+    if problems := [*_find_problems(memories_of(step), known, statuses)]:
+        yield from problems
+        return
+    group = [known[name] for name in memories_of(step)]
     match step:
         case Learn():
             yield from _learn(step, told)
         case Reinforce():
-            yield from _reinforce(step, told, known)
+            yield from _reinforce(step, told, group[0])
         case Promote():
-            yield from _promote(step, known)
+            yield from _promote(step, group)
         case Merge():
-            yield from _merge(step, known)
-        case Hide():
-            yield from _find_problem((step.memory,), known)
-        case Connect():
-            yield from _connect(step, known)
+            yield from _merge(step, group)
 
 
 def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
@@ -216,18 +214,10 @@ def _source_problem(sources: Collection[str], told: Mapping[str, Episode]) -> st
     return "" if sources else "it has no source"
 
 
-def _reinforce(
-    step: Reinforce, told: Mapping[str, Episode], known: Mapping[str, Memory]
-) -> Iterator[str]:
-    if missing := [*_find_problem((step.memory,), known, (*STATUSES_IN_USE, "hidden"))]:
-        yield from missing
-        return
-    memory = known[step.memory]
+def _reinforce(step: Reinforce, told: Mapping[str, Episode], memory: Memory) -> Iterator[str]:
     if problem := _source_problem(step.sources, told):
         yield problem
         return
-    if step.label != memory.label:
-        yield "evidence does not change a label"
     if not memory.confidence <= step.confidence <= 1.0:
         yield "confidence only rises"
     labels = (told[source].label for source in step.sources)
@@ -236,39 +226,22 @@ def _reinforce(
         yield "evidence that is less trusted does not make a memory surer, nor revive it"
 
 
-def _promote(step: Promote, known: Mapping[str, Memory]) -> Iterator[str]:
-    names = (step.memory, *step.others)
-    if missing := [*_find_problem(names, known)]:
-        yield from missing
-        return
-    group = [known[name] for name in names]
+def _promote(step: Promote, group: list[Memory]) -> Iterator[str]:
     if len({(memory.layer, memory.owner) for memory in group}) < FEWEST:
         yield "it does not recur"
     if any(LAYERS.index(step.layer) <= LAYERS.index(memory.layer) for memory in group):
         yield f"{step.layer} is not above the layer it is in"
     yield from _same_files(group)
-    yield from _kept(step.sources, step.label, group)
 
 
-def _merge(step: Merge, known: Mapping[str, Memory]) -> Iterator[str]:
-    names = (step.keep, *step.others)
-    if missing := [*_find_problem(names, known)]:
-        yield from missing
-        return
-    group = [known[name] for name in names]
-    if not step.others or step.keep in step.others:
+def _merge(step: Merge, group: list[Memory]) -> Iterator[str]:
+    if not step.others:
         yield "nothing is merged into it"
     if len({(memory.kind, memory.layer, memory.owner) for memory in group}) > 1:
         yield "they are not of one kind and place"
+    if len({memory.label for memory in group}) > 1:
+        yield "they are not equally trusted"
     yield from _same_files(group)
-    if step.confidence != max(memory.confidence for memory in group):
-        yield "its confidence is not that of the surest"
-    for count in ("reinforcement", "successes", "failures"):
-        if getattr(step, count) != sum(getattr(memory, count) for memory in group):
-            yield f"{count} is not the sum of all"
-    if not {one for memory in group for one in memory.evidence} <= set(step.evidence):
-        yield "it loses evidence"
-    yield from _kept(step.sources, step.label, group)
 
 
 def _same_files(group: list[Memory]) -> Iterator[str]:
@@ -276,31 +249,13 @@ def _same_files(group: list[Memory]) -> Iterator[str]:
         yield "they apply to different files"
 
 
-def _kept(sources: Iterable[str], label: str, group: list[Memory]) -> Iterator[str]:
-    if not {one for memory in group for one in memory.sources} <= set(sources):
-        yield "it loses sources"
-    if label != least_trusted(memory.label for memory in group):
-        yield f"the label {label!r} is not that of the least trusted"
-
-
-def _connect(step: Connect, known: Mapping[str, Memory]) -> Iterator[str]:
-    if step.relation not in RELATIONS:
-        yield f"unknown relation {step.relation}"
-    if step.source == step.target:
-        yield "it is linked to itself"
-    yield from _find_problem((step.source, step.target), known)
-
-
-def _find_problem(
-    names: Iterable[str],
-    known: Mapping[str, Memory],
-    statuses: Collection[str] = STATUSES_IN_USE,
+def _find_problems(
+    names: Sequence[str], known: Mapping[str, Memory], statuses: Collection[str]
 ) -> Iterator[str]:
-    """Return the problem with the memories that a step names; empty without one."""
-    listed = list(names)
-    if len(set(listed)) < len(listed):
+    """Return the problems with the memories that a step names."""
+    if len(set(names)) < len(names):
         yield "a memory is named twice"
-    for name in listed:
+    for name in names:
         if name not in known:
             yield f"there is no memory {name}"
         elif known[name].valid_to != FOREVER or known[name].status not in statuses:

@@ -35,6 +35,7 @@ from .plan_rules import (
     Promote,
     Reinforce,
     Step,
+    memories_of,
 )
 from .steps_apply import Changes, apply_step, digest, is_as_left, reindex_rows
 from .steps_unseen import JOB, LoadedUnseen
@@ -189,7 +190,7 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
     for place, step in enumerate(plan.steps):
         problem = apply_step(changes, step, drafts.get(place), now)
         if problem:
-            left_out.append(NotPlanned(getattr(step, "sources", ()), problem))
+            left_out.append(NotPlanned(getattr(step, "sources", memories_of(step)), problem))
         else:
             done.append(step)
     for one in loaded.upkeep:
@@ -219,7 +220,7 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
 
 def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None:
     """Refuse a plan when a memory that it was made from has changed."""
-    named = {name for step in plan.steps for name in _memories_of(step)}
+    named = {name for step in plan.steps for name in memories_of(step)}
     now_there = memory_sql.get_many(tx, sorted(named))
     for memory in loaded.memories:
         if memory.id in named and _essence(now_there.get(memory.id)) != _essence(memory):
@@ -233,13 +234,6 @@ def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None
 def _essence(memory: Memory | None) -> Memory | None:
     """Return a memory without how often it was looked at."""
     return memory and memory._replace(recalls=0, last_recalled=0)
-
-
-def _memories_of(step: object) -> Iterator[str]:
-    for field in ("memory", "keep", "source", "target"):
-        if isinstance(name := getattr(step, field, None), str):
-            yield name
-    yield from getattr(step, "others", ())
 
 
 def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
@@ -289,7 +283,7 @@ def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
             case Hide():
                 yield DiffLine("-", step.memory, texts[step.memory].text, step.reason)
             case Connect():
-                told = f"{step.relation} {step.target}: {texts[step.target].text}"
+                told = f"contradicts {step.target}: {texts[step.target].text}"
                 yield DiffLine(">", step.source, told, step.reason)
     for one in loaded.upkeep:
         sign = "-" if one.status == "hidden" else "~"

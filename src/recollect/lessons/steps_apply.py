@@ -25,6 +25,7 @@ from ..storage.database import Tx
 from ..types import trust
 from ..types.records import Json, Link, Memory
 from ..undo import sql as undo_sql
+from . import duplicates
 from .plan_rules import Connect, Hide, Learn, Merge, Promote, Reinforce, Step
 
 _COUNTED = ("recalls", "last_recalled")
@@ -119,7 +120,7 @@ def apply_step(
             values = {"status": "hidden", "detail": redaction.redact_json(detail).text}
             changes.update("memories", (step.memory,), values)
         case Connect():
-            changes.link(step.source, step.relation, step.target, step.reason, now)
+            changes.link(step.source, "contradicts", step.target, step.reason, now)
     return ""
 
 
@@ -154,22 +155,28 @@ def _promote(changes: Changes, step: Promote, now: int) -> str:
     memory = _get(changes, step.memory)
     if memory_steps_revisions.find_same(changes.tx, memory._replace(layer=step.layer, owner="")):
         return f"the {step.layer} has exactly this text, and it is not in use"
-    values = {"layer": step.layer, "owner": "", "sources": _packed(step.sources)}
+    united = _unite(changes, step.memory, step.others)
+    values = {"layer": step.layer, "owner": "", "sources": _packed(united.sources)}
     changes.update("memories", (memory.id,), {**values, "last_reinforced": now})
     _give_way(changes, step.others, memory.id, now)
     return ""
 
 
 def _merge(changes: Changes, step: Merge, now: int) -> str:
+    united = _unite(changes, step.keep, step.others)
     values: dict[str, Json] = {
-        name: getattr(step, name)
+        name: getattr(united, name)
         for name in ("confidence", "reinforcement", "successes", "failures")
     }
     for name in ("sources", "evidence", "examples"):
-        values[name] = _packed(getattr(step, name))
+        values[name] = _packed(getattr(united, name))
     changes.update("memories", (step.keep,), values)
     _give_way(changes, step.others, step.keep, now)
     return ""
+
+
+def _unite(changes: Changes, keep: str, others: Sequence[str]) -> Memory:
+    return duplicates.unite([_get(changes, id) for id in (keep, *others)])
 
 
 def _give_way(changes: Changes, others: Sequence[str], keep: str, now: int) -> None:
