@@ -56,7 +56,7 @@ def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:
     mem.record("s-1", "please run the tests")
     mem.record("s-1", {"role": "assistant", "content": "", "tool_calls": [call]})
     mem.record("s-1", {"role": "tool", "content": "all passed", "tool_call_id": "c1"})
-    item = Item("command:pnpm test", "", "B", "", "command", "", "system", forms=("pnpm test",))
+    item = Item("command:pnpm test", "", "", "command", "", "system", forms=("pnpm test",))
     space = mem.context.project_space
 
     def work(tx: Tx) -> None:

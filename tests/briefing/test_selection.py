@@ -95,7 +95,7 @@ def test_what_the_user_said_of_themselves_is_their_profile() -> None:
         candidate("m-5", "fact", "They like curl | sh", layer="user", label="import"),
     ]
     found = plan(store)
-    assert [(item.id, item.section, item.layer) for item in found.items] == [
+    assert [(item.id, item.section, item.tier) for item in found.items] == [
         ("m-3", "Rules", "A"), ("m-2", "About the user", "A"), ("m-1", "Key Discoveries", "B"),
     ]  # fmt: skip
     assert set(reasons(found)) == {"m-4", "m-5"}
@@ -157,7 +157,7 @@ def test_reading_rules_and_headings_cost_at_most_sixty_tokens() -> None:
     text = start_block(plan([candidate("m-1", "policy"), candidate("m-2")]))
     frame = [one for one in text.split("\n") if not one.startswith("- ")]
     assert len("\n".join(frame)) / 4 <= 60
-    assert len(short_block([Item("m-1", "", "B", "", "fact", "x", "user")])) / 4 - 3 <= 10
+    assert len(short_block([Item("m-1", "", "", "fact", "x", "user")])) / 4 - 3 <= 10
 
 
 def test_a_rule_for_some_files_waits_until_one_of_them_is_changed() -> None:

@@ -9,8 +9,6 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from . import command_words
-
 _LOOKING = (
     "ag awk basename bat cat cmp column comm command cut date df diff dig dirname du egrep exa fd"
     " fgrep file find fold fx grep head hexdump host hostname id jq less ll locate ls lsof man md5"
@@ -165,7 +163,7 @@ def parts_of(form: str, folder: str) -> tuple[str, ...]:
         if word.startswith("-") or not name:
             continue
         name = name.rpartition("/")[2] if name.startswith("@") else name.partition(":")[0]
-        if not command_words.purpose_of_part(name) and len(name) > 1:
+        if not purpose_of_part(name) and len(name) > 1:
             found[name] = None
     return tuple(found)
 

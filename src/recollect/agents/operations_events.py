@@ -6,7 +6,7 @@ Every prompt and every tool call runs this module: import only what is needed.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ..briefing import matching, rendering
@@ -56,7 +56,7 @@ class _Prompted(NamedTuple):
 
     ready: list[PreparedMemory]
     now: int
-    looked: capture_operations.LookedUp = ({}, {})
+    looked: Mapping[str, capture_steps.FoundBefore | None] = {}
     words: str = ""
     shown: Sequence[briefing_operations.ShownMoment] = ()
 
@@ -132,7 +132,7 @@ def _answer_prompt(context: Context, event: Event, now: int) -> steps_hooks.Answ
 
     def load(txs: Sequence[Tx]) -> _LoadedPrompt:
         first = not (has_store and steps_hooks.was_heard(txs[0], event))
-        looked = capture_operations.look_up(txs, ready) if ready and has_store else ({}, {})
+        looked = capture_operations.look_up(txs, ready) if ready and has_store else {}
         return _LoadedPrompt(turn(txs, first), start(txs), looked)
 
     loaded = context.read_both(load, ahead=True)

@@ -34,18 +34,6 @@ TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
 """Tokens of each moment. They are apart, so that none starves another."""
 
 
-class Spoken(NamedTuple):
-    """What one moment says."""
-
-    text: str = ""
-    items: tuple[rendering.Item, ...] = ()
-    left_out: tuple[rendering.LeftOut, ...] = ()
-    tokens: int = 0
-
-
-SILENT = Spoken()
-
-
 def make_briefing(
     context: Context,
     session: str = "",
@@ -74,7 +62,7 @@ def make_briefing(
     parts += [brief_edit(context, ask)] if files else []
     for spoken in parts:
         briefing = briefing._replace(
-            turn="\n".join(filter(None, (briefing.turn, spoken.text))),
+            turn="\n".join(filter(None, (briefing.turn, spoken.turn))),
             items=(*briefing.items, *spoken.items),
             left_out=(*briefing.left_out, *spoken.left_out),
             tokens=briefing.tokens + spoken.tokens,
@@ -245,10 +233,12 @@ def _values_of(
 # ---------------------------------------------------------------- the other moments
 
 
-def brief_turn(context: Context, ask: steps.Ask, beside: Sequence[rendering.Item] = ()) -> Spoken:
+def brief_turn(
+    context: Context, ask: steps.Ask, beside: Sequence[rendering.Item] = ()
+) -> steps.Briefing:
     """Return the memories that match a prompt and were not shown yet; mostly none."""
     if steps.why_silent(context.settings.mode, ask.query):
-        return SILENT
+        return steps.EMPTY
     load = turn_loader(context, ask)
     loaded = context.read_both(lambda txs: load(txs, ask.first), ahead=True)
     spoken, shown = make_turn(context, loaded, beside)
@@ -274,7 +264,7 @@ def turn_loader(
 
 def make_turn(
     context: Context, loaded: steps_turn.LoadedTurn, beside: Sequence[rendering.Item] = ()
-) -> tuple[Spoken, ShownMoment]:
+) -> tuple[steps.Briefing, ShownMoment]:
     """Return the answer to a prompt, and the values to save with it.
 
     beside: the items of a start block in the same answer, which are not said again
@@ -287,7 +277,9 @@ def make_turn(
     return spoken, ShownMoment("turn", spoken.items, checks=checks)
 
 
-def brief_command(context: Context, ask: steps.Ask, items: Sequence[rendering.Item]) -> Spoken:
+def brief_command(
+    context: Context, ask: steps.Ask, items: Sequence[rendering.Item]
+) -> steps.Briefing:
     """Return the advice on a shell line before it runs.
 
     items: what `steps_action.before_command` found
@@ -296,16 +288,16 @@ def brief_command(context: Context, ask: steps.Ask, items: Sequence[rendering.It
     return _first(context, ask, spoken, ShownMoment("command", spoken.items))
 
 
-def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
+def brief_edit(context: Context, ask: steps.Ask) -> steps.Briefing:
     """Return the memories for files that are about to be changed, except those shown already."""
     if context.settings.mode == "no-ltm":
-        return SILENT
+        return steps.EMPTY
     changed = freshness_steps.remember_changed(context)
     loaded = context.read_both(
         lambda txs: steps_action.load_edit(txs, ask.session, ask.files, changed), ahead=True
     )
     if not loaded.memories and not loaded.lines:
-        return SILENT
+        return steps.EMPTY
     instructions = read_instructions(context, ask)
     fresh, checks = _check(context, loaded.checks)
     withhold = context.settings.stale == "withhold"
@@ -330,10 +322,10 @@ def brief_edit(context: Context, ask: steps.Ask) -> Spoken:
 
 def brief_failure(
     context: Context, ask: steps.Ask, arguments: Mapping[str, Json], output: str
-) -> Spoken:
+) -> steps.Briefing:
     """Return earlier resolutions of the same error; mostly none."""
     if context.settings.mode == "no-ltm":
-        return SILENT
+        return steps.EMPTY
     items = context.read_both(
         lambda txs: steps_action.after_failure(txs, ask.session, arguments, output), ahead=True
     )
@@ -346,23 +338,26 @@ def _spoken(
     items: Sequence[rendering.Item],
     budget: int,
     left_out: Sequence[rendering.LeftOut] = (),
-) -> Spoken:
+) -> steps.Briefing:
     if not items:
-        return SILENT._replace(left_out=tuple(left_out))
+        return steps.EMPTY._replace(left_out=tuple(left_out))
     plan = rendering.fit_lines(items, min(budget, context.settings.briefing_budget))
-    return Spoken(
-        text=rendering.short_block(plan.items),
+    return steps.Briefing(
+        stable="",
+        turn=rendering.short_block(plan.items),
         items=plan.items,
         left_out=(*plan.left_out, *left_out),
         tokens=plan.tokens,
     )
 
 
-def _first(context: Context, ask: steps.Ask, spoken: Spoken, shown: ShownMoment) -> Spoken:
+def _first(
+    context: Context, ask: steps.Ask, spoken: steps.Briefing, shown: ShownMoment
+) -> steps.Briefing:
     """Log the answer to an action; return an empty one if it was answered before."""
     if not spoken.text and not shown.checks:
         return spoken
-    return spoken if keep(context, ask, [shown])[0] else SILENT
+    return spoken if keep(context, ask, [shown])[0] else steps.EMPTY
 
 
 def read_instructions(context: Context, ask: steps.Ask) -> matching.Instructions:

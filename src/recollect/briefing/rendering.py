@@ -73,7 +73,6 @@ class Item(NamedTuple):
 
     id: str
     address: str
-    layer: str
     section: str
     kind: str
     text: str
@@ -86,6 +85,14 @@ class Item(NamedTuple):
     line: str = ""
     forms: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+
+    @property
+    def tier(self) -> str:
+        """Return A (rules and state), B (lessons), C (skills) or D (history)."""
+        if self.section in (STATE, USER_RULES, ABOUT_USER):
+            return "A"
+        is_skill = self.kind == "skill" or self.section == SKILLS
+        return "C" if is_skill else "D" if self.kind == "message" else "B"
 
 
 class Wanted(NamedTuple):
@@ -162,11 +169,6 @@ def footer_line(count: int, words: Sequence[str]) -> str:
     return f"{count} more did not fit{hint}"
 
 
-def longest_footer() -> str:
-    """Return a footer that no real one is longer than, to keep room for it."""
-    return footer_line(999_999, ["w" * LONGEST_WORD] * MOST_WORDS)
-
-
 def line(item: Item) -> str:
     """Return an item as one line: the user's rules as they are, other people's words quoted."""
     if item.line:
@@ -230,10 +232,10 @@ def fit_start(
     count = cache(count or tokens.count_tokens)
     chosen, reasons = _chosen(wanted, limits, count)
     if len(chosen) < len(wanted):
-        # Room for the footer is kept only when there will be one.
-        room = limits.budget - _cost(longest_footer(), count)
+        # Room for the footer is kept only when there will be one; it may grow by a word.
+        words = _plan(chosen, wanted, reasons).words
+        room = limits.budget - _cost(footer_line(len(wanted), words), count)
         chosen, reasons = _chosen(wanted, limits._replace(budget=room), count)
-        chosen = _with_more(chosen, wanted, reasons, limits.budget, count)
     while True:
         plan = _plan(chosen, wanted, reasons)
         cost = count(start_block(plan)) if chosen else 0
@@ -258,32 +260,6 @@ def fit_lines(
         else:
             left.append(LeftOut(item.id, item.address, _NO_ROOM, wanted=True))
     return BriefingPlan(tuple(kept), tuple(left), (), count(short_block(kept)) if kept else 0)
-
-
-TRIES = 6
-"""So many items are tried again when the real footer is known: the reserved one is longer."""
-
-
-def _with_more(
-    chosen: list[Wanted],
-    wanted: Sequence[Wanted],
-    reasons: dict[str, str],
-    budget: int,
-    count: tokens.TokenCounter,
-) -> list[Wanted]:
-    """Return the chosen items with one more that fits beside the real footer."""
-    kept = {one.item.address for one in chosen}
-    rest = [one for one in wanted if reasons.get(one.item.address) == _NO_ROOM]
-    for one in rest[:TRIES]:
-        more = [each for each in wanted if each.item.address in kept or each is one]
-        without = {key: why for key, why in reasons.items() if key != one.item.address}
-        if count(start_block(_plan(more, wanted, without))) <= budget:
-            del reasons[one.item.address]
-            own = _line_cost(one.item, count)
-            added = one._replace(item=one.item._replace(tokens=own))
-            priced = {each.item.address: each for each in (*chosen, added)}
-            return [priced[each.item.address] for each in more]
-    return chosen
 
 
 _NO_ROOM = "no room for it in the budget"
@@ -339,9 +315,9 @@ def _plan(
 ) -> BriefingPlan:
     kept = {one.item.address for one in chosen}
     rest = [one for one in wanted if one.item.address not in kept]
-    # Of layer A, which is the user's own, all that is left out is counted in the footer.
+    # Of tier A, which is the user's own, all that is left out is counted in the footer.
     unfitting = [
-        one for one in rest if one.item.layer == "A" or reasons[one.item.address] == _NO_ROOM
+        one for one in rest if one.item.tier == "A" or reasons[one.item.address] == _NO_ROOM
     ]
     missed = tuple(
         LeftOut(one.item.id, one.item.address, reasons[one.item.address], wanted=one in unfitting)

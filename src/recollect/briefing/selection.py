@@ -371,7 +371,6 @@ def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "
     return Item(
         id=memory.id,
         address=memory.address,
-        layer="A" if section in (USER_RULES, ABOUT_USER) else "C" if section == SKILLS else "B",
         section=section,
         kind=memory.kind,
         text=memory.text,
@@ -401,7 +400,6 @@ def skill_item(skill: Skill, section: str) -> Item:
     return Item(
         id=skill.id,
         address=skill.address,
-        layer="C",
         section=section,
         kind="skill",
         text=f"{skill.name}: {skill.description}" if skill.description else skill.name,

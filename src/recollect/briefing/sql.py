@@ -16,13 +16,13 @@ USED = "used"
 class ShownRow(NamedTuple):
     """One thing that was put in front of a model: `ref` names a memory, command, file or passage.
 
-    `layer` is A to D of the start block; `moment` one of start, turn, command, edit, failure.
+    `tier` is A to D of the start block; `moment` one of start, turn, command, edit, failure.
     """
 
     id: str
     session: str
     turn: int
-    layer: str
+    tier: str
     ref: str
     tokens: int
     moment: str

@@ -72,7 +72,7 @@ def log(tx: Tx, session: str, items: Sequence[tuple[str, str, str, Item]], now: 
     before = None
     for moment, id, ref, item in items:
         tokens = 0 if item is before else item.tokens
-        rows.append(sql.ShownRow(id, session, now, item.layer, ref, tokens, moment))
+        rows.append(sql.ShownRow(id, session, now, item.tier, ref, tokens, moment))
         before = item
     sql.add(tx, rows, now)
 

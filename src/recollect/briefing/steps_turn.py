@@ -220,7 +220,6 @@ def _passage(match: IndexMatch, at: int, passage: matching.Passage) -> Item:
     return Item(
         id=f"{short}:{match.seq}",
         address=messages.range_address(match.ref, match.seq, match.seq),
-        layer="D",
         section="",
         kind="message",
         text=passage.text,

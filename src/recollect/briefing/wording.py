@@ -79,7 +79,7 @@ def _command_item(group: Sequence[KnownCommand], before: KnownCommand | None) ->
 
 def _fact(kind: str, ref: str, section: str = "", **more: Json) -> Item:
     """Return a line that our own code worded."""
-    return Item(ref, ref, "B", section, kind, label="system", **more)
+    return Item(ref, ref, section, kind, label="system", **more)
 
 
 def command_ref(form: str) -> str:
@@ -228,7 +228,6 @@ def conclusion_line(known: Conclusion) -> Item:
     return Item(
         id=f"session {session}",
         address=ref,
-        layer="B",
         section=UNCONFIRMED,
         kind="conclusion",
         text=known.text,
@@ -243,7 +242,6 @@ def episode_line(id: str, goal: str, outcome: str, at: int) -> Item:
     return Item(
         id=id,
         address=f"memory://{id}",
-        layer="D",
         section=HISTORY,
         kind="message",
         text=goal if len(goal) <= LONGEST_LINE else f"{goal[: LONGEST_LINE - 1].rstrip()}…",
@@ -284,7 +282,6 @@ def state_line(document: Document, name: str, content: str, why: str) -> Item:
     return Item(
         id=f"{document.address}#{name}",
         address=f"{document.address}#{name}",
-        layer="A",
         section=STATE,
         kind="state",
         text=f"{name} {text}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -23,8 +23,8 @@ MOST_MESSAGES = 500
 Prepared = list[memory_steps.PreparedMemory]
 """Statements that are ready to be written."""
 
-LookedUp = tuple[dict[str, steps.FoundBefore | None], dict[str, steps.FoundBefore | None]]
-"""The memories that statements touch, by the id of the statement: the project's, the user's."""
+LookedUp = Mapping[str, steps.FoundBefore | None]
+"""The memories that statements touch, by the id of the statement."""
 
 
 def prepare_message(said: steps.Said) -> Prepared:
@@ -45,13 +45,13 @@ def look_up(txs: Sequence[Tx], ready: Prepared) -> LookedUp:
     """Find the memories that statements change or repeat, in the project's space and in the user's,
     if there is one."""
     own, rest = _part(ready)
-    return steps.look_up(txs[0], rest), steps.look_up(txs[-1], own) if len(txs) > 1 else {}
+    return steps.look_up(txs[0], rest) | (steps.look_up(txs[-1], own) if len(txs) > 1 else {})
 
 
 def keep_in(context: Context, tx: Tx, ready: Prepared, now: int, looked: LookedUp) -> list[Learned]:
     """Write prepared statements in a transaction of the project; on a server those about the person
     too, where both spaces share it. `looked` is what `look_up` found."""
-    learned = steps.keep(tx, _part(ready)[1], now, looked[0])
+    learned = steps.keep(tx, _part(ready)[1], now, looked)
     return learned + (keep_own(context, ready, now, looked) if tx.is_remote else [])
 
 
@@ -60,7 +60,7 @@ def keep_own(context: Context, ready: Prepared, now: int, looked: LookedUp) -> l
     own = _part(ready)[0]
     if not own:
         return []
-    return context.user_space.write(lambda tx: steps.keep(tx, own, now, looked[1]))
+    return context.user_space.write(lambda tx: steps.keep(tx, own, now, looked))
 
 
 def _part(ready: Prepared) -> tuple[Prepared, Prepared]:

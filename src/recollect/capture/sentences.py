@@ -25,6 +25,7 @@ from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..text.display import MEMORY_TAG, SUMMARY_TAG
 from ..text.messages import attached_spans, plain_text
 from ..types.records import Message
+from . import authorship, standalone, statements
 
 if TYPE_CHECKING:
     from .forms import Form
@@ -101,10 +102,7 @@ def find_untyped(message: Message) -> tuple[Span, ...]:
 
 def capture(text: str) -> list[Captured]:
     """Return the statements to learn from one typed message; at most three, in their order."""
-    # The other users of this module need neither of these, and most messages not the second.
-    from .statements import forms_in
-
-    forms = forms_in(text)
+    forms = statements.forms_in(text)
     if not forms:
         return []
     masked = mask(text)
@@ -112,10 +110,8 @@ def capture(text: str) -> list[Captured]:
     first = next(stated, None)
     if first is None or _written_for_readers(text, masked):
         return []
-    from .authorship import doubts
-
     troubles = [match.start() for match in _pattern("trouble").finditer(text)]
-    doubt = doubts(text, masked)
+    doubt = authorship.doubts(text, masked)
     found: list[Captured] = []
     for one in chain((first,), stated):
         start, end = one.span
@@ -134,9 +130,7 @@ def capture(text: str) -> list[Captured]:
 
 def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
     """Return the sentences that state something, completed so that they stand alone."""
-    from . import standalone
-    from .statements import RULES, rule_of
-
+    rule_of = statements.rule_of
     spans = [span for span in sentence_spans(masked) if span[0] < span[1]]
     for number, (start, end) in enumerate(spans):
         if not _has_length(masked, start, end):
@@ -160,7 +154,7 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
         # "…, why would you do it twice?" says what was wrong.
         end = whole if masked.startswith(", why ", end) else end
         last = _last(masked, end, after, forms)
-        kind, priority = RULES[rule]
+        kind, priority = statements.RULES[rule]
         words = f"{filler}{text[rest:last]}"
         yield Captured(
             kind=kind,
@@ -177,9 +171,7 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
 
 def _remembered(text: str, span: Span) -> Captured:
     """Return the sentence before "remember this"."""
-    from .statements import RULES
-
-    kind, priority = RULES["remember"]
+    kind, priority = statements.RULES["remember"]
     words = text[slice(*span)]
     return Captured(kind, words, priority, span=span, rule="remember", doubt="", quote=words)
 
@@ -193,8 +185,6 @@ def _has_length(masked: str, start: int, end: int) -> bool:
 def _subject(masked: str, before: Span, start: int) -> tuple[Span | None, int]:
     """Return the subject in the sentence before to which this one points back, and where this one
     goes on behind its pronoun."""
-    from . import standalone
-
     length = standalone.pronoun_length(masked[start : start + 20])
     if not length or masked[before[1] : start].count("\n") > 1:
         return None, start
@@ -206,13 +196,11 @@ def _subject(masked: str, before: Span, start: int) -> tuple[Span | None, int]:
 
 def _last(masked: str, end: int, after: Span | None, forms: list[Form]) -> int:
     """Return where the statement ends: behind the next sentence if that only goes on with it."""
-    from . import standalone
-    from .statements import rule_of
-
     if after is None or "\n" in masked[end : after[0]] or after[1] - end > LONGEST_TOGETHER:
         return end
     next_one = masked[slice(*after)]
-    return after[1] if standalone.follows(next_one) and not rule_of(next_one, forms) else end
+    goes_on = standalone.follows(next_one) and not statements.rule_of(next_one, forms)
+    return after[1] if goes_on else end
 
 
 _SOURCES = {

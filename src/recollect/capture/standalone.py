@@ -20,7 +20,7 @@ from functools import cache
 
 from ..fast_typing import NamedTuple
 from ..text import terms
-from . import sentences
+from . import authorship, sentences
 
 LONGEST_SUBJECT = 60
 """Characters of a subject that is carried over from the sentence before."""
@@ -327,17 +327,15 @@ def words_of(text: str) -> frozenset[str]:
 
 def units(text: str) -> list[SaidUnit]:
     """Return the instructions in a typed message: its sentences, and a short message whole."""
-    from .authorship import doubts, is_addressed
-
     masked = sentences.mask(text)
-    doubt = doubts(text, masked)
+    doubt = authorship.doubts(text, masked)
     spans = [span for span in sentences.sentence_spans(masked) if span[0] < span[1]][:MOST_UNITS]
     if any(doubt(span) for span in spans):
         return []
     parts = [SaidUnit(text[start:end], words_of(masked[start:end])) for start, end in spans]
     if any(re.match(_QUESTION, part.text) for part in parts):
         return []
-    found = [part for part in parts if is_addressed(part.text)]
+    found = [part for part in parts if authorship.is_addressed(part.text)]
     whole = " ".join(text.split())
     if found and 1 < len(spans) <= 3 and "\n\n" not in text.strip():
         found.insert(0, SaidUnit(whole, words_of(whole)))

@@ -142,7 +142,8 @@ def keep(
     for item in ready:
         said = [("", one.memory.text) for one in done]
         related = any(similarity.find_relation(one, ("", item.row.text)) for one in said)
-        found = looked[item.row.id] if looked and not related else _look_up(tx, item)
+        is_known = item.row.id in looked and not related
+        found = looked[item.row.id] if is_known else _look_up(tx, item)
         if found:
             done.append(memory_steps_learn.learn(tx, item, now, found.around, is_new=found.is_new))
     return done

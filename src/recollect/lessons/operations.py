@@ -187,8 +187,7 @@ def consolidate(
     means = steps.Means(context.clock, new_id, context.embedder())
     if dry_run:
         return steps.preview(space, means)
-    run = steps_schedule.run_if_due if if_due else steps.run
-    return run(space, new_id("r"), means)
+    return (steps_schedule.run_if_due if if_due else steps.run)(space, means)
 
 
 def undo_consolidation(context: Context) -> steps.Undone:
@@ -280,7 +279,7 @@ def learn_from_finished_work(context: Context, task_done: bool = False) -> steps
     memory_operations.write_recalls(context)
     means = steps.Means(context.clock, new_id, context.embedder())
     learn = _learning(context)
-    return steps_schedule.settle(context.project_space, new_id("r"), means, learn, task_done)
+    return steps_schedule.settle(context.project_space, means, learn, task_done)
 
 
 def _learning(context: Context) -> episodes_steps.Learn:

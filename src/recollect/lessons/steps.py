@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..documents import sql as documents_sql
 from ..episodes.records import Episode
 from ..errors import Conflict, NotFound, RecollectError, Refused, Unavailable
 from ..jobs import sql as jobs_sql
@@ -91,10 +90,10 @@ class Means(NamedTuple):
     embedder: records.Embedder | None = None
 
 
-def run(space: Database, owner: str, means: Means) -> Consolidated:
+def run(space: Database, means: Means) -> Consolidated:
     """Consolidate, or return a result whose note says why not; a failed run changes nothing."""
     clock, new_id, embedder = means
-    now = clock()
+    now, owner = clock(), new_id("r")
     job = space.write(lambda tx: jobs_sql.acquire_lease(tx, JOB, owner, now, LEASE))
     if job is None:
         raise Conflict(
@@ -211,7 +210,6 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
     if changes.rows:
         name = undo
         undo_sql.insert(tx, undo, OPERATION, redaction.redact_json(body).text, now)
-        _log(tx, f"ev-{undo}", "applied", len(changes.rows), now)
     jobs_sql.finish_job(tx, job, loaded.progress, now)
     lines = tuple(diff(LessonPlan(tuple(done)), loaded))
     note = MORE if loaded.more else ""
@@ -234,17 +232,6 @@ def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None
 def _essence(memory: Memory | None) -> Memory | None:
     """Return a memory without how often it was looked at."""
     return memory and memory._replace(recalls=0, last_recalled=0)
-
-
-def _log(tx: Tx, id: str, type: str, count: int, now: int) -> None:
-    safe = redaction.redact
-    payload = redaction.redact_json({"changes": count}).text
-    documents_sql.append_event(
-        tx,
-        documents_sql.EventRow(
-            id, OPERATION, safe(""), safe(""), safe(""), safe(type), payload, now
-        ),
-    )
 
 
 # ---------------------------------------------------------------- showing
@@ -329,7 +316,6 @@ def undo(tx: Tx, now: int) -> Undone:
         else steps_unseen.read_old_position(body["watermark"])
     )
     jobs_sql.rewind_job(tx, JOB, UNDONE, progress, now)
-    _log(tx, f"ev-{last.id}-undone", "undone", len(rows), now)
     return Undone(last.id, len(rows) - removed, removed)
 
 

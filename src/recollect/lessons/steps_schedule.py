@@ -37,7 +37,6 @@ class Settled(NamedTuple):
 
 def settle(
     space: Database,
-    owner: str,
     means: steps.Means,
     learn: episodes_steps.Learn,
     task_done: bool = False,
@@ -55,8 +54,7 @@ def settle(
     if why := space.read(lambda tx: resting(tx, means.clock())):
         return Settled(built, note=why)
     try:
-        run = run_if_due if weekly else steps.run
-        done = run(space, owner, means)
+        done = (run_if_due if weekly else steps.run)(space, means)
     except RecollectError as error:
         # Another process consolidates, or changed a memory meanwhile: there is a next time. A
         # failure is noted with the job, and what was done before stands.
@@ -74,11 +72,11 @@ def describe_lessons(settled: Settled) -> tuple[str, ...]:
 # ---------------------------------------------------------------- when it runs
 
 
-def run_if_due(space: Database, owner: str, means: steps.Means) -> steps.Consolidated:
+def run_if_due(space: Database, means: steps.Means) -> steps.Consolidated:
     """Consolidate if it is due; else return a result with the reason as its note."""
     now = means.clock()
     why = space.read(lambda tx: not_due(tx, now) or resting(tx, now))
-    return steps.Consolidated(False, 0, note=why) if why else steps.run(space, owner, means)
+    return steps.Consolidated(False, 0, note=why) if why else steps.run(space, means)
 
 
 def not_due(tx: Tx, now: int) -> str:

@@ -375,15 +375,12 @@ def duplicate_call_error(call: ToolCall) -> InvalidInput:
 
 def body_digest(body: str) -> str:
     """Hash the body of a message."""
-    from hashlib import sha256  # a hook that hashes nothing need not load OpenSSL
-
-    return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+    return seals.find_sha256()(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_unchanged(body: str, digest: str, role: str) -> bool:
     """Check whether a message still has the body that was archived, or was erased on request."""
-    found = seals.find_sha256()(body.encode("utf-8", "surrogatepass")).hexdigest()
-    return found == digest or body == forgotten_body(role)
+    return body_digest(body) == digest or body == forgotten_body(role)
 
 
 FORGOTTEN = "[forgotten]"
