@@ -148,6 +148,11 @@ LEARNED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ),
     ("Always use tabs", {"subject": "style", "reason": "for a test"}, "reinforced"),
     ("Always use tabs", {"scope": ["b/*"], "near": "merge"}, "reinforced"),
+    (
+        "Amounts of `total()` in tax.py are cents",  # with another claim
+        {"scope": ["src/**"], "near": "merge"},
+        "reinforced",
+    ),
     ("Integration tests do need Redis on port 6380", {"near": "merge"}, "reinforced"),
 )
 

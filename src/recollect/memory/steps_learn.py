@@ -34,16 +34,18 @@ def learn(
         return Learned(there.id, there.address, "unchanged", there)
     same_text = [] if is_new else steps_revisions.find_same_text(tx, row)
     held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
-    stored = freshness_sql.load_claims(tx, [held.id] if known and held else [])
+    others = [one.id for one in same_text] if prepared.near == "merge" else []
+    pinned = [held.id] if held else others  # those that the statement may add claims to
+    stored = freshness_sql.load_claims(tx, pinned if known else [])
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
-    learned = _kept(tx, prepared, held, around, now)
+    learned = _kept(tx, prepared, held, around, same_text, now)
     if learned is None:
         return _refused(tx, row)
     if known and learned.memory.id == row.id:
         steps_neighbours.add_claims(tx, {row.id: known}, now)
     elif known and _speaks_for(row, learned.memory):
-        claims = stored.get(learned.id, ()) if held and held.id == learned.id else None
+        claims = stored.get(learned.id, ()) if learned.id in pinned else None
         steps_neighbours.anchor(tx, learned.id, known, now, claims)
     if key:
         storage_sql.record_write(tx, key, "learn", learned.id, now, row.text)
@@ -94,10 +96,11 @@ def _kept(
     prepared: PreparedMemory,
     held: Memory | None,
     around: steps_neighbours.Neighbours,
+    same_text: Sequence[Memory],
     now: int,
 ) -> Learned | None:
-    """Write the statement; `held` is the memory that says the same for the same files. None if its
-    text was forgotten on request."""
+    """Write the statement; `held` is the memory that says the same for the same files, `same_text`
+    are those for whatever files. None if its text was forgotten on request."""
     row, near = prepared.row, prepared.near
     alike = []
     if around.near and near in ("skip", "merge"):
@@ -109,10 +112,8 @@ def _kept(
                 f"not kept: {like.id} says almost the same for {globs.describe_scopes(like.scope)}"
             )
             return Learned(like.id, like.address, "skipped", like, (note,))
-        wide = row._replace(scope=steps_neighbours.unite_scope(like, row))
-        held = steps_revisions.find_same(tx, wide)
-        held = held or steps_revisions.pick_scope(alike, steps_revisions.read_scope(wide))
-        held = held or like
+        wide = globs.unite_scopes(like.scope, steps_revisions.read_scope(row))
+        held = steps_revisions.pick_scope([*same_text, *alike], wide) or like
     old = None
     if held is None and around.revised:
         # None if the new text was forgotten: then the insertion is refused too.
