@@ -99,9 +99,9 @@ class Talk:
         return self.call("Edit", given, f"The file {path} has been updated.")
 
 
-def only(talk: Talk, **fields: str) -> Episode:
+def only(talk: Talk, session: str = "", agent: str = "", cwd: str = "") -> Episode:
     """The one episode of a session."""
-    [episode] = build(talk.messages, **fields)
+    [episode] = build(talk.messages, session, agent, cwd)
     return episode
 
 

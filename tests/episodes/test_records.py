@@ -359,3 +359,18 @@ def test_the_errors_of_episodes_are_listed_by_day_the_newest_first() -> None:
             "ep-2026-01-06-001",
         ),
     )
+
+
+def test_a_call_that_is_answered_after_the_next_task_began_has_its_outcome() -> None:
+    edit = '{"file_path": "src/login.py", "old_string": "a", "new_string": "b"}'
+    build_it = '{"command": "make build"}'
+    messages = [
+        Message("user", "Please rename the login button on the start page to sign in."),
+        Message("assistant", "", (ToolCall("c1", "Edit", edit),)),
+        Message("tool", "The file src/login.py has been updated.", call_id="c1"),
+        Message("assistant", "", (ToolCall("c2", "Bash", build_it),)),
+        Message("user", "Write a migration that adds a column for invoices to the archive table."),
+        Message("tool", "built", call_id="c2"),
+    ]
+    first, _ = build(list(enumerate(messages, 1)), session="s")
+    assert [one.result for one in first.actions] == ["ok", "pass"]

@@ -43,9 +43,9 @@ def extract(
 ) -> tuple[Evidence, ...]:
     """Return the evidence of a session; `episodes` are the tasks that were read out of it. What
     cannot be traced to a message is left out."""
-    found = session_observations.observe(messages, cwd, scripts)
     ours = [one for one in messages if one.origin != "import"]
     tried = list_attempts(ours)
+    found = session_observations.observe(ours, cwd, scripts, tried)
     ran = session_observations.list_runs(tried, cwd)
     edits = _last_edits(tried, cwd)
     traced = []

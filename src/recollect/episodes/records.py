@@ -39,6 +39,7 @@ from .tasks import (
     SHORT,
     Reaction,
     Span,
+    attempts_in,
     commits_of,
     importance_of,
     outcome_of,
@@ -164,21 +165,28 @@ def build(
     session: str = "",
     agent: str = "",
     cwd: str = "",
+    tried: Sequence[CallAttempt] | None = None,
 ) -> list[Episode]:
     """Return the episodes of a session, in their order. Every tool call is in exactly one of them.
 
-    `cwd` is taken off the paths below it. Talk without work is an episode without actions; where
+    `cwd` is taken off the paths below it; `tried` are the session's calls, if they were listed
+    already. Talk without work is an episode without actions; where
     the user said nothing and nothing was done there is none.
     """
-    placed = [NumberedMessage(*one) if type(one) is tuple else one for one in messages]
-    spans = task_spans(cast("list[PlacedMessage]", placed))
-    found = (_episode(span, session, agent, cwd.rstrip("/")) for span in spans)
+    numbered = [NumberedMessage(*one) if type(one) is tuple else one for one in messages]
+    placed = cast("list[PlacedMessage]", numbered)
+    spans = task_spans(placed)
+    calls = list_attempts(placed) if tried is None else tried
+    found = (
+        _episode(span, attempts_in(span, calls), session, agent, cwd.rstrip("/")) for span in spans
+    )
     return [episode for episode in found if episode.goal or episode.actions or episode.commit]
 
 
-def _episode(span: Span, session: str, agent: str, cwd: str) -> Episode:
+def _episode(
+    span: Span, tried: Sequence[CallAttempt], session: str, agent: str, cwd: str
+) -> Episode:
     task = span.messages
-    tried = list_attempts(task)
     fixed = fixes(tried)
     told = list(chain.from_iterable(map(find_notices, task)))
     users = [placed for placed in task if placed.message.role == "user"]

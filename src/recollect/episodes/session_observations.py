@@ -22,7 +22,7 @@ from ..actions.echo import is_own_call, is_own_tool
 from ..text.messages import plain_text
 from ..types.records import Json, Stored
 from .session_errors import SessionObservation, errors_of_session
-from .tasks import Span, commits_of, reaction_to_work, task_spans
+from .tasks import Span, attempts_in, commits_of, reaction_to_work, task_spans
 
 MOST_TOGETHER = 8
 """Where more files were changed they were not changed for one thing."""
@@ -51,17 +51,23 @@ _WEB = ("webfetch", "websearch", "web_search", "web_fetch", "browser", "fetch_ur
 
 
 def observe(
-    messages: Sequence[Stored], cwd: str, scripts: Mapping[str, str]
+    messages: Sequence[Stored],
+    cwd: str,
+    scripts: Mapping[str, str],
+    calls: Sequence[CallAttempt] | None = None,
 ) -> list[SessionObservation]:
-    """Return everything that a session says; the same messages say the same."""
+    """Return everything that a session says; the same messages say the same. `calls` are those of
+    the messages, if they were listed already."""
     ours = [one for one in messages if one.origin != "import"]
-    tried = [one for one in list_attempts(ours) if not is_own_call(one.call)]
+    if calls is None or len(ours) < len(messages):
+        calls = list_attempts(ours)
+    tried = [one for one in calls if not is_own_call(one.call)]
     return [
         *_commands(tried, cwd, scripts),
         *errors_of_session(tried, cwd),
         *_places(tried, cwd),
         *_workflows(tried, cwd),
-        *_conclusions(ours),
+        *_conclusions(ours, calls),
     ]
 
 
@@ -270,11 +276,13 @@ def _replaces(run: CommandRun, broken: CommandForm) -> bool:
 # ---------------------------------------------------------------- conclusions
 
 
-def _conclusions(messages: Sequence[Stored]) -> list[SessionObservation]:
+def _conclusions(
+    messages: Sequence[Stored], calls: Sequence[CallAttempt]
+) -> list[SessionObservation]:
     """Return the conclusion of each task that has one."""
     if reads_foreign(messages):
         return []
-    return [one for span in task_spans(list(messages)) if (one := _conclusion(span))]
+    return [one for span in task_spans(list(messages)) if (one := _conclusion(span, calls))]
 
 
 def evidence_after(messages: Sequence[Stored], seq: int) -> str:
@@ -300,7 +308,7 @@ def _is_foreign(tool: str) -> bool:
     return (name.startswith("mcp") and not is_own_tool(tool)) or any(word in name for word in _WEB)
 
 
-def _conclusion(span: Span) -> SessionObservation | None:
+def _conclusion(span: Span, calls: Sequence[CallAttempt]) -> SessionObservation | None:
     said = [one for one in span.messages if one.message.role == "assistant"]
     if not said or said[-1].message.calls:
         return None
@@ -308,7 +316,7 @@ def _conclusion(span: Span) -> SessionObservation | None:
     text = _sentence(plain_text(last.message))
     if not text or (span.after and reaction_to_work(plain_text(span.after.message)) == "bad"):
         return None
-    evidence = _evidence(list_attempts(span.messages))
+    evidence = _evidence(attempts_in(span, calls))
     if not evidence:
         return None
     session = str(getattr(last, "session", ""))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ..actions.call_results import CallAttempt, list_attempts
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
 from ..errors import Conflict, InvalidInput, NotFound
@@ -210,8 +211,9 @@ def episode_of(row: sql.EpisodeRow) -> records.Episode:
 # ---------------------------------------------------------------- out of sessions
 
 
-Learn = Callable[[Session, Sequence[Stored]], Callable[[Tx], None]]
-"""Reads a session outside of a transaction, and returns what is to be written of it in one."""
+Learn = Callable[[Session, Sequence[Stored], Sequence[CallAttempt]], Callable[[Tx], None]]
+"""Reads the messages and calls of a session outside of a transaction, and returns what is to be
+written of it in one."""
 
 
 def build(
@@ -274,13 +276,14 @@ def _prepare_session(
     session, messages = space.read(lambda tx: (archive_sql.get(tx, name), load_messages(tx, name)))
     assert session is not None
     there = [one for one in messages if one.message.content != text_messages.FORGOTTEN]
-    found = records.build(there, name, session.agent, session.cwd)
+    tried = list_attempts(there)
+    found = records.build(there, name, session.agent, session.cwd, tried)
     rows = []
     for episode in found:
         body = redaction.redact_json(records.to_json(episode)).text
         rows.append(_row(episode, episode.id, body, "system", now))
     read = redaction.redact(str(messages[-1].seq if messages else 0))
-    learned = learn(session, there) if learn else None
+    learned = learn(session, there, tried) if learn else None
 
     def work(tx: Tx) -> list[RecordedEpisode]:
         kept = [keep(tx, row, again=True) for row in rows]

@@ -56,6 +56,12 @@ def task_spans(messages: Sequence[PlacedMessage]) -> list[Span]:
     return [Span(tuple(task.messages), after) for task, after in pairs if task.messages]
 
 
+def attempts_in(span: Span, tried: Sequence[CallAttempt]) -> list[CallAttempt]:
+    """Return those calls of a session that a task made."""
+    first, last = span.messages[0].seq, span.messages[-1].seq
+    return [one for one in tried if first <= one.asked <= last]
+
+
 class _Task:
     """A task as far as it was read: its messages, and the words that were spoken in it."""
 

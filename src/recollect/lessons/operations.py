@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
+from ..actions.call_results import CallAttempt
 from ..context import Context, new_id
 from ..documents.user_files_io import read_json_objects
 from ..episodes import aging, session_observations
@@ -288,9 +289,11 @@ def _learning(context: Context) -> episodes_steps.Learn:
     manifests = manifests_io.read(root)
     now = context.clock()
 
-    def learn(session: Session, messages: Sequence[Stored]) -> Callable[[Tx], None]:
+    def learn(
+        session: Session, messages: Sequence[Stored], tried: Sequence[CallAttempt]
+    ) -> Callable[[Tx], None]:
         cwd = root if f"{session.cwd}/".startswith(f"{root}/") else session.cwd
-        found = session_observations.observe(messages, cwd, manifests.scripts)
+        found = session_observations.observe(messages, cwd, manifests.scripts, tried)
         rows = steps_observed.prepare(session.id, found, session.last_active)
 
         def store(tx: Tx) -> None:
