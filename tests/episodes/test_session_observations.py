@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pytest
 
 from recollect.actions.command_output import signatures
 from recollect.episodes.session_errors import SessionObservation
 from recollect.episodes.session_observations import observe
+from recollect.lessons import findings
 from recollect.types.records import Message, Stored, ToolCall
 
 Call = tuple[str, dict[str, str], str, bool]
@@ -109,6 +111,39 @@ def test_a_wrong_call_is_resolved_by_the_words_that_it_gained_or_lost() -> None:
     calls = (shell("tool go", missing, True), shell("tool go --target web"))
     (gained,) = found("error", session(*calls))
     assert gained.body["remedy"]["gained"] == ("--target", "web")
+
+
+def test_of_lines_that_differ_in_several_words_the_whole_one_that_worked_is_told() -> None:
+    wrong = "fatal: Needed a single revision"
+    broken = shell("git rev-parse --verify origin/main && git checkout topic", wrong, True)
+    (whole,) = found("error", session(broken, shell("git branch -a; git rev-parse HEAD")))
+    assert whole.body["remedy"]["other_form"] == "git branch -a; git rev-parse HEAD"
+    (words,) = found("error", session(broken, shell("git rev-parse --verify main")))
+    assert words.body["remedy"]["other_form"] == "git rev-parse --verify main"
+    assert found("error", session(broken, shell("git rev-parse $BASE; git log topic x"))) == []
+
+
+@pytest.mark.parametrize("code", ["node -e 'f()'", "python3 -c 'f()'", "bun -e 'f()'"])
+def test_code_on_the_command_line_has_no_remedy_for_other_code(code: str) -> None:
+    wrong = "TypeError: sdk.registerProviders is not a function"
+    calls = session(shell(code, wrong, True), shell(f"{code} --experimental"))
+    for one in found("error", calls):
+        assert findings.resolutions(_merged(one), one.body["commands"]) == []
+
+
+def _merged(one: SessionObservation) -> Mapping[str, Any]:
+    merged = findings.finding("error", [one.body], [one.at])
+    assert merged is not None
+    return merged.body
+
+
+def test_an_error_that_only_names_a_path_has_no_signature() -> None:
+    for line in (
+        "Error: Cannot find module '/home/x/y.js'",
+        "cat: /a/b: No such file or directory",
+    ):
+        assert signatures(f"Exit code 1\n{line}") == ()
+    assert signatures("Error: Cannot find module 'left-pad'")
 
 
 def test_a_step_before_and_another_folder_are_remedies() -> None:

@@ -121,6 +121,7 @@ def _reported_in(lines: Sequence[str], at: int) -> str:
 
 def _is_telling(line: str) -> bool:
     """Check whether a normalised line says more than that something failed."""
+    line = _pattern("only a place").sub(" ", line)
     words = _pattern("word").findall(_pattern("any failure").sub(" ", line))
     return len(words) > 1 or any(len(word) >= LONG_WORD for word in words)
 
@@ -268,6 +269,9 @@ _WORDS = {
     "any failure": r"(?i)<\w+>|\b(?:errors?|fail(?:ed|ing|ure)?|exit(?:ed)?|status|code|with"
     r"|tests?|suites?|files?|passed|total|undefined|expected|actual|received|got|want|command|the"
     r"|and|for|task)\b",
+    # Which file or module is missing is told by the path alone, and every project has such paths.
+    "only a place": r"(?i)(?:^\w+: |\berror: )?(?:cannot|can't|could not) (?:find|open|resolve) "
+    r"(?:the )?(?:module|file)s? ['\"]?<path>['\"]?|<path>['\"]?: no such file or directory",
     "task": r"^\s*\[[\w:.-]+\]\s+",
     "url": r"\w+://[^\s'\"]+",
     "path": r"(?:[\w.@~-]*/)+[\w.@\[\]-]*(?::\d+)*|\b[\w-]+\.[A-Za-z]\w{0,4}:\d+(?::\d+)?",

@@ -99,12 +99,14 @@ class Wanted(NamedTuple):
     """An item that should be in, its sort key, and words to search for if it is left out.
 
     `aim` is the size of the block, in tokens, up to which the item is added; 0 for no such limit.
+    `is_expected`: the footer counts it whatever the limit was that left it out.
     """
 
     item: Item
     sort_key: tuple[object, ...]
     words: str
     aim: int = 0
+    is_expected: bool = False
 
 
 class LeftOut(NamedTuple):
@@ -315,10 +317,7 @@ def _plan(
 ) -> BriefingPlan:
     kept = {one.item.address for one in chosen}
     rest = [one for one in wanted if one.item.address not in kept]
-    # Of tier A, which is the user's own, all that is left out is counted in the footer.
-    unfitting = [
-        one for one in rest if one.item.tier == "A" or reasons[one.item.address] == _NO_ROOM
-    ]
+    unfitting = [one for one in rest if one.is_expected or reasons[one.item.address] == _NO_ROOM]
     missed = tuple(
         LeftOut(one.item.id, one.item.address, reasons[one.item.address], wanted=one in unfitting)
         for one in rest

@@ -288,7 +288,8 @@ def _similar(one: set[str], other: set[str], is_rule: bool) -> bool:
 
 def _of_line(item: Item, place: int) -> Wanted:
     aim = {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}.get(item.section, 0)
-    return Wanted(item, (_SECTION_RANK[item.section], _AFTER_MEMORIES, place), item.text, aim)
+    key = (_SECTION_RANK[item.section], _AFTER_MEMORIES, place)
+    return Wanted(item, key, item.text, aim, is_expected=item.section == STATE)
 
 
 def _of_memory(candidate: Candidate) -> Wanted:
@@ -335,7 +336,8 @@ def _of_memory(candidate: Candidate) -> Wanted:
         memory.id,
     )
     item = item._replace(why=why)
-    return Wanted(item, sort_key, memory.subject or memory.text, aim)
+    words = memory.subject or memory.text
+    return Wanted(item, sort_key, words, aim, is_expected=standing or profile)
 
 
 def is_standing(memory: Memory) -> bool:
@@ -349,8 +351,8 @@ _STANDING = r"""(?imx)
     \b(?:always|never|from\ now\ on|going\ forward|as\ a\ rule|in\ (?:the\ )?future|prefer|whenever
     |(?:each|every)\ time|at\ all\ times|no\ matter\ what|i(?:'d|\ would)(?:\ much)?\ rather)\b
     |(?:^|[,;:(–—-]\ *|\b(?:please|and|also|but|so)\ )
-     (?:don'?t|do\ not|stop|avoid|only\ use|use\b[^.;]{1,80}\b(?:not|instead\ of|rather\ than
-     |only))\b
+     (?:(?:don'?t|do\ not)(?!\ forget)|stop|avoid|only\ use
+     |use\b[^.;]{1,80}\b(?:not|instead\ of|rather\ than|only))\b
     |\binstead\ of\b[^.;]{1,60}\buse\b|\bi\ (?:don'?t\ (?:like|want)|hate)\b
     |以[后後]|今[后後]|从现在|從現在|[总總]是|始[终終]|一律|永[远遠]|不要|これから|常に|必ず|絶対|ないで
     |앞으로|항상|절대|하지\ ?마|선호

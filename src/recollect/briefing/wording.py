@@ -10,6 +10,7 @@ instruction, and none holds the prose of a tool.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..fast_typing import TYPE_CHECKING
@@ -188,7 +189,8 @@ def describe_remedy(remedy: Remedy, command: str) -> str:
     elif remedy.files:
         verb = "was" if len(remedy.files) == 1 else "were"
         parts.append(f"{_listed(remedy.files[:MOST_FILES])} {verb} edited")
-    return "after " + " and ".join(parts)
+    # Words of a quoted query end in its commas.
+    return re.sub("[,;]+`", "`", f"after {' and '.join(parts)}")
 
 
 def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:

@@ -31,6 +31,8 @@ from ..types.records import Json
 
 AHEAD = 60
 MOST_WORDS, MOST_LOST = 8, 3
+LONGEST_WHOLE = 100
+"""Characters of a command that is told whole."""
 MOST_FILES = 3
 MOST_ADDED, LONGEST_ADDED = 8, 40
 _ABOUT_THE_CALL = frozenset(
@@ -83,6 +85,16 @@ def remedy_from_json(given: Mapping[str, Json]) -> Remedy:
         name: tuple(v) if isinstance(v, list) else v for name, v in given.items()
     }
     return Remedy(**values)
+
+
+def is_clear(given: Mapping[str, Json]) -> bool:
+    """Check whether a difference of words can be told: one word, or an option with its value, and
+    nothing else. What is left of several differences is a riddle."""
+    gained, lost = given["gained"], given["lost"]
+    return bool(given["other_form"]) or all(
+        len(words) <= 1 or (len(words) == 2 and words[0].startswith("-"))
+        for words in (gained, lost)
+    )
 
 
 def common_remedy(one: Remedy, other: Remedy) -> Remedy | None:
@@ -223,11 +235,16 @@ def _remedy(
     if step := _step(broken, worked, between):
         return None if is_dangerous(step.split()) else Remedy(step_before=step)
     gained, lost = _words(broken.script, worked.script, cwd)
-    if is_dangerous(gained):
+    if is_dangerous(gained) or not (gained or 0 < len(lost) <= MOST_LOST):
         return None
-    if gained or 0 < len(lost) <= MOST_LOST:
-        return Remedy(gained=gained, lost=lost if len(lost) <= MOST_LOST else ())
-    return None
+    found = Remedy(gained=gained, lost=lost if len(lost) <= MOST_LOST else ())
+    alone = len(programs_of(broken.script)) == len(programs_of(worked.script)) == 1
+    if alone and is_clear(found._asdict()):
+        return found
+    # The whole command, where the next session can run it as it is.
+    whole = " ".join(below(worked.script, cwd).split())
+    told = len(whole) <= LONGEST_WHOLE and all(map(is_lasting, whole.split()))
+    return found._replace(other_form=whole) if told and not suggests_danger(whole) else None
 
 
 # ---------------------------------------------------------------- edits

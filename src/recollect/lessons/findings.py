@@ -312,7 +312,9 @@ def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
 
 def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[KnownResolution]:
     """Return the remedies of an error; none when it was seen with other programs only."""
-    shared = [name for name in body["commands"] if name in commands]
+    # An interpreter without a script ran code on its own line: the next time it is other code.
+    inline = command_words.word_set(f"{command_words.INTERPRETERS} bun deno")
+    shared = [name for name in body["commands"] if name in commands and name not in inline]
     if not shared:
         return []
     return [
@@ -325,6 +327,7 @@ def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[Known
             confirmed=told["sessions"] >= CONFIRMED,
         )
         for told in body["remedies"]
+        if session_errors.is_clear(told["remedy"])
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 
 from ..agents import operations_transcripts as agents_operations_transcripts
@@ -40,7 +39,6 @@ from ..types.reports import (
 from . import sql, steps_overview
 
 _MOST_CAPTURES = 3
-_COMMAS = re.compile("[,;]+`")
 
 
 # ---------------------------------------------------------------- status
@@ -195,8 +193,7 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
     fixes = [
         LearnedFix(
             error=one.signature,
-            # Words of a quoted query end in its commas.
-            fix=_COMMAS.sub("`", briefing_wording.describe_remedy(one.remedy, one.command)),
+            fix=briefing_wording.describe_remedy(one.remedy, one.command),
             sessions=one.sessions,
             last=one.last,
         )
