@@ -52,6 +52,8 @@ def test_seven_wordings_of_one_command_are_one_form(line: str) -> None:
         ("alembic upgrade head", "alembic", "migrate"),
         ("bash scripts/check.sh", "bash scripts/check.sh", "check"),
         ("terraform plan -out plan.bin", "terraform plan", ""),
+        ("mux capture eval-verify", "mux capture eval-verify", ""),
+        ("bun test src", "bun test", "test"),
     ],
 )
 def test_tools_of_many_languages_have_a_form_and_a_purpose(
@@ -76,6 +78,8 @@ def test_tools_of_many_languages_have_a_form_and_a_purpose(
         "npx tool@latest build",
         "python -c 'print(1)'",
         "node -e 'x()'",
+        "bun -e 'x()'",
+        "deno eval 'x()'",
         "npm install lodash",
         "bash /tmp/try.sh",
         "recollect recall 'make test'",

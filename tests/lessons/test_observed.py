@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import recollect
+from recollect.briefing import wording
 from recollect.lessons import findings
 from recollect.lessons import sql as lessons_sql
 from recollect.lessons import steps_observed as lessons_steps_observed
@@ -74,7 +75,9 @@ def test_a_command_is_told_as_it_was_written_without_a_target(mem: Mem, clock: C
     work(mem, clock, "s-2", good("go build ./cmd/b"))
     work(mem, clock, "s-3", good("go build -o app ./cmd/c"), good("go build ./..."))
     (one,) = known(mem, clock)
-    assert (one.form, one.sessions_as_told, one.sessions_succeeded) == ("go build ./...", 2, 3)
+    assert (one.form, one.sessions_succeeded) == ("go build ./...", 3)
+    (line,) = wording.command_lines([one])
+    assert "worked in 3 sessions" in line.line
 
 
 def test_a_session_that_goes_on_is_counted_once(mem: Mem, clock: Clock) -> None:
@@ -87,18 +90,19 @@ def test_a_session_that_goes_on_is_counted_once(mem: Mem, clock: Clock) -> None:
 def test_a_command_is_out_after_two_failures_and_when_it_is_not_used(
     mem: Mem, clock: Clock
 ) -> None:
+    work(mem, clock, "s-0", good("make run"))
     work(mem, clock, "s-1", good("pytest -q"), good("make run"))
     for name in ("s-2", "s-3"):
         work(mem, clock, name, ("pytest -q", MISSING, True))
     retired = {one.form: one.retired for one in known(mem, clock)}
     assert retired == {"make run": None, "pytest -q": "failed in the last 2 sessions"}
     clock.advance(days=31)
-    for name in ("s-4", "s-5", "s-6"):
+    for number in range(30):
         assert "make run" in [one.form for one in known(mem, clock) if not one.retired]
         clock.advance(days=1)
-        work(mem, clock, name, good("make test"))
+        work(mem, clock, f"s-4{number}", good("make test"))
     assert [one.retired for one in known(mem, clock) if one.form == "make run"] == [
-        "not used for 34 days"
+        "not used for 61 days, and others were"
     ]
 
 
@@ -109,15 +113,28 @@ def test_commands_of_a_project_that_rested_for_a_year_are_known(mem: Mem, clock:
     assert {one.form for one in known(mem, clock) if not one.retired} == {"make test", "make lint"}
 
 
+def test_a_command_without_a_successor_stays_when_the_work_went_on_for_some_days(
+    mem: Mem, clock: Clock
+) -> None:
+    for number in range(10):
+        work(mem, clock, f"old-{number}", good("mise run lint"))
+    for number in range(5):
+        clock.advance(days=20)
+        work(mem, clock, f"new-{number}", good("go build ./..."))
+    clock.advance(days=145)
+    assert "mise run lint" in [one.form for one in known(mem, clock) if not one.retired]
+
+
 def test_a_command_that_others_took_the_place_of_is_out(mem: Mem, clock: Clock) -> None:
     for number in range(12):
         work(mem, clock, f"old-{number}", good("npm test"), good("npm run lint"))
         clock.advance(hours=20)
     clock.advance(days=31)
     for number in range(3):
-        work(mem, clock, f"new-{number}", good("pnpm test"))
+        work(mem, clock, f"new-{number}", good("pnpm test"), good("pnpm lint"))
         clock.advance(days=1)
-    assert [one.form for one in known(mem, clock) if not one.retired] == ["pnpm test"]
+    used = {one.form for one in known(mem, clock) if not one.retired}
+    assert used == {"pnpm test", "pnpm lint"}
 
 
 def test_a_form_that_failed_twice_is_answered_with_the_one_that_works(

@@ -34,6 +34,9 @@ _SELECTS = (
     " -tags --tags --manifest-path --config -c --features --env --profile"
 )
 _INSTALLS = "install i add get remove uninstall rm update upgrade ci"
+_INLINE = "-c -e - -p --eval --print -r -s eval"
+"""Options behind which an interpreter is given code."""
+
 _ASKS = "--help -h --version -V -v?"
 _MOST_WORDS = 8
 _LONGEST_EXACT = 80
@@ -191,6 +194,8 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
         return None
     words_said = [word for word in taken.key if word not in taken.values]
     telling = [w for w in words_said[:-1] if w not in word_set(_NESTS)] + words_said[-1:]
+    # A hyphenated word behind program and subcommand is an argument: `mux capture eval-verify`.
+    telling = telling[:2] + [word for word in telling[2:] if word.isalpha() or ":" in word]
     dangerous = forced or any(map(is_dangerous_word, (*words_said, *taken.wording)))
     return CommandForm(
         key=" ".join(taken.key),
@@ -231,6 +236,8 @@ class _Taken:
             return self._take_script(rest)
         if name in word_set(RUNNERS):
             return self._take_nested(rest)
+        if name in ("bun", "deno") and rest and rest[0].text in word_set(_INLINE):
+            return False
         return self._take_arguments(name, rest)
 
     def _add(self, *words: str) -> None:
@@ -248,7 +255,7 @@ class _Taken:
             if rest[at].text == "-m" and at + 1 < len(rest):
                 self._add("-m", rest[at + 1].text)
                 return self._take_arguments(rest[at + 1].text, rest[at + 2 :])
-            if rest[at].text in ("-c", "-e", "-", "-p", "--eval", "-r", "-s"):
+            if rest[at].text in word_set(_INLINE):
                 return False
             self.wording.append(rest[at].text)
             at += 1

@@ -203,7 +203,6 @@ def _wordings_of(
             folder=folder,
             below="",
             sessions_succeeded=len(runs),
-            sessions_as_told=len(runs),
             last_success=max(one.evidence.at for one in runs),
         )
         [item] = wording.command_lines([told])

@@ -83,7 +83,7 @@ def part_commands(commands: Sequence[KnownCommand]) -> list[Json]:
             list(one.parts),
             one.form,
             one.purpose,
-            one.sessions_as_told or one.sessions_succeeded,
+            one.sessions_succeeded,
             one.last_success,
             one.folder,
             one.below,

@@ -101,7 +101,7 @@ def _command_line(group: Sequence[KnownCommand], before: KnownCommand | None) ->
         named = "" if goes_on else f"{one.purpose or 'other'}: "
         last = _date(one.last_success)
         date = _date(before.last_success) if before else ""
-        sessions = one.sessions_as_told or one.sessions_succeeded
+        sessions = one.sessions_succeeded
         is_once = sessions <= 1
         when = "" if last == date else f", on {last}" if is_once else f", last on {last}"
         verb = "" if before else "worked "

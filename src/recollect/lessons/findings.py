@@ -19,8 +19,9 @@ DAY = 24 * 3_600_000_000
 HALF_LIFE = 45 * DAY
 UNUSED = 30 * DAY
 DAYS_WITHOUT = 3
-"""A command leaves the start block when it has not succeeded for `UNUSED`, and others have on
-`DAYS_WITHOUT` later days: months without any work do not make it old."""
+"""A command leaves the start block when it did not succeed on 30 days on which others did: months
+without any work do not make it old. Where others of its purpose took its place on `DAYS_WITHOUT`
+days, 30 days of the calendar are enough."""
 
 MOST_FAILURES = 2
 """Sessions in a row that saw a command only fail, after which it is retired."""
@@ -62,8 +63,6 @@ class KnownCommand(NamedTuple):
     sessions_succeeded: int
     sessions_failed: int
     last_success: int
-    sessions_as_told: int = 0
-    """Sessions in which it worked in this wording; others had further options or targets."""
     replaces: tuple[str, ...] = ()
     """Forms that fail and that this one replaced."""
     retired: str | None = None
@@ -167,7 +166,6 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     wording = _wording([str(one["wording"]) for one in told])
     body: dict[str, Json] = {
         "wording": wording,
-        "as_told": sum(one["wording"] == wording for one in told) if wording else len(good),
         "purpose": _most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),
@@ -216,13 +214,13 @@ def known_command(
     now: int,
     scripts: Sequence[str] | None,
     others: Sequence[int] = (),
-    days: Collection[int] | None = None,
+    days: Mapping[str, Collection[int]] = {},
 ) -> KnownCommand:
     """Return a command as the briefing shows it.
 
     scripts: those of the manifests now
     others: when another command worked, in each session that it worked in
-    days: those on which any command worked; None if not known
+    days: those on which commands worked, by their purpose
     """
     good: Sequence[int] = body["ok"]
     last = max(good, default=0)
@@ -235,10 +233,8 @@ def known_command(
         retired = "never succeeded"
     elif script and scripts is not None and script not in scripts:
         retired = f"the script {script} is gone"
-    elif now - last > UNUSED and (
-        days is None or sum(day > last // DAY for day in days) >= DAYS_WITHOUT
-    ):
-        retired = f"not used for {(now - last) // DAY} days"
+    elif now - last > UNUSED and _is_out_of_use(last, str(body["purpose"]), days):
+        retired = f"not used for {(now - last) // DAY} days, and others were"
     elif len(good) < CONFIRMED:
         retired = _why_not_once(body, script, passed_over)
     return KnownCommand(
@@ -247,13 +243,19 @@ def known_command(
         sessions_succeeded=len(good),
         sessions_failed=int(body["failed"]),
         last_success=last,
-        sessions_as_told=int(body.get("as_told", 0)),
         retired=retired,
         folder=str(body.get("folder", "")),
         below=str(body.get("below", "")),
         script=script,
         parts=command_words.parts_of(form, str(body.get("folder", ""))),
     )
+
+
+def _is_out_of_use(last: int, purpose: str, days: Mapping[str, Collection[int]]) -> bool:
+    """Check whether others were used on so many days since a command last worked that it is old."""
+    later = {name: {day for day in some if day > last // DAY} for name, some in days.items()}
+    every = set().union(*later.values())
+    return len(later.get(purpose, ())) >= DAYS_WITHOUT or len(every) * DAY >= UNUSED
 
 
 def _why_not_once(body: Mapping[str, Json], script: str, passed_over: int) -> str | None:

@@ -117,7 +117,9 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
             replaced.setdefault(str(body["replaced_by"]), []).append(form)
     found.sort(key=lambda one: (-findings.score(one[1], now), one[0]))
     others = found[0][1]["ok"] if found else ()
-    days = {at // findings.DAY for _, body in found for at in body["ok"]}
+    days: dict[str, set[int]] = {}
+    for _, body in found:
+        days.setdefault(str(body["purpose"]), set()).update(at // findings.DAY for at in body["ok"])
     known = [
         findings.known_command(form, body, now, scripts, others, days)._replace(
             replaces=tuple(replaced.get(form, ()))
