@@ -13,6 +13,7 @@ import recollect
 from recollect.briefing import matching, steps_turn
 from recollect.storage import sqlite_health
 from recollect.text import seals
+from recollect.types.records import STATUSES
 from tests.autonomous.conversations import switch
 
 Change = Callable[[str], None]
@@ -69,6 +70,29 @@ def test_a_memory_changed_by_sql_is_set_aside_everywhere(
     assert any(id in check.detail for check in mem.store.doctor().checks if not check.ok)
     with pytest.raises(recollect.StoreCorrupt, match="changed by something else"):
         mem.show(id)
+
+
+@pytest.mark.parametrize("table", ["memories", "memory_revisions"])
+@pytest.mark.parametrize("column", ["status", "reinforcement", "last_reinforced", "valid_from"])
+def test_a_wrong_value_beside_the_seal_sets_one_memory_aside(
+    mem: recollect.Recollect, change: Change, engine: str, column: str, table: str
+) -> None:
+    if engine != "sqlite" and column != "status":
+        return  # columns have types there
+    id = fill(mem)
+    mem.learn("The Gateway is built with make", kind="reference")
+    where = "" if table == "memory_revisions" else f" WHERE id = '{id}'"
+    change(f"UPDATE {table} SET {column} = 'banana'{where}")
+    assert any("make" in hit.text for hit in mem.recall("the Gateway deployed and built"))
+    assert any("make" in hit.text for hit in mem.recall("Gateway", status=STATUSES))
+    assert any("make" in one.text for one in mem.list())
+    assert "make" in mem.briefing("build the Gateway").text
+    assert mem.learn("The Gateway speaks gRPC").id
+    assert mem.learn("Deploy the Gateway with the script in sbin", kind="policy").id
+    mem.memories.review()
+    mem.memories.prune()
+    mem.store.stats()
+    assert any(id in line for line in problems(mem))
 
 
 @pytest.mark.parametrize("column", ["text", "subject", "label", "kind", "scope", "revision"])

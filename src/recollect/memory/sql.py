@@ -20,7 +20,7 @@ from ..storage.database import (
     set_columns,
 )
 from ..text import seals
-from ..types.records import FOREVER, Json, Memory, SafeText
+from ..types.records import FOREVER, STATUSES, Json, Memory, SafeText
 
 _COLUMNS = Memory._fields
 SELECT = f"SELECT {list_columns(_COLUMNS)}, seal FROM memories WHERE space = :space"
@@ -81,14 +81,20 @@ class MemoryRow(NamedTuple):
 
 
 _SEALED = tuple(_COLUMNS.index(name) for name in seals.COLUMNS["memories"])
+_STATUS = _COLUMNS.index("status")
+_NUMBERS = tuple(_COLUMNS.index(name) for name in seals.NUMBERS)
 
 
 def load_memory(row: Row | MemoryRow) -> Memory:
-    """Return the memory in a row; raise StoreCorrupt if its seal, which follows, does not fit."""
+    """Return the memory in a row; raise StoreCorrupt if its seal, which follows, does not fit, or
+    if a column beside the seal holds what it cannot."""
     fields = list(row[: len(_COLUMNS)])
     # None where the engine has checked it, and for a row that was not read.
     seal = row[len(_COLUMNS)] if len(row) > len(_COLUMNS) else None
     if seal is not None and seal != seals.make_seal(*[fields[place] for place in _SEALED]):
+        raise seals.altered_error(fields[0])
+    numbers = {type(fields[place]) for place in _NUMBERS}
+    if fields[_STATUS] not in STATUSES or not numbers <= {int, float}:
         raise seals.altered_error(fields[0])
     try:
         for place in _JSON:

@@ -270,7 +270,7 @@ def _load_experience(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> Loade
     """Return the hit of an episode or a procedure. Its words may be in what is not shown of it."""
     sketch = episodes_sql.sketch if item.source == "episode" else procedures_sql.sketch
     kept = sketch(tx, item.ref)
-    if kept is None:
+    if kept is None or kept.status not in _STATUS:
         return None
     hit = Hit(
         id=item.ref,

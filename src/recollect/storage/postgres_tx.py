@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ..text.seals import unknown_status
 from . import postgres_statements as statements
 from . import sql_postgres
 from .database import IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
@@ -279,7 +280,8 @@ class PostgresTx:
 
     def altered(self, table: str) -> str:
         # The views of memories check the seal: they show other labels than those that are sealed.
-        return "seal IS NOT NULL" if table in SIGNED else f"seal <> {SCHEMA}.seal_of({table})"
+        seal = "seal IS NOT NULL" if table in SIGNED else f"seal <> {SCHEMA}.seal_of({table})"
+        return f"({seal} OR {unknown_status(table)})"
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self.snapshot.run(sql, {"space": self.space, **(params or {})})

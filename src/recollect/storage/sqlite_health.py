@@ -58,7 +58,8 @@ def find_altered(connection: apsw.Connection) -> Iterator[str]:
         key = "address" if table == "documents" else "id"
         rows = connection.execute(
             f"SELECT CAST({key} AS BLOB) FROM {table} "
-            f"WHERE seal <> {sqlite_tx.seal_form(table)} OR {sqlite_tx.holds_blob(table)}"
+            f"WHERE seal <> {sqlite_tx.seal_form(table)} OR {sqlite_tx.holds_blob(table)} "
+            f"OR {sqlite_tx.holds_wrong(table)}"
         )
         yield from seals.describe_altered(
             table, [row[0].decode(errors="replace") for row in rows], REPAIR

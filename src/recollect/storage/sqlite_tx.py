@@ -87,6 +87,14 @@ def holds_blob(table: str) -> str:
     return f"'blob' IN ({', '.join([f'typeof({name})' for name in seals.COLUMNS[table]])})"
 
 
+def holds_wrong(table: str) -> str:
+    """Return the condition of a row with a value that its column cannot have, beside the seal."""
+    found = seals.unknown_status(table)
+    if table in ("memories", "memory_revisions"):
+        found += f" OR 'text' IN ({', '.join([f'typeof({name})' for name in seals.NUMBERS])})"
+    return found
+
+
 def define_seal(connection: apsw.Connection) -> None:
     """Define the functions of seals, also that which `seal_form` calls: once for a connection,
     because defining one again makes SQLite prepare every statement again."""
@@ -137,7 +145,7 @@ class SqliteTx:
         return work()
 
     def altered(self, table: str) -> str:
-        return f"seal IS NOT {seal_form(table)}"
+        return f"(seal IS NOT {seal_form(table)} OR {holds_wrong(table)})"
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self._readable(sql, params)[0]

@@ -13,6 +13,7 @@ from functools import cache
 
 from ..errors import StoreCorrupt
 from ..fast_typing import TYPE_CHECKING
+from ..types.records import STATUSES
 
 if TYPE_CHECKING:
     import hashlib
@@ -38,8 +39,21 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 }
 """The sealed columns of each table. The status is not: it changes often, and says nothing."""
 
+NUMBERS = (
+    *("confidence", "reinforcement", "successes", "failures", "recalls", "first_seen"),
+    *("last_confirmed", "last_reinforced", "last_recalled", "valid_from", "valid_to"),
+)
+"""The numbers of a memory, which are not sealed either."""
+
 
 _NAMED = 5
+
+
+def unknown_status(table: str) -> str:
+    """Return the SQL condition of a memory with a status that there is not: it is altered, too."""
+    if table not in ("memories", "memory_revisions"):
+        return "1 = 0"
+    return f"status NOT IN ({', '.join([repr(name) for name in STATUSES])})"
 
 
 def make_seal(*values: object) -> str:
