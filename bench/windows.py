@@ -93,9 +93,16 @@ def _shown(prompt: Sequence[Message], newest: Message) -> str:
     shown = next((m for m in prompt if m.call_id == newest.call_id), None)
     if shown is None:
         return "hidden"
-    if shown.content == newest.content:
+    if _without_bytes(shown) == _without_bytes(newest):
         return "whole"
     return "cut" if "characters left out: memory://" in str(shown.content) else "hidden"
+
+
+def _without_bytes(message: Message) -> object:
+    """Return the content without the bytes of its images, which only a prompt carries."""
+    if isinstance(message.content, str):
+        return message.content
+    return [{key: one for key, one in part.items() if key != "data"} for part in message.content]
 
 
 if __name__ == "__main__":

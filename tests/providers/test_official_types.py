@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import cache
 from typing import Any
 
@@ -82,6 +83,27 @@ def test_a_trimmed_conversation_is_valid(mem: recollect.Recollect, form: str) ->
     prompt = mem.prepare("s", 700)
     assert prompt.trimmed
     check_request(form, prompt.request(form))
+
+
+def test_an_image_in_a_tool_result_is_sent_where_each_provider_takes_it(
+    mem: recollect.Recollect,
+) -> None:
+    url = f"data:image/png;base64,{b64encode(b'one pixel').decode()}"
+    image = {"type": "image_url", "image_url": {"url": url}}
+    calls = [{**TALK[2]["tool_calls"][0], "id": id} for id in ("c1", "c2")]
+    results: list[dict[str, Any]] = [
+        {"role": "tool", "tool_call_id": "c1", "content": [image]},
+        {"role": "tool", "tool_call_id": "c2", "content": "done"},
+    ]
+    for said in (*TALK[:2], {**TALK[2], "tool_calls": calls}, *results, *TALK[4:]):
+        mem.record("s", said)
+    prompt = mem.prepare("s", 100_000)
+    for form in SHAPES:
+        check_request(form, prompt.request(form))
+        assert url.partition(",")[2] in str(prompt.request(form))
+    sent = prompt.request("chat")["messages"]
+    assert [one["role"] for one in sent[-5:]] == ["tool", "tool", "user", "assistant", "user"]
+    assert sent[-3]["content"][1:] == [image]
 
 
 def test_a_search_that_the_provider_ran_gets_an_id_which_codex_does_not_store() -> None:

@@ -103,7 +103,8 @@ def to_request(messages: Iterable[Message], provider: str) -> dict[str, Json]:
         return providers_anthropic.build_request(records, CONTINUATION_PROMPT)
     if form == "responses":
         openai_responses.complete_items(records)
-    return {"input" if form == "responses" else "messages": records}
+        return {"input": records}
+    return {"messages": openai_chat.build_request(records)}
 
 
 def resolve_format(provider: str) -> str:

@@ -59,6 +59,29 @@ def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
     return [_record(message) for message in messages]
 
 
+_MOVED = {"type": "text", "text": "[shown in the next user message]"}
+_FROM_RESULTS = {"type": "text", "text": "From the tool results above:"}
+
+
+def build_request(records: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Return the records as the provider takes them: the result of a tool is text there, so its
+    images follow the results in a message of the user."""
+    sent: list[dict[str, Json]] = []
+    moved: list[Json] = []
+    for record in records:
+        is_result, content = record["role"] == "tool", record.get("content")
+        if moved and not is_result:
+            sent.append({"role": "user", "content": [_FROM_RESULTS, *moved]})
+            moved = []
+        if is_result and isinstance(content, list):
+            kept = [part for part in content if part["type"] == "text"]
+            if len(kept) < len(content):
+                moved += [part for part in content if part["type"] != "text"]
+                record = {**record, "content": [*kept, _MOVED]}
+        sent.append(record)
+    return sent + [{"role": "user", "content": [_FROM_RESULTS, *moved]}] * bool(moved)
+
+
 def _reasoning(record: Record) -> list[Block]:
     return [
         wire.attach_rest({"type": "reasoning", "text": text}, FORMAT, {"field": field})
