@@ -98,6 +98,8 @@ def test_a_quote_comes_before_scattered_words(mem: Mem) -> None:
     mem.record("b", "A long answer. " * 60 + "we hold the lock before the file is renamed, always")
     assert mem.recall("hold the lock before the file")[0].session == "b"
     assert mem.sessions.search("hold the lock before the file")[0].session == "b"
+    mem.record("c", "A long answer. " * 60 + "it is kept when the file lock is before all others")
+    assert mem.recall("when the file lock is before")[0].session == "c"
 
 
 def test_the_result_of_a_command_comes_before_the_call(mem: Mem) -> None:

@@ -194,6 +194,7 @@ def test_a_newer_statement_is_not_lifted_for_a_subject() -> None:
         ("Do you know what I got?", ["know", "got"]),
         ("which database", ["database"]),
         ("", []),
+        ("how many shards have we moved so far?", ["shards", "moved"]),
     ],
 )
 def test_words_that_only_ask_are_not_searched_if_others_are_left(

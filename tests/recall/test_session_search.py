@@ -40,6 +40,15 @@ def test_a_nonsense_query_returns_nothing(mem: Mem, mode: str) -> None:
         assert mem.sessions.search(query, mode=mode) == ()
 
 
+def test_the_ranked_mode_finds_by_meaning(mem: Mem) -> None:
+    mem.record("s-1", "The automobile needs new brakes before the winter.")
+    mem.record("s-2", "Lunch is at noon.")
+    mem.store.rebuild(missing=True)
+    found = mem.sessions.search("car brake repair")
+    assert found[0].session == "s-1"
+    assert "meaning" in found[0].why
+
+
 def test_the_plain_mode_gives_the_seeds_numbers(mem: Mem, clock: Clock) -> None:
     mem.record("a", "we did the token refresh in the client", name="Client work")
     mem.record("b", "refresh the page, then the token appears", name="Token bugs")

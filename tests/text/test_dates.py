@@ -263,6 +263,7 @@ def test_a_month_ago_is_the_last_day_of_a_shorter_month() -> None:
         "see yesterday_total",
         "port 2023",
         "monday.com",
+        "when do I get up on Saturday mornings?",
     ],
 )
 def test_a_question_without_a_past_time_names_none(question: str) -> None:

@@ -91,9 +91,10 @@ def search_sessions(
     Example: recollect session search "token refresh" --mode plain --max-results 3
     """
     now = context.clock()
+    embedder = context.embedder() if mode == "ranked" else None
     found = context.project_space.read(
         lambda tx: steps_session_search.search_messages(
-            tx, query, max_sessions, max_results, mode, now
+            tx, query, max_sessions, max_results, mode, now, embedder
         )
     )
     return tuple(found)

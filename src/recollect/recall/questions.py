@@ -17,7 +17,7 @@ from . import outdated
 _ASKING = """
     many much ago passed total currently recently often usually ever remind mentioned discussed
     recommend recommended recommendation recommendations suggest suggested suggestion suggestions
-    wondering thinking tell know think thing things get got getting go going went last first
+    wondering thinking tell know think thing things get got getting go going went last first far
 """
 _INTERROGATIVES = """
     what which who whom whose when where why how is are was were do does did can could should would
@@ -111,6 +111,19 @@ def question_stems(question: str) -> frozenset[str]:
     if not asks and not {*split_terms(question)[:1]} & {*_INTERROGATIVES.split()}:
         return frozenset()
     return frozenset(stem_text(question).split())
+
+
+_ASKED = (
+    r"[?？]\s*$|^(?:what|which|who|whom|whose|when|where|why|how)(?: [\w-]+){0,2}? "
+    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|to|many|much|long)\b"
+    r"|^(?:is|are|was|were|do|does|did|can|could|should|would) "
+    r"(?:i|we|you|they|he|she|it|there|the|this|that|these|those|a|an|any|my|our|your)\b"
+)
+
+
+def is_question(text: str) -> bool:
+    """Check whether a text asks by its word order: "when the user commits" may be a quotation."""
+    return _pattern(_ASKED).search(text.strip()) is not None
 
 
 FORMS = {

@@ -197,7 +197,22 @@ def _score_group(
     pairs = zip(amounts, candidates, strict=True)
     found = [sum(gained) * (_RESTATED if item.restates else 1.0) for gained, item in pairs]
     found = _reduce_copies(candidates, _add_nearby(candidates, found))
+    found = _put_whole_first(amounts, found)
     return found if question.asks else _choose_first(question, candidates, found)
+
+
+def _put_whole_first(amounts: Sequence[Sequence[float]], found: list[float]) -> list[float]:
+    """Raise the candidates that hold the whole name or phrase, all by as much, until the best of
+    them is above the others: what was done nearby goes behind it."""
+    whole = [gained[0] > EXACT * ALMOST for gained in amounts]
+    if not any(whole) or all(whole):
+        return found
+    best = [
+        max([score for score, one in zip(found, whole, strict=True) if one is kind])
+        for kind in (True, False)
+    ]
+    lift = max(nextafter(best[1], inf) - best[0], 0.0)
+    return [score + lift * one for score, one in zip(found, whole, strict=True)]
 
 
 def _choose_first(

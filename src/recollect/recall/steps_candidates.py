@@ -180,7 +180,7 @@ def _find_phrases(query: str) -> tuple[str, ...]:
     """Return the stems of a query, and of what is quoted in it, each between spaces. A text that
     holds a whole question only restates it."""
     found = [f" {terms.stem_text(query)} "]
-    if found[0].count(" ") <= FEWEST_IN_A_ROW or questions.question_stems(query):
+    if found[0].count(" ") <= FEWEST_IN_A_ROW or questions.is_question(query):
         found = []
     if not {*_OPENING_QUOTES}.isdisjoint(query):
         found += [f" {terms.stem_text(quoted)} " for quoted in re.findall(_QUOTED, query)]

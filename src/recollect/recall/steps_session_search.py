@@ -17,6 +17,7 @@ from ..errors import InvalidInput
 from ..index import sql as index_sql
 from ..storage.database import IndexMatch, Tx, read_or_none
 from ..text import messages, terms
+from ..types.records import Embedder
 from . import steps
 
 PHRASE, WORD, DENSE, TITLE = 3.0, 1.0, 1.5, 0.5
@@ -106,7 +107,13 @@ class SessionMatch(NamedTuple):
 
 
 def search_messages(
-    tx: Tx, query: str, max_sessions: int, max_results: int, mode: str, now: int
+    tx: Tx,
+    query: str,
+    max_sessions: int,
+    max_results: int,
+    mode: str,
+    now: int,
+    embedder: Embedder | None = None,
 ) -> list[SessionMatch]:
     """Return the best messages of at most `max_sessions` sessions."""
     if mode not in MODES:
@@ -115,7 +122,7 @@ def search_messages(
         if number < 1:
             raise InvalidInput(f"{name} must be at least 1, not {number}", where=name)
     scored = (
-        _search_ranked(tx, query, max_results, now)
+        _search_ranked(tx, query, max_results, now, embedder)
         if mode == "ranked"
         else _search_plain(tx, query, max_sessions)
     )
@@ -130,7 +137,9 @@ def search_messages(
     return chosen
 
 
-def _search_ranked(tx: Tx, query: str, max_results: int, now: int) -> list[SessionMatch]:
+def _search_ranked(
+    tx: Tx, query: str, max_results: int, now: int, embedder: Embedder | None
+) -> list[SessionMatch]:
     question = steps.RecallQuestion(query, max(max_results * 4, 20), sources=("message",))
     names: dict[str, str] = {}
     return [
@@ -144,7 +153,7 @@ def _search_ranked(tx: Tx, query: str, max_results: int, now: int) -> list[Sessi
             why=hit.why,
             preview=hit.text,
         )
-        for hit in steps.recall((tx,), question, now)
+        for hit in steps.recall((tx,), question, now, embedder)
     ]
 
 

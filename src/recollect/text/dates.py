@@ -70,6 +70,9 @@ _RELATIVE = rf"""
   | (?P<count>{_COUNT})\s+(?P<ago>minute|hour|day|week|month|year)s?\s+ago
 """
 
+# `on Saturday mornings` is every week, not a day.
+_HABIT = r"(?!\s+(?:mornings|afternoons|evenings|nights)\b)"
+
 _DATED = rf"""
     (?P<iso>[0-9]{{4}}-[0-9]{{2}}(?:-[0-9]{{2}})?)(?P<clock>T[0-9:.]+Z?)?
   | (?P<dom>[0-9]{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_ANY_MONTH})
@@ -78,7 +81,7 @@ _DATED = rf"""
     (?:,?\s+(?P<year_last>[0-9]{{4}}))?
   | (?P<month_of>{_ANY_MONTH}),?\s+(?P<of_year>[0-9]{{4}})
   | (?:last|past)\s+(?:(?P<times>{_COUNT})\s+)?(?P<rolling>minute|hour|day|week|month|year)s?
-  | (?(side)(?:(?P<month_only>{_ANY_MONTH})|(?P<weekday>{_WEEKDAY})
+  | (?(side)(?:(?P<month_only>{_ANY_MONTH})|(?P<weekday>{_WEEKDAY}){_HABIT}
     |(?P<year_only>(?:199|20[0-4])[0-9]))|(?!))
 """
 
