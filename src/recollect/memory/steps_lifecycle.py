@@ -30,6 +30,11 @@ VERDICTS = ("helped", "wrong", "stale")
 
 PAGE = 5_000
 
+ASK_USER = "ask the user to run the command at a terminal"
+
+_SHOWN = (*STATUSES_IN_USE, "quarantined")
+"""What can be hidden; what was hidden or superseded before is left as it is."""
+
 
 class Pruned(NamedTuple):
     """The memories that pruning hides, with reasons; `applied` says whether it was done, `kept`
@@ -48,15 +53,23 @@ class Judged(NamedTuple):
     injections: int
 
 
+def _check_person(origin: str, action: str, where: str, command: str) -> None:
+    if origin != "user":
+        hint = f"run `recollect {command}` at a terminal"
+        raise Refused(f"only a person can {action}", where=where, hint=hint)
+
+
+def _open_to_change(tx: Tx, id: str, origin: str) -> Memory:
+    """Lock a memory that a writer may change."""
+    memory = steps_revisions.open_memory(tx, id, lock=True)
+    steps_revisions.check_trust(memory, origin, ASK_USER)
+    return memory
+
+
 def confirm(tx: Tx, id: str, origin: str, now: int, known: Sequence[PinnedClaim] = ()) -> Memory:
     """Make a revision that is trusted as the user's, and active. `known` is what the code looks
     like now, where it changed."""
-    if origin != "user":
-        raise Refused(
-            "only a person can confirm a memory",
-            where=id,
-            hint="run `recollect confirm ID` at a terminal",
-        )
+    _check_person(origin, "confirm a memory", id, "confirm ID")
     old = steps_revisions.open_memory(tx, id, lock=True)
     if old.label == "user" and old.status == "active":
         sql.update(tx, old.id, {"last_confirmed": now, "last_reinforced": now})
@@ -113,8 +126,7 @@ def correct(
 
 def set_scope(tx: Tx, id: str, scope: Sequence[str], origin: str, now: int) -> Memory:
     """Make a revision that applies to other files."""
-    old = steps_revisions.open_memory(tx, id, lock=True)
-    steps_revisions.check_trust(old, origin, "ask the user to run the command at a terminal")
+    old = _open_to_change(tx, id, origin)
     if globs.same_scopes(old.scope, scope):
         raise InvalidInput(
             f"the memory applies to {globs.describe_scopes(old.scope)} already", where=old.address
@@ -136,8 +148,7 @@ def undo_change(
     tx: Tx, earlier: Memory, origin: str, now: int, known: Sequence[PinnedClaim] = ()
 ) -> Memory:
     """Make a revision that says again what the one before the current one said."""
-    old = steps_revisions.open_memory(tx, f"{earlier.id}@{earlier.revision + 1}", lock=True)
-    steps_revisions.check_trust(old, origin, "ask the user to run the command at a terminal")
+    old = _open_to_change(tx, f"{earlier.id}@{earlier.revision + 1}", origin)
     before = steps_revisions.make_row(earlier)
     row = steps_revisions.make_row(old)._replace(
         **{name: getattr(before, name) for name in _RESTORED}
@@ -168,10 +179,8 @@ def _reworded(
 
 def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     """Hide a memory, or restore a hidden one, which may have to be confirmed again."""
-    memory = steps_revisions.open_memory(tx, id, lock=True)
-    steps_revisions.check_trust(memory, origin, "ask the user to run the command at a terminal")
-    shown = (*STATUSES_IN_USE, "quarantined")
-    allowed = shown if status == "hidden" else ("hidden",)
+    memory = _open_to_change(tx, id, origin)
+    allowed = _SHOWN if status == "hidden" else ("hidden",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
     changes: dict[str, Json] = {
@@ -193,7 +202,7 @@ def restore(tx: Tx, id: str, origin: str, now: int) -> Memory:
     current = steps_revisions.open_memory(tx, id, lock=True)
     if memory is None or memory.id == current.id:
         return set_status(tx, id, "active", origin, now)
-    steps_revisions.check_trust(current, origin, "ask the user to run the command at a terminal")
+    steps_revisions.check_trust(current, origin, ASK_USER)
     steps_neighbours.reopen(tx, memory, current, now)
     sql.update(tx, memory.id, {"last_reinforced": now})
     restored = _read(tx, memory.id)
@@ -266,8 +275,7 @@ def _keep_statuses(
 
 def undo_learning(tx: Tx, id: str, origin: str, now: int) -> None:
     """Take back a saved memory; the undo itself cannot be undone."""
-    memory = steps_revisions.open_memory(tx, id, lock=True)
-    steps_revisions.check_trust(memory, origin, "ask the user to run the command at a terminal")
+    memory = _open_to_change(tx, id, origin)
     steps_neighbours.take_back(tx, memory, now)
 
 
@@ -278,9 +286,7 @@ def undo_status(tx: Tx, record: undo_sql.UndoRecord, origin: str, now: int) -> l
     for id, status in held["before"].items():
         memory = sql.get(tx, id)
         if memory is not None and memory.status == held["set"]:
-            steps_revisions.check_trust(
-                memory, origin, "ask the user to run the command at a terminal"
-            )
+            steps_revisions.check_trust(memory, origin, ASK_USER)
             replaced = sql.get(tx, held["replaced"]) if held.get("replaced") else None
             if replaced is not None:
                 steps_neighbours.reopen(tx, replaced, memory, now)
@@ -300,9 +306,6 @@ def _read(tx: Tx, id: str) -> Memory:
 
 CLEAR = "clear"
 """The operation under which a clearing is kept, to be undone."""
-
-_CLEARABLE = (*STATUSES_IN_USE, "quarantined")
-"""What a clearing hides; what was hidden or superseded before is left as it is."""
 
 _CLEARED = {"memories": "memory", "episodes": "episode", "procedures": "procedure"}
 """The tables of what is learned, and what their rows are in the index."""
@@ -330,19 +333,14 @@ class Returned(NamedTuple):
 
 def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
     """Count everything in use, and hide it with `apply`."""
-    found = {table: undo_sql.find_with_status(tx, table, _CLEARABLE) for table in _CLEARED}
+    found = {table: undo_sql.find_with_status(tx, table, _SHOWN) for table in _CLEARED}
     memories, episodes, procedures = map(len, found.values())
     marks = storage_sql.get_value(tx, storage_sql.CLEARED)
     lessons = undo_sql.count_after(tx, "findings", storage_sql.cleared_at(marks))
     counted = Cleared(memories, episodes, procedures, applied=False, lessons=lessons)
     if not apply:
         return counted
-    if origin != "user":
-        raise Refused(
-            "only a person can hide everything that was learned",
-            where="clear",
-            hint="run `recollect clear --apply` at a terminal",
-        )
+    _check_person(origin, "hide everything that was learned", "clear", "clear --apply")
     if not any(found.values()) and not lessons:
         return counted._replace(applied=True)
     for table, rows in found.items():
@@ -358,12 +356,7 @@ def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
 def undo_clear(tx: Tx, origin: str) -> Returned:
     """Put back what the last clearing hid, each as it was. What was restored, corrected or learned
     again since stays as it is now."""
-    if origin != "user":
-        raise Refused(
-            "only a person can undo `clear`",
-            where="clear undo",
-            hint="run `recollect clear undo` at a terminal",
-        )
+    _check_person(origin, "undo `clear`", "clear undo", "clear undo")
     last = undo_sql.find_latest(tx, CLEAR)
     if last is None:
         raise NotFound("there is no `clear` to undo", where="clear undo")
