@@ -467,6 +467,32 @@ def test_a_transaction_that_the_server_never_wrote_down_is_done_again(
     assert database.read(lambda tx: storage_sql.get_value(tx, "number")) == "1"
 
 
+def test_usage_counts_that_meet_a_lock_are_given_up_without_a_word(
+    memory: recollect.Recollect, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The driver warns of a batch that fails, for each one, on the standard error of a program."""
+    database = memory.context.project_space
+    add_one(database)
+    lock = "UPDATE state SET value = :value WHERE space = :space AND key = 'number'"
+
+    def while_locked(tx: Tx) -> None:
+        tx.run(lock, {"value": "2"})
+        tx.run("SELECT value FROM state WHERE space = :space")  # sends it
+        lost = threading.Thread(target=count)
+        lost.start()
+        lost.join()
+
+    kept: list[bool] = []
+
+    def count() -> None:
+        rows = [{"value": str(number)} for number in range(20_000)]
+        kept.append(database.try_write(lambda tx: tx.many(lock, rows)))
+
+    database.write(while_locked)
+    assert kept == [False]
+    assert not caplog.records
+
+
 def test_marks_of_commits_are_swept_after_an_hour(
     memory: recollect.Recollect, postgres_url: str
 ) -> None:
