@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from recollect.archive import sql as archive_sql
 from recollect.index import sql as index_sql
-from recollect.storage.database import Database, IndexedRecord, Tx
+from recollect.storage.database import Database, IndexedRecord, Tx, placeholders
+from recollect.storage.postgres import PostgresDatabase
 from recollect.storage.postgres_statements import change_entries, to_driver
 from recollect.storage.sqlite import SqliteDatabase
+from tests.conftest import PATIENCE
 from tests.storage.statements import Statement, collect, functions
 
 Open = Callable[..., Database]
@@ -166,8 +168,8 @@ def postgres_problems(tx: Tx, statement: Statement) -> list[str]:
     return found
 
 
-def fill_tables(database: Database) -> None:
-    """Put rows into every table, so that PostgreSQL has a reason to use an index."""
+def fill_tables(database: Database, rows: int = 1500, only: Sequence[str] = ()) -> None:
+    """Put rows into every table, or some, so that PostgreSQL has a reason to use an index."""
 
     def work(tx: Tx) -> None:
         columns: dict[str, list[tuple[str, str]]] = {}
@@ -183,11 +185,13 @@ def fill_tables(database: Database) -> None:
         fixed = dict.fromkeys(COARSE, "'x'")
         fixed |= {"space": f"'{tx.space}'", "valid_to": "9223372036854775807", "status": "'active'"}
         made = {"text": "md5(i::text)", "bytea": "'x'::bytea"}
-        for table, fields in columns.items():
+        for table in only or columns:
+            fields = columns[table]
             values = ", ".join(fixed.get(name, made.get(kind, "i")) for name, kind in fields)
             names = ", ".join(name for name, _ in fields)
             tx.run(
-                f"INSERT INTO {table} ({names}) SELECT {values} FROM generate_series(1, 1500) AS i"
+                f"INSERT INTO {table} ({names}) SELECT {values} "
+                f"FROM generate_series(1, {rows}) AS i"
             )
 
     database.write(work)
@@ -243,6 +247,25 @@ def test_no_statement_reads_or_sorts_more_than_it_needs(new_database: Open, engi
         if problems:
             wrong[statement.function] = problems
     assert not wrong, list(wrong)
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("memories", "id"), ("claims", "memory"), ("injections", "ref"), ("writes", "key")],
+)
+def test_a_list_of_a_hundred_ids_is_looked_up(postgres_ready: str, table: str, column: str) -> None:
+    """The planner needs samples of the ids to know how few rows they are."""
+    database = PostgresDatabase(postgres_ready, "project", "project", wait=PATIENCE)
+    fill_tables(database, 8000, [table])
+    names, params = placeholders("id", [str(number) for number in range(100)])
+    plan = database.read(
+        lambda tx: tx.run(
+            f"EXPLAIN SELECT {column} FROM {table} WHERE space = :space AND {column} IN ({names})",
+            params,
+        )
+    )
+    assert f"({column} = ANY" in next(row[0] for row in plan if "Index Cond" in row[0])
+    database.close()
 
 
 def test_replacing_an_entry_reads_no_other(new_database: Open, engine: str) -> None:

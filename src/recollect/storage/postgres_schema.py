@@ -94,16 +94,19 @@ BEGIN
     SELECT space, writes FROM recollect.members WHERE role = current_user::text
     UNION SELECT id, true FROM recollect.spaces WHERE owner = current_user::text;
   -- The planner's samples are of all teams, and a member can derive them from the estimates of
-  -- EXPLAIN. Of texts, only the space and columns with words of Recollect's own are sampled, else
-  -- plans read a whole space. Earlier samples are deleted, by a function of PostgreSQL 18.
+  -- EXPLAIN. Of texts, only random ids, hashes and words of Recollect's own are sampled: without, a
+  -- filter or a list of 100 ids reads all rows. Earlier samples are deleted, by a function of
+  -- PostgreSQL 18.
   FOR held IN
     SELECT c.relname, a.attname, c.relkind = 'p' AS parted
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
       AND NOT a.attisdropped AND a.attstattarget IS DISTINCT FROM 0
       AND format_type(a.atttypid, NULL) IN ('text', 'bytea', 'vector')
-      AND a.attname NOT IN ('space', 'kind', 'status', 'layer', 'label', 'type', 'relation')
-      AND (c.relname, a.attname) NOT IN (('entries', 'source'), ('facets', 'name'))
+      AND a.attname NOT IN ('space', 'kind', 'status', 'layer', 'label', 'type', 'relation', 'id',
+        'root', 'memory', 'target')
+      AND (c.relname, a.attname) NOT IN (('entries', 'source'), ('facets', 'name'),
+        ('links', 'source'), ('injections', 'ref'), ('writes', 'key'), ('messages', 'key'))
   LOOP
     EXECUTE format('ALTER TABLE recollect.%I ALTER COLUMN %I SET STATISTICS 0', held.relname,
       held.attname);
