@@ -103,6 +103,16 @@ def test_best_gives_the_highest_scores_in_order_and_the_first_of_equals(
     assert index_vectors.pick_best(scores, count) == expected
 
 
+@pytest.mark.parametrize("count", [1, 25, 400, 9_000])
+@pytest.mark.parametrize("rare", [0, 7, 500])
+def test_the_best_of_many_are_found_also_if_a_sample_misses_them(count: int, rare: int) -> None:
+    rng = Random(count)
+    scores = bytearray(min(int(rng.gauss(120, 9)), 255) for _ in range(9_001))
+    scores[1 : 2 * rare : 2] = bytes([250]) * rare  # none of them stands where a sample is drawn
+    expected = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:count]
+    assert index_vectors.pick_best(bytes(scores), count) == expected
+
+
 @given(components, st.lists(components, max_size=8))
 def test_similarities_do_not_depend_on_the_company(question: bytes, vectors: list[bytes]) -> None:
     together = index_vectors.cosine_similarities(question, vectors)

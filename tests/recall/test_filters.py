@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -178,3 +179,29 @@ def test_any_text_is_a_tag(mem: Mem, odd: str) -> None:
     mem.learn("who deploys has to stay until evening", tags=["other"])
     assert len(mem.recall("deploy", tags=[odd])) == 1
     assert len(mem.recall("deploy", tags=["plain"])) == 1
+
+
+def test_the_few_entries_that_a_filter_leaves_are_listed_and_read_once(
+    mem: Mem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mem.learn("The shop is released with `make shop-release`", tags=["rare"])
+    mem.learn("Invoices are sent at night", tags=["rare"])
+    mem.learn("The shop is closed on Sundays")
+    calls: Counter[str] = Counter()
+
+    def count(name: str) -> None:
+        real = getattr(index_sql, name)
+
+        def counted(*given: Any) -> Any:
+            calls[name] += 1
+            return real(*given)
+
+        monkeypatch.setattr(index_sql, name, counted)
+
+    count("list_entries")
+    count("load_entries")
+    found = mem.recall("how is the shop released", tags=["rare"])
+    assert [hit.text for hit in found][:1] == ["The shop is released with `make shop-release`"]
+    assert "The shop is closed on Sundays" not in [hit.text for hit in found]
+    spaces = len(mem.context.present_spaces())
+    assert max(calls.values(), default=0) <= spaces

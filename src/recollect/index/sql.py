@@ -191,12 +191,28 @@ def find_candidates(
     which one is required, `since`, `until` and `as_of` to one time, and `seen` to the owners who
     may see it.
     """
+    left = list_few(tx, filters) if stems and is_selective(filters) else None
+    held = None if left is None else load_entries(tx, left, vector)
+    return search_words(tx, stems, limit, filters, vector, held=held, few=few)
+
+
+def search_words(
+    tx: Tx,
+    stems: Sequence[str],
+    limit: int,
+    filters: Mapping[str, Sequence[Any]],
+    vector: bytes = b"",
+    *,
+    held: Sequence[IndexMatch] | None = None,
+    few: bool = False,
+) -> list[IndexMatch]:
+    """Return the same, where it is known whether the filters leave few entries: these are `held`,
+    or None if they are many."""
+    if held is not None:
+        return match_few(held, stems)[:limit]
     if not stems:
         return []
     selective = is_selective(filters)
-    left = list_few(tx, filters) if selective else None
-    if left is not None:
-        return _best_parts(_match_few(tx, stems, left, vector))[:limit]
     where, params = _where(tx, filters)
     if few or (selective and tx.is_remote):
         return _best_parts(tx.match(stems, limit, where, params, vector=vector))[:limit]
@@ -208,9 +224,8 @@ def find_candidates(
     if where and 4 * len(near) < 3 * limit:
         left = None if selective else list_few(tx, filters)
         if left is not None:
-            near = _match_few(tx, stems, left, vector)
-        else:
-            near = tx.match(stems, limit, where, params, vector=vector)
+            return match_few(load_entries(tx, left, vector), stems)[:limit]
+        near = tx.match(stems, limit, where, params, vector=vector)
     return _best_parts(near)[:limit]
 
 
@@ -235,19 +250,22 @@ def list_few(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> list[int] | None:
     return None if tx.is_remote or len(left) == FEW else left
 
 
-def _match_few(
-    tx: Tx, stems: Sequence[str], entries: Sequence[int], vector: bytes
-) -> list[IndexMatch]:
-    """Return those of few entries that have one of the stems, with the number of these as score:
-    the entries of a selective filter are compared themselves, and no others are looked at."""
+def load_entries(tx: Tx, entries: Sequence[int], vector: bytes = b"") -> list[IndexMatch]:
+    """Return these entries, with their vectors if a `vector` is compared."""
+    return tx.filter_entries(entries, "", {}, vector) if entries else []
+
+
+def match_few(entries: Iterable[IndexMatch], stems: Iterable[str]) -> list[IndexMatch]:
+    """Return those of few entries that have one of the stems, best first, with the number of these
+    as score: what a selective filter leaves is compared itself, and nothing else is looked at."""
     wanted = {*stems}
     found = []
-    for item in tx.filter_entries(entries, "", {}, vector) if entries else ():
+    for item in entries:
         held = item.stems.split()
         shared = wanted.intersection(held)
         if shared:
             found.append(item._replace(score=len(shared) + len(shared) / len(held)))
-    return found
+    return _best_parts(found)
 
 
 def filter_entries(

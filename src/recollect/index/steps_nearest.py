@@ -42,14 +42,19 @@ def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, fl
     return dict(zip(held, found, strict=True))
 
 
-def compare_all(tx: Tx, question: bytes, entries: int) -> dict[int, float]:
-    """Return the cosine of the question with every vector of a small space; nothing for a large
-    one.
+def compare_all(
+    tx: Tx, question: bytes, entries: int, left: Sequence[int] | None
+) -> dict[int, float] | None:
+    """Return the cosine of the question with every vector that a filter leaves, or else of a small
+    space; None if there are many.
 
     entries: how many the space has
+    left: the entries that a filter leaves; None for many
     """
+    if left is not None:
+        return cosines_by_entry(question, sql_vectors.load_vectors(tx, left))
     if tx.is_remote or entries > SMALL:
-        return {}
+        return None
     dims = len(question)
     held, packed = tx.keep(f"vectors of {dims}", lambda: _pack_all(tx, dims))
     return dict(zip(held, vectors.compare_packed(question, packed), strict=True))
@@ -68,18 +73,14 @@ def find_near_records(
     count: int,
     least: float = -1.0,
     known: Mapping[int, float] = _NONE_KNOWN,
-    compared: Mapping[int, float] = _NONE_KNOWN,
+    compared: Mapping[int, float] | None = None,
 ) -> list[tuple[IndexMatch, float]]:
     """Return the entries nearest to the question that fulfil the filters, with their cosines, best
     first; none with a cosine below `least`, nor those whose cosine is `known`: they fulfil the
     filters and are among the nearest, but need not be read again. `compared` are all cosines, if
-    there are not many."""
-    few = sql.list_few(tx, filters) if sql.is_selective(filters) else None
-    if few is not None:
-        among = _find_among(tx, question, few, count, least)
-        return [(item, cosine) for item, cosine in among if item.entry not in known]
+    there are not many: see `compare_all`."""
     scored = None
-    if not compared:
+    if compared is None:
         scored = _score_signs(tx, question)
         compared = _compare_best(tx, question, scored, SIGNED * count, known)
     close = sorted([(-cosine, entry) for entry, cosine in compared.items() if cosine >= least])
@@ -104,16 +105,6 @@ def find_near_records(
     nearest = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
     kept = [found[entry] for _, entry in nearest[:count]]
     return [(item, cosine) for item, cosine in kept if item is not None]
-
-
-def _find_among(
-    tx: Tx, question: bytes, entries: Sequence[int], count: int, least: float
-) -> list[tuple[IndexMatch, float]]:
-    """Return the nearest of few entries that a selective filter leaves."""
-    near = cosines_by_entry(question, sql_vectors.load_vectors(tx, entries))
-    best = sorted((-cosine, entry) for entry, cosine in near.items() if cosine >= least)[:count]
-    held = sql.filter_entries(tx, [entry for _, entry in best], {})
-    return [(held[entry], -cosine) for cosine, entry in best if entry in held]
 
 
 def _leaves_out(tx: Tx, close: int, found: int, count: int) -> bool:
@@ -179,7 +170,7 @@ def _score_signs(tx: Tx, question: bytes) -> _SignScores:
     cells = _nearest_cells(question, sql_vectors.list_clusters(tx))
     blocks = [block for block in sql_vectors.load_blocks(tx, cells) if block.entries]
     for block in blocks:
-        numbers += block.entries
+        numbers.extend(block.entries)
     return _SignScores(numbers, vectors.score_blocks(question, [one.planes for one in blocks]))
 
 

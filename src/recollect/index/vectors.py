@@ -21,9 +21,7 @@ from __future__ import annotations
 
 import struct
 from _operator import mul
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import compress
 from math import sqrt
 
 from ..fast_typing import NamedTuple
@@ -157,21 +155,23 @@ def pick_best(scores: bytes, count: int) -> list[int]:
     if count <= 0 or not scores:
         return []
     if count >= len(scores):
-        found = list(range(len(scores)))
-    else:
-        # The highest value that at least `count` scores reach.
-        reached = bisect_left(
-            range(_TOP + 1),
-            1,
-            key=lambda value: len(scores.translate(None, bytes(range(value)))) < count,
-        )
-        cut = reached - 1
-        marks = scores.translate(bytes([value >= cut for value in range(_TOP + 1)]))
-        found = list(compress(range(len(scores)), marks))
-    found.sort(key=lambda place: -scores[place])
+        return sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+    # What a sample reaches often enough, enough of all reach: only those are sorted.
+    step = len(scores) // _SAMPLED + 1
+    sample = sorted(scores[::step])
+    least = sample[-min(2 * count // step + 5, len(sample))] if step > 1 else 0
+    high = sorted(scores.translate(None, bytes(range(least))))
+    cut = high[-count] if len(high) >= count else sorted(scores)[-count]
+    marks = scores.translate(bytes([value >= cut for value in range(_TOP + 1)]))
+    found, place = [], marks.find(1)
+    while place >= 0:
+        found.append(place)
+        place = marks.find(1, place + 1)
+    found.sort(key=scores.__getitem__, reverse=True)
     return found[:count]
 
 
+_SAMPLED = 2_000
 _SAMPLE_PER_CELL, _ROUNDS, _PACKED = 48, 3, 2_048
 
 

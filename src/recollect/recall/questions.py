@@ -126,6 +126,23 @@ def is_question(text: str) -> bool:
     return _pattern(_ASKED).search(text.strip()) is not None
 
 
+_OPENING_QUOTES = '"“„«`'
+_QUOTED = rf"[{_OPENING_QUOTES}]([^\"“”„«»`]{{3,200}})[\"”“»`]"
+_FEWEST_IN_A_ROW = 3
+"""The number of words of a question from which on holding them in a row is more than chance."""
+
+
+def find_phrases(query: str) -> tuple[str, ...]:
+    """Return the stems of a query, and of what is quoted in it, each between spaces. A text that
+    holds a whole question only restates it."""
+    found = [f" {stem_text(query)} "]
+    if found[0].count(" ") <= _FEWEST_IN_A_ROW or is_question(query):
+        found = []
+    if not {*_OPENING_QUOTES}.isdisjoint(query):
+        found += [f" {stem_text(quoted)} " for quoted in re.findall(_QUOTED, query)]
+    return tuple([one for one in found if one.strip()])
+
+
 FORMS = {
     "prose": 1.0,
     "reasoning": 0.9,

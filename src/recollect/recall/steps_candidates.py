@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ..errors import Unavailable
 from ..fast_typing import Any, NamedTuple
@@ -93,7 +93,8 @@ class PreparedQuestion(NamedTuple):
     whole: frozenset[str]
     """All stems of the question: a message without others only restates it."""
     phrases: tuple[str, ...] = ()
-    """The question and its quoted parts as stems, each between spaces: see `_find_phrases`."""
+    """The question and its quoted parts as stems, each between spaces: see
+    `questions.find_phrases`."""
 
 
 class FoundCandidate(NamedTuple):
@@ -166,25 +167,8 @@ def prepare_question(
         searched=searched,
         vector=b"",
         whole=questions.question_stems(query),
-        phrases=_find_phrases(query),
+        phrases=questions.find_phrases(query),
     )
-
-
-_OPENING_QUOTES = '"“„«`'
-_QUOTED = rf"[{_OPENING_QUOTES}]([^\"“”„«»`]{{3,200}})[\"”“»`]"
-FEWEST_IN_A_ROW = 3
-"""The number of words of a question from which on holding them in a row is more than chance."""
-
-
-def _find_phrases(query: str) -> tuple[str, ...]:
-    """Return the stems of a query, and of what is quoted in it, each between spaces. A text that
-    holds a whole question only restates it."""
-    found = [f" {terms.stem_text(query)} "]
-    if found[0].count(" ") <= FEWEST_IN_A_ROW or questions.is_question(query):
-        found = []
-    if not {*_OPENING_QUOTES}.isdisjoint(query):
-        found += [f" {terms.stem_text(quoted)} " for quoted in re.findall(_QUOTED, query)]
-    return tuple([one for one in found if one.strip()])
 
 
 def choose_stems(
@@ -207,31 +191,34 @@ def find_candidates(
     entries = known.entries
     filters = build_filters(tx, question)
     depth, near_depth = _choose_depths(asked, question, known, filters)
-    compared = index_steps_nearest.compare_all(tx, asked.vector, entries) if asked.vector else {}
-    vector = b"" if compared else asked.vector
-    matched = index_sql.find_candidates(tx, asked.searched, depth, filters, vector)
+    left = index_sql.list_few(tx, filters) if index_sql.is_selective(filters) else None
+    compared = None
+    if asked.vector:
+        compared = index_steps_nearest.compare_all(tx, asked.vector, entries, left)
+    vector = asked.vector if compared is None else b""
+    held = None if left is None else index_sql.load_entries(tx, left)
+    search = partial(index_sql.search_words, tx, filters=filters, vector=vector, held=held)
+    matched = search(asked.searched, depth)
     few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
     if few and is_filtered(question) and tx.is_answered:
         # A filter may leave only entries with the common words.
-        matched = index_sql.find_candidates(
-            tx, asked.stems, depth, filters, vector, few=tx.is_remote
-        )
+        matched = search(asked.stems, depth, few=tx.is_remote)
     if len(matched) == depth:
-        lean = asked._replace(vector=vector)
-        matched = [*matched, *_find_named(tx, lean, known, filters, matched)]
+        matched = [*matched, *_find_named(tx, asked, known, search, matched)]
     matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit))
-    near = {item.entry: compared[item.entry] for item in matched if item.entry in compared}
-    if vector:
-        held = {item.entry: item.vector for item in matched if item.vector}
-        near = index_steps_nearest.cosines_by_entry(vector, held)
-    found = _make_candidates(tx, [(item, near.get(item.entry, 0.0)) for item in matched], asked)
+    near = compared
+    if near is None:
+        vectors = {item.entry: item.vector for item in matched if item.vector}
+        near = index_steps_nearest.cosines_by_entry(vector, vectors)
+    cosines = {item.entry: near[item.entry] for item in matched if item.entry in near}
+    found = _make_candidates(tx, [(item, cosines.get(item.entry, 0.0)) for item in matched], asked)
     if asked.vector and judgement.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
     ):
         records = {_record_key(item) for item in matched}
         least = recall_ranking.LEAST_MEANING
         near_records = index_steps_nearest.find_near_records(
-            tx, asked.vector, filters, near_depth, least, near, compared
+            tx, asked.vector, filters, near_depth, least, cosines, compared
         )
         new = [one for one in near_records if _record_key(one[0]) not in records]
         found += _make_candidates(tx, new, asked)
@@ -279,7 +266,7 @@ def _find_named(
     tx: Tx,
     asked: PreparedQuestion,
     known: StemFrequencies,
-    filters: Mapping[str, Sequence[Any]],
+    search: Callable[..., list[IndexMatch]],
     matched: Sequence[IndexMatch],
 ) -> list[IndexMatch]:
     """Return more entries that hold a name of the question: a long text with a name is behind short
@@ -296,7 +283,7 @@ def _find_named(
         return []
     most = NAMED_ALONE if alone else NAMED
     few = sum([known.holding[stem] for stem in wholes]) <= most
-    named = index_sql.find_candidates(tx, wholes, most, filters, asked.vector, few=few)
+    named = search(wholes, most, few=few)
     entries = {item.entry for item in matched}
     return [item for item in named if item.entry not in entries]
 
