@@ -33,7 +33,7 @@ SURFACE = {
     "Stats", "StoreBusy", "StoreCorrupt", "StoreError", "StoreForeign", "StoreFull", "StoreNewer",
     "StoreReadOnly", "Stored", "TaskBriefing", "ToolCall", "Trimmed", "Unavailable", "Undone",
     "VerifiedArchive", "WrittenPlugin", "__version__", "open",
-    "ConfigPaths", "Paused", "Reverted", "Seen", "SeenItem", "SettingChanged", "SettingValue", "SizePart", "Sizes", "Status", "NextStep", "Lessons", "Plotted",
+    "ConfigPaths", "Paused", "Reverted", "Seen", "SeenItem", "SettingChanged", "SettingValue", "SizePart", "Sizes", "Status", "NextStep", "HiddenLesson", "Lessons", "Plotted",
 }  # fmt: skip
 
 

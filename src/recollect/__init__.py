@@ -59,8 +59,8 @@ _TYPES = {
     "recall.steps_records": "Linked ShownRecord",
     "storage.database": "ServerMember",
     "types.reports": (
-        "ConfigPaths Imported ImportedTranscript Initialised Lessons NextStep Paused Plotted "
-        "Reverted ReviewAnswer ReviewItem Seen SeenItem SettingChanged SettingValue "
+        "ConfigPaths HiddenLesson Imported ImportedTranscript Initialised Lessons NextStep Paused "
+        "Plotted Reverted ReviewAnswer ReviewItem Seen SeenItem SettingChanged SettingValue "
         "SettingsChange SizePart Sizes Status WrittenPlugin"
     ),
     "types.records": (

@@ -66,6 +66,7 @@ from .types.records import (
 )
 from .types.reports import (
     ConfigPaths,
+    HiddenLesson,
     Imported,
     ImportedTranscript,
     Initialised,
@@ -120,6 +121,7 @@ __all__ = [
     "ExportedSession",
     "ExportedSkill",
     "HandoffParts",
+    "HiddenLesson",
     "Hit",
     "Imported",
     "ImportedFile",

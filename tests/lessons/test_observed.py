@@ -125,6 +125,26 @@ def test_a_command_without_a_successor_stays_when_the_work_went_on_for_some_days
     assert "mise run lint" in [one.form for one in known(mem, clock) if not one.retired]
 
 
+def test_a_wrong_command_or_fix_can_be_hidden_undone_and_restored(mem: Mem, clock: Clock) -> None:
+    for name in ("s-1", "s-2"):
+        broken = ("tool go --fast", "error: unexpected argument '--fast' found", True)
+        work(mem, clock, name, good("make test"), broken, good("tool go"))
+    assert "`make test`" in mem.briefing().text
+    (fix,) = mem.lessons.list().fixes
+    hidden = mem.memories.hide("command:make test")
+    assert hidden == recollect.HiddenLesson("command:make test", "hidden")
+    assert "`make test`" not in mem.briefing().text
+    assert mem.lessons.list().commands[-1].left_out == "hidden"
+    assert mem.store.undo().what == "hid command:make test"
+    assert "`make test`" in mem.briefing().text
+    mem.memories.hide(fix.id)
+    assert mem.lessons.list().fixes == ()
+    mem.memories.restore(fix.id)
+    assert mem.lessons.list().fixes == (fix,)
+    with pytest.raises(recollect.NotFound):
+        mem.memories.hide("command:make nothing")
+
+
 def test_a_command_that_others_took_the_place_of_is_out(mem: Mem, clock: Clock) -> None:
     for number in range(12):
         work(mem, clock, f"old-{number}", good("npm test"), good("npm run lint"))

@@ -68,6 +68,7 @@ def test_restoring_a_superseded_memory_puts_it_in_place_of_the_new_one(
         mem.memories.hide(new)
         clock.advance(days=1)
     restored = mem.memories.restore(old)
+    assert isinstance(restored, recollect.Memory)
     assert (restored.id, restored.status, restored.text) == (old, "active", OLD)
     assert _used(mem) == [old]
     clock.advance(days=1)

@@ -14,9 +14,13 @@ from ..errors import InvalidInput, NotFound
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
 from ..recall import steps_records as recall_steps_records
+from ..secrets import redaction
 from ..storage.database import Database, Tx
 from ..text import dates
-from ..types.records import Json, Link, Session, Stored
+from ..types.records import Json, Link, Memory, Session, Stored
+from ..types.reports import HiddenLesson
+from ..types.trust import require_person
+from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
 from . import manifests_io, steps, steps_observed, steps_schedule
 
@@ -304,3 +308,67 @@ def _learning(context: Context) -> episodes_steps.Learn:
         return store
 
     return learn
+
+
+# ---------------------------------------------------------------- hide and restore
+
+LESSON = "lesson"
+"""The operation under which the hiding of a command or fix is recorded."""
+
+
+def hide(context: Context, id: str) -> Memory | HiddenLesson:
+    """Hide a memory, a command or a fix. It is no longer shown to agents; recall still finds it.
+
+    id: the memory's id, or the beginning of it; `command:…` or `fix:…` as `lessons` and `seen`
+        show it
+
+    Example: recollect hide m-4k9w2c
+    Example: recollect hide "command:make test"
+    """
+    if _names_lesson(id):
+        return _set_hidden(context, id, True)
+    return memory_operations.hide(context, id)
+
+
+def restore(context: Context, id: str) -> Memory | HiddenLesson:
+    """Restore a hidden memory, command or fix, or a memory whose place another took.
+
+    id: the memory's id, or the beginning of it; `command:…` or `fix:…`
+
+    Example: recollect restore m-4k9w2c
+    """
+    if _names_lesson(id):
+        return _set_hidden(context, id, False)
+    return memory_operations.restore(context, id)
+
+
+def _names_lesson(id: str) -> bool:
+    return id.startswith(("command:", "avoid:", "fix:", "resolution:"))
+
+
+def _set_hidden(context: Context, id: str, hide: bool) -> HiddenLesson:
+    """Hide or restore a command or fix, and record how to undo it."""
+    require_person(context.origin, f"{'hide' if hide else 'restore'} a lesson", where=id)
+    kind, _, name = id.partition(":")
+    now = context.clock()
+
+    def work(tx: Tx) -> HiddenLesson:
+        lines = [one.signature for one in steps_observed.known_resolutions(tx)]
+        own = [line for line in lines if kind == "resolution" and name.endswith(f":{line}")]
+        ref = f"command:{name}" if kind in ("command", "avoid") else id
+        ref = steps_observed.fix_ref(own[0]) if own else ref
+        known = {steps_observed.fix_ref(line) for line in lines}
+        known |= {f"command:{one.form}" for one in steps_observed.known_commands(tx, now=now)}
+        hidden = steps_observed.hidden_refs(tx)
+        if ref not in known | hidden:
+            hint = "`recollect lessons` lists the commands and fixes"
+            raise NotFound("there is no such command or fix", where=id, hint=hint)
+        if hide != (ref in hidden):
+            steps_observed.set_hidden(tx, ref, hide, now)
+            body = redaction.redact_json({"ref": ref, "hid": hide}).text
+            undo_sql.insert(tx, new_id("u"), LESSON, body, now)
+        return HiddenLesson(ref, "hidden" if hide else "active")
+
+    if not context.project_space.present():
+        raise NotFound("there is no such command or fix", where=id)
+    return context.project_space.write(work)

@@ -15,6 +15,7 @@ from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..secrets import redaction
 from ..storage.database import Tx
+from ..text import messages
 from ..types.records import Json
 from . import findings, sql, wording
 from .findings import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
@@ -30,6 +31,8 @@ KNOWN_FOR = 120 * findings.DAY
 """The age at which an agent's conclusion is no longer shown."""
 
 SCRIPTS = ("manifest", "scripts")
+HIDDEN = ("manifest", "hidden")
+"""The finding that lists the commands and fixes which a person hid."""
 
 
 # ---------------------------------------------------------------- writing
@@ -108,8 +111,9 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     last."""
     rows = sql.latest_findings(tx, "command", 0, MOST_COMMANDS)
     kind, subject = SCRIPTS
-    manifest = sql.findings(tx, kind, [subject]).get(subject)
-    scripts = json.loads(manifest.body)["scripts"] if manifest else None
+    kept = sql.findings(tx, kind, [subject, HIDDEN[1]])
+    scripts = json.loads(kept[subject].body)["scripts"] if subject in kept else None
+    hidden = json.loads(kept[HIDDEN[1]].body)["refs"] if HIDDEN[1] in kept else ()
     found = [(row.subject, body) for row in rows if (body := _body("command", row))]
     replaced: dict[str, list[str]] = {}
     for form, body in found:
@@ -126,6 +130,13 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
         )
         for form, body in found
     ]
+    if hidden:
+        known = [
+            one._replace(retired="hidden")
+            if {f"command:{form}", f"command:{one.form}"}.intersection(hidden)
+            else one
+            for (form, _), one in zip(found, known, strict=True)
+        ]
     return sorted(known, key=lambda one: one.retired is not None)
 
 
@@ -146,7 +157,33 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
         for form, other in better.items()
         if other in others and other not in forms and (body := _body("command", others[other]))
     ]
-    return [one for one in found if one is not None]
+    advice = [one for one in found if one is not None]
+    hidden = hidden_refs(tx) if advice else ()
+    return [
+        one
+        for one in advice
+        if not {f"command:{one.form}", f"command:{one.better}"}.intersection(hidden)
+    ]
+
+
+def fix_ref(signature: str) -> str:
+    """Return the id of the fixes of an error."""
+    return f"fix:{messages.text_digest(signature.lower())[:6]}"
+
+
+def hidden_refs(tx: Tx) -> frozenset[str]:
+    """Return the commands and fixes that a person hid."""
+    kind, subject = HIDDEN
+    row = sql.findings(tx, kind, [subject]).get(subject)
+    return frozenset(json.loads(row.body)["refs"]) if row else frozenset()
+
+
+def set_hidden(tx: Tx, ref: str, hide: bool, now: int) -> None:
+    """Hide a command or fix, or restore it."""
+    refs = sorted({*hidden_refs(tx), ref} if hide else hidden_refs(tx) - {ref})
+    kind, subject = HIDDEN
+    body = redaction.redact_json({"refs": refs}).text
+    sql.put_finding(tx, sql.FindingRow(kind, redaction.redact(subject), 0, now, body))
 
 
 def resolutions_for_failure(
@@ -165,7 +202,9 @@ def resolutions_for_failure(
         if row and (body := _body("error", row)):
             for one in findings.resolutions(body, programs):
                 found.setdefault(one.remedy, one)
-    return sorted(found.values(), key=lambda one: (-one.sessions, -one.last))
+    hidden = hidden_refs(tx) if found else ()
+    kept = [one for one in found.values() if fix_ref(one.signature) not in hidden]
+    return sorted(kept, key=lambda one: (-one.sessions, -one.last))
 
 
 def known_resolutions(tx: Tx) -> list[KnownResolution]:
@@ -173,7 +212,8 @@ def known_resolutions(tx: Tx) -> list[KnownResolution]:
     rows = sql.latest_findings(tx, "error", 0, MOST_ERRORS)
     bodies = [body for row in rows if (body := _body("error", row))]
     found = [findings.resolutions(body, body["commands"]) for body in bodies]
-    return [known[0] for known in found if known]
+    hidden = hidden_refs(tx) if bodies else ()
+    return [known[0] for known in found if known and fix_ref(known[0].signature) not in hidden]
 
 
 def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:

@@ -196,6 +196,7 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
             fix=briefing_wording.describe_remedy(one.remedy, one.command),
             sessions=one.sessions,
             last=one.last,
+            id=lessons_steps_observed.fix_ref(one.signature),
         )
         for one in resolved[:limit]
     ]

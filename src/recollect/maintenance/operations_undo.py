@@ -18,6 +18,7 @@ from ..documents import steps as documents_steps
 from ..errors import Conflict, NotFound
 from ..index import sql as index_sql
 from ..lessons import operations as lessons_operations
+from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import operations as memory_operations
 from ..memory import sql as memory_sql
 from ..memory import steps_lifecycle as memory_steps_lifecycle
@@ -163,6 +164,7 @@ def _undo_record(
         memory_steps_lifecycle.STATUS: _undo_statuses,
         undo_steps.ROWS: _undo_rows,
         undo_steps.SETTING: _undo_setting,
+        lessons_operations.LESSON: _undo_lesson,
     }.get(record.operation)
     if undo:
         return undo(context, space, record, print)
@@ -189,6 +191,22 @@ def _describe_consolidation(tx: Tx, record: undo_sql.UndoRecord, planned: bool) 
         [f"{restores} {display.format_count(changed, 'memory', 'memories')}"] if changed else []
     )
     return ", ".join(parts) or "changes links between records only"
+
+
+def _undo_lesson(
+    context: Context, space: Database, record: undo_sql.UndoRecord, print: bool
+) -> Reverted:
+    held = json.loads(record.body)
+    ref, hid = str(held["ref"]), bool(held["hid"])
+    if not print:
+
+        def work(tx: Tx) -> None:
+            lessons_steps_observed.set_hidden(tx, ref, not hid, context.clock())
+            undo_sql.mark_undone(tx, record.id)
+
+        context.writable(space).write(work)
+    redo = f"recollect {'hide' if hid else 'restore'} '{ref}'"
+    return Reverted(f"{'hid' if hid else 'restored'} {ref}", "", record.at, not print, redo)
 
 
 def _undo_statuses(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..briefing import sql as briefing_sql
 from ..fast_typing import NamedTuple
+from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
 from ..recall import steps_evaluation as recall_steps_evaluation
 from ..storage.database import Row, Tx
@@ -35,10 +36,11 @@ def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
     held: dict[str, Memory] = {}
     for tx in txs:
         held.update(memory_sql.get_many(tx, ids))
+    hidden = lessons_steps_observed.hidden_refs(txs[0]) if txs else ()
     # A file or a further command is logged beside the item that names it.
     own = {(line.at, line.moment) for line in lines if not line.ref.startswith("file:")}
     return [
-        _seen(line, held.get(line.ref))
+        _seen(line, held.get(line.ref), hidden)
         for line in sorted(lines, key=lambda line: line.at)
         if not (line.ref.startswith("file:") and (line.at, line.moment) in own)
     ]
@@ -57,7 +59,7 @@ def count_shown(txs: Sequence[Tx], session: str, items: Sequence[SeenItem]) -> i
     return block.tokens + sum(item.tokens for item in others)
 
 
-def _seen(line: sql.ShownLine, memory: Memory | None) -> SeenItem:
+def _seen(line: sql.ShownLine, memory: Memory | None, hidden: Collection[str]) -> SeenItem:
     kind, _, name = line.ref.partition(":")
     if memory:
         kind, text = memory.kind, memory.text
@@ -68,10 +70,10 @@ def _seen(line: sql.ShownLine, memory: Memory | None) -> SeenItem:
     why = _MOMENTS.get(line.moment) or _BLOCKS.get(line.block, "in the start block")
     why = "where things stand, in the start block" if kind == "state" else why
     return SeenItem(
-        id=memory.id if memory else "",
+        id=memory.id if memory else line.ref if kind in ("command", "avoid", "resolution") else "",
         kind=kind,
         text=text,
-        status=memory.status if memory else "",
+        status=memory.status if memory else "hidden" if line.ref in hidden else "",
         moment=line.moment,
         why=why,
         tokens=line.tokens,

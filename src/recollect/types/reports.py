@@ -67,6 +67,14 @@ class LearnedFix(NamedTuple):
     fix: str
     sessions: int
     last: int
+    id: str = ""
+
+
+class HiddenLesson(NamedTuple):
+    """A command or fix that was hidden from agents, or restored."""
+
+    id: str
+    status: str
 
 
 class Lessons(NamedTuple):

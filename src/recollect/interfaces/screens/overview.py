@@ -143,11 +143,14 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
     for fix in lessons.fixes:
         often = "once" if fix.sessions < 2 else f"in {fix.sessions} sessions"
         fixes.append("  " + format_line(fix.error, style.text_width() - 2))
-        fixes += style.fill(f"went away {often}, {style.day(fix.last)}, {fix.fix}", "      ")
-    told = paint("title", "fixes, told when the error comes up again")
+        told = f"went away {often}, {style.day(fix.last)}, {fix.fix} ({fix.id})"
+        fixes += style.fill(told, "      ")
+    title = paint("title", "fixes, told when the error comes up again")
+    example = f"command:{lessons.commands[0].command}" if rows else lessons.fixes[0].id
     return lines(
         [table, *untold, ""] if rows else "",
-        [told, *fixes] if fixes else "",
+        [title, *fixes] if fixes else "",
+        paint("faint", f"a wrong one: recollect hide '{example}'"),
         f"({lessons.more} more: recollect lessons -n 1000)" if lessons.more else "",
     ).rstrip()
 
@@ -200,7 +203,7 @@ def _render_seen_item(item: recollect.SeenItem, key: str) -> list[str]:
     mark = f" ({item.status} now)" if item.status in ("hidden", "proposed") else ""
     text = format_line(f"{item.kind}: {item.text}", style.text_width() - 4 - len(mark))
     about = [item.why, *([item.outcome] if item.outcome else [])]
-    about += [style.short_id(item.id)] if item.id else []
+    about += [style.short_id(item.id)] if item.id.startswith("m-") else []
     return [lead + text + paint("faint", mark)] + [
         paint("faint", line) for line in style.fill(" · ".join(about), "      ")
     ]
@@ -213,7 +216,7 @@ def converse_seen(memory: recollect.Recollect, session: str) -> bool:
 
     stopped: list[str] = []
     seen = memory.agents.seen(session)
-    ids = [item.id for item in seen.items if item.id]
+    ids = [item.id for item in seen.items if item.id.startswith("m-")]
     style.use_page(style.page()._replace(short=shorten_ids(memory.context, ids)))
     with terminal.one_key_input() as keys:
         while True:
