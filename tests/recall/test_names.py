@@ -126,10 +126,19 @@ def test_asking_again_does_not_change_a_score(mem: Mem) -> None:
 def test_an_explanation_adds_up(work: Mem) -> None:
     for hit in work.recall("what is in checkpoint_store_test.go?", explain=True):
         amounts, factor, total = re.fullmatch(
-            r"(.*); for its record ×([0-9.]+); together ([0-9.]+)", hit.why
+            r"(.*); for its form and record ×([0-9.]+); together ([0-9.]+)", hit.why
         ).groups()  # type: ignore[union-attr]
         parts = [float(number) for number in re.findall(r"[+-][0-9]+\.[0-9]+", amounts)]
         assert sum(parts) * float(factor) == pytest.approx(float(total), abs=0.1)
+        assert "word for word" not in amounts
+    asked = work.recall("what is in checkpoint_store_test.go?", explain=True)
+    assert "holds names of the question" in asked[0].why
+
+
+def test_an_empty_result_says_so(mem: Mem) -> None:
+    run(mem, "c1", "rm tests/fixtures/large.bin", "")
+    found = mem.recall("did rm tests/fixtures/large.bin work?")
+    assert [hit.text for hit in found if hit.role == "tool"] == ["(no output)"]
 
 
 def test_what_an_agent_only_announces_is_behind_what_it_ran(mem: Mem) -> None:

@@ -320,7 +320,7 @@ def pack_hits(
 
 
 _SIGNS = {
-    "exact": "holds it word for word",
+    "exact": "holds {exact}",
     "words": "has {words:.0%} of the words",
     "meaning": "is {meaning:.2f} close in meaning",
     "around": "the messages around it have more words",
@@ -345,8 +345,9 @@ def describe_score(
     words, meaning = matched_share(question, candidate), candidate.cosine
     if not signs:
         return f"words {words:.2f}" + (f", meaning {meaning:.2f}" if by_meaning else "")
+    exact = "it word for word" if candidate.phrase else "names of the question"
     named = {
-        _SIGNS[name].format(words=words, meaning=meaning): value
+        _SIGNS[name].format(words=words, meaning=meaning, exact=exact): value
         for name, value in signs.items()
         if value >= 0.005
     }
@@ -354,4 +355,4 @@ def describe_score(
     if abs(rest) >= 0.005:
         named["compared with other hits"] = rest
     told = ", ".join(f"{name} {value:+.2f}" for name, value in named.items())
-    return f"{told}; for its record ×{factor:.2f}; together {score:.2f}"
+    return f"{told}; for its form and record ×{factor:.2f}; together {score:.2f}"

@@ -39,6 +39,9 @@ _STATUS = {"active": 1.0, "proposed": 0.95, "hidden": 0.8, "superseded": 0.7, "q
 _TIE = 0.3
 """The share of the factor for trust that counts for a message."""
 
+_NO_TEXT = "(no output)"
+"""The result of a command that printed nothing, which often means that it worked."""
+
 _LATE = 4
 """Results are looked for among this many messages more than there were calls."""
 
@@ -142,7 +145,7 @@ def _load_message(
         id=f"{row.session}:{row.seq}",
         address=messages.range_address(row.session, row.seq, row.seq),
         kind="message",
-        text=display.cut_snippet(text, searched),
+        text=display.cut_snippet(text, searched) or _NO_TEXT,
         score=0.0,
         why="",
         layer="session",
