@@ -147,6 +147,23 @@ def test_rules_that_find_no_room_are_counted_in_the_block_and_in_the_status(
     assert mem.store.status().start_left_out == 40 - shown
 
 
+def test_seen_lists_the_block_in_its_order_and_words(mem: Mem, hear: Hear) -> None:
+    mem.notes.set(objective="Ship the exporter", phase="build")
+    for number, rule in enumerate(STATED):
+        hear("UserPromptSubmit", f"old-{number}", prompt=rule)
+    told = hear("SessionStart", source="startup").context
+    texts = [item.text for item in mem.agents.seen().items]
+    assert "Phase: build" in texts
+    rules = [text for text in texts if text in STATED]
+    assert rules == sorted(STATED, key=told.index)
+
+
+def test_the_user_is_told_when_a_wish_goes_to_all_projects(mem: Mem, hear: Hear) -> None:
+    own = hear("UserPromptSubmit", prompt="Please always answer in German.")
+    assert "noted a preference for all your projects: “" in own.notice
+    assert "all your projects" not in hear("UserPromptSubmit", prompt=STATED[0]).notice
+
+
 def test_a_wish_said_in_passing_leaves_room_for_the_rest(mem: Mem, hear: Hear) -> None:
     for number in range(12):
         wish = f"i'd like the report{number} replaced with a plain table of its columns."

@@ -285,6 +285,17 @@ def test_what_the_instruction_files_say_is_not_said_again(bullet: str) -> None:
     assert Instructions(lambda: [("A", "run `pnpm test:e2e`")]).where_command("pnpm test") == ""
 
 
+def test_a_leading_always_or_please_makes_no_other_rule() -> None:
+    said = Instructions(lambda: [("CLAUDE.md", "Use pnpm, never npm.")])
+    for rule in ("always use pnpm, never npm", "From now on, please use pnpm, never npm."):
+        assert said.where(rule) == "CLAUDE.md"
+
+
+def test_a_strength_just_below_the_limit_is_not_printed_as_the_limit() -> None:
+    found = plan([candidate("m-1", confidence=1.0)._replace(strength=0.2996)])
+    assert reasons(found) == {"m-1": "strength 0.299 is below 0.3"}
+
+
 # -------------------------------------------------------------------- the budget
 
 

@@ -39,6 +39,7 @@ from recollect.capture.standalone import is_personal, pronoun_length, scope_of
             "this should be checkpoints/v1 now, where is the old name still used?",
             "this should be checkpoints/v1 now",
         ),
+        ("No, that is wrong: the port is 5433, not 5432.", "the port is 5433, not 5432."),
         (
             "can you review the diff, and I prefer small commits over one big one",
             "I prefer small commits over one big one",

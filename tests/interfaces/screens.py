@@ -141,7 +141,7 @@ LESSONS = Lessons(
      LearnedCommand("uv pip install -e .", "install", 1, NOW - DAY,
                     "seen once, and every project has one")),
     (LearnedFix("error: failed to push some refs to '<url>'", "after `git pull --rebase` was run "
-                "before", 2, NOW),),
+                "before", 2, NOW, "fix:3f9a2c"),),
     more=3,
 )  # fmt: skip
 

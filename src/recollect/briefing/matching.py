@@ -225,6 +225,8 @@ class Instructions:
         """Return the file that says a statement; empty when none does."""
         if not self._files:
             return ""
+        # Who says "always" or "please" in front says the same.
+        statement = re.sub(_LEAD, "", statement)
         wanted = frozenset(terms.query_stems(statement))
         if not wanted:
             return ""
@@ -259,6 +261,7 @@ class Instructions:
         return self._paragraphs
 
 
+_LEAD = r"(?i)^(?:(?:please|always|from now on|going forward|as a rule|again)\b[,:]?\s*)+"
 NOTHING = Instructions()
 _PARTS = r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)"
 """Match where a new statement begins: an empty line, a list item, a heading."""

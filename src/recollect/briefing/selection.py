@@ -225,7 +225,8 @@ def _why_not_now(candidate: Candidate, withhold: bool) -> str:
         return unproven
     strength = candidate.strength * memory.confidence * candidate.usefulness
     low = strength < LEAST_STRENGTH
-    return f"strength {strength:.2f} is below {LEAST_STRENGTH}" if low else ""
+    # Cut off, not rounded: 0.2996 is no 0.30.
+    return f"strength {int(strength * 1000) / 1000} is below {LEAST_STRENGTH}" if low else ""
 
 
 def has_evidence(memory: Memory, freshness: str) -> bool:
@@ -343,6 +344,8 @@ def _of_memory(candidate: Candidate) -> Wanted:
 def is_standing(memory: Memory) -> bool:
     """Check whether a captured statement was made for good, by its words: always, never, from now
     on, prefer, don't, stop, use X and not Y. "I want the names back" was said in passing."""
+    if len(memory.text) > LONG_TEXT:
+        return False  # it argues about the work at hand
     said = f"{memory.text}\n{memory.detail.get('quote', '')}".replace("’", "'")
     return re.search(_STANDING, said) is not None
 

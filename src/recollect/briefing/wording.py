@@ -10,7 +10,6 @@ instruction, and none holds the prose of a tool.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..fast_typing import TYPE_CHECKING
@@ -189,8 +188,7 @@ def describe_remedy(remedy: Remedy, command: str) -> str:
     elif remedy.files:
         verb = "was" if len(remedy.files) == 1 else "were"
         parts.append(f"{_listed(remedy.files[:MOST_FILES])} {verb} edited")
-    # Words of a quoted query end in its commas.
-    return re.sub("[,;]+`", "`", f"after {' and '.join(parts)}")
+    return f"after {' and '.join(parts)}"
 
 
 def place_lines(path: str, places: Sequence[KnownPlace]) -> list[Item]:

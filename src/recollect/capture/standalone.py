@@ -34,7 +34,8 @@ _LANGUAGES = (
 _SOURCES = {
     "lead": r"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|"
     r"actually)\b[,;:.!… –—-]+|(?:no|nope|right|great|cool|nice|perfect|thanks|sorry|wait|well|"
-    r"however|then|plus)\b ?[,;:.!…–—-]+ *))+(?=\S)"
+    r"however|then|plus)\b ?[,;:.!…–—-]+ *|(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not "
+    r"(?:right|true|correct)) ?[,;:–—-]+ *))+(?=\S)"
     # "This should not be changed, only X should do Y" says what holds after the comma.
     r"|(?:this|that|it) (?:should|must)(?:n't| not)? \w+(?: \w+)?, (?=only\b)",
     # A request with which the sentence begins, before what it states.

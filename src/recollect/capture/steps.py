@@ -319,5 +319,7 @@ def notice(captured: Sequence[Learned]) -> str:
                 f"Your rule? recollect confirm {item.id} (or: recollect undo {item.id})"
             )
         else:
+            where = " for all your projects" if memory.layer == "user" else ""
+            said = said.replace(":", f"{where}:", 1)
             lines.append(f"Recollect noted {said} (recollect undo {item.id})")
     return "\n".join(lines)

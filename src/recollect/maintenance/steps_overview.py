@@ -23,7 +23,7 @@ _MOMENTS = {
     "failure": "the same error had happened before",
 }
 _BLOCKS = {
-    "A": "a rule, in every start block",
+    "A": "yours, in every start block",
     "B": "learned here, in the start block",
     "C": "a skill, in the start block",
 }
@@ -37,11 +37,14 @@ def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
     for tx in txs:
         held.update(memory_sql.get_many(tx, ids))
     hidden = lessons_steps_observed.hidden_refs(txs[0]) if txs else ()
+    block = window_sql.load_block(txs, session)
+    order = {ref: place for place, ref in enumerate(block.ids)} if block else {}
+    said = {ref: _state_line(block.text, ref) for ref in order if "#" in ref} if block else {}
     # A file or a further command is logged beside the item that names it.
     own = {(line.at, line.moment) for line in lines if not line.ref.startswith("file:")}
     return [
-        _seen(line, held.get(line.ref), hidden)
-        for line in sorted(lines, key=lambda line: line.at)
+        _seen(line._replace(ref=said.get(line.ref, line.ref)), held.get(line.ref), hidden)
+        for line in sorted(lines, key=lambda line: (line.at, order.get(line.ref, len(order))))
         if not (line.ref.startswith("file:") and (line.at, line.moment) in own)
     ]
 
@@ -59,10 +62,22 @@ def count_shown(txs: Sequence[Tx], session: str, items: Sequence[SeenItem]) -> i
     return block.tokens + sum(item.tokens for item in others)
 
 
+_STATE = "state:"
+
+
+def _state_line(block: str, ref: str) -> str:
+    """Return the words that a start block has for where things stand; the address without them."""
+    name = ref.rpartition("#")[2]
+    found = (line for line in block.splitlines() if line.startswith(f"- {name}"))
+    return next((f"{_STATE}{line[2:]}" for line in found), ref)
+
+
 def _seen(line: sql.ShownLine, memory: Memory | None, hidden: Collection[str]) -> SeenItem:
     kind, _, name = line.ref.partition(":")
     if memory:
         kind, text = memory.kind, memory.text
+    elif line.ref.startswith(_STATE):
+        kind, text = "state", line.ref.removeprefix(_STATE)
     elif line.ref.startswith("memory://"):
         kind, text = ("state" if "#" in line.ref else "passage"), line.ref
     else:
