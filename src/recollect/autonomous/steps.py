@@ -174,7 +174,7 @@ def save_extraction(
     now: int,
 ) -> int:
     """Keep the extraction of a session, propose what a model picked of the user's words, finish the
-    job and queue phase 2; return how much was proposed."""
+    job and queue the consolidation of all sessions; return how much was proposed."""
     jobs_sql.hold_lease(tx, job)
     keep_extraction(tx, extraction, now)
     count = 0

@@ -44,8 +44,8 @@ COMMON = 0.02
 """A word that a greater share of all entries holds does not find a neighbour."""
 
 SLACK = 180_000_000
-"""What was begun before something else that is seen already may be written after it: the last three
-minutes are looked at again."""
+"""Microseconds. A transaction may commit after another one with later times, so the last three
+minutes are always read again."""
 
 _PAGE = 5_000
 _LAST = "\U0010ffff"

@@ -192,7 +192,7 @@ DROPPED: Mapping[str, Sequence[str]] = {
 """Tables whose rows go with the text: they are derived, or would bring it back."""
 
 _KEPT_WHOLE = ("messages", "memories", "memory_revisions", "attachments", "tombstones")
-"""Tables that have functions of their own."""
+"""Tables whose texts are not replaced here: functions of their own rewrite or delete their rows."""
 
 
 def _holds(columns: Sequence[str]) -> str:

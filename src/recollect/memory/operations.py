@@ -180,11 +180,11 @@ def confirm(context: Context, id: str) -> Memory:
     Example: recollect confirm m-4k9w2c
     """
     now = context.clock()
-    rows = _tend(context, id, lambda tx: steps_verify.load_claims(tx, id), write=False)
+    rows = _run_in_space_of(context, id, lambda tx: steps_verify.load_claims(tx, id), write=False)
     known = (
         steps_verify.pin_changed(freshness_steps.open_working_tree(context), rows) if rows else ()
     )
-    return _tend(
+    return _run_in_space_of(
         context, id, lambda tx: steps_lifecycle.confirm(tx, id, context.origin, now, known)
     )
 
@@ -199,7 +199,7 @@ def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
     Example: recollect correct m-4k9w2c "Redis listens on port 6390"
     """
     now = context.clock()
-    old = _tend(context, id, lambda tx: steps_revisions.open_memory(tx, id), write=False)
+    old = _run_in_space_of(context, id, lambda tx: steps_revisions.open_memory(tx, id), write=False)
     draft = steps.Draft(
         text,
         old.kind,
@@ -218,7 +218,9 @@ def correct(context: Context, id: str, text: str, reason: str = "") -> Memory:
         if old.layer == "user"
         else freshness_steps.pin_claims(context, ready.row.text, old.citations)
     )
-    return _tend(context, id, lambda tx: steps_lifecycle.correct(tx, id, ready, now, around, known))
+    return _run_in_space_of(
+        context, id, lambda tx: steps_lifecycle.correct(tx, id, ready, now, around, known)
+    )
 
 
 def scope(context: Context, id: str, scope: Sequence[str] = ()) -> Memory:
@@ -231,7 +233,7 @@ def scope(context: Context, id: str, scope: Sequence[str] = ()) -> Memory:
     """
     now = context.clock()
     wanted = context.scopes_in_project(scope)
-    return _tend(
+    return _run_in_space_of(
         context, id, lambda tx: steps_lifecycle.set_scope(tx, id, wanted, context.origin, now)
     )
 
@@ -247,13 +249,15 @@ def undo(context: Context, id: str) -> Memory:
     Example: recollect history undo m-4k9w2c
     """
     now = context.clock()
-    earlier = _tend(context, id, lambda tx: steps_revisions.find_before(tx, id), write=False)
+    earlier = _run_in_space_of(
+        context, id, lambda tx: steps_revisions.find_before(tx, id), write=False
+    )
     known = (
         ()
         if earlier.layer == "user"
         else freshness_steps.pin_claims(context, earlier.text, earlier.citations)
     )
-    return _tend(
+    return _run_in_space_of(
         context,
         id,
         lambda tx: steps_lifecycle.undo_change(tx, earlier, context.origin, now, known),
@@ -268,7 +272,7 @@ def reinforce(context: Context, id: str) -> Memory:
     Example: recollect reinforce m-4k9w2c
     """
     now = context.clock()
-    return _tend(context, id, lambda tx: steps_lifecycle.reinforce(tx, id, now))
+    return _run_in_space_of(context, id, lambda tx: steps_lifecycle.reinforce(tx, id, now))
 
 
 def hide(context: Context, id: str) -> Memory:
@@ -279,7 +283,7 @@ def hide(context: Context, id: str) -> Memory:
     Example: recollect hide m-4k9w2c
     """
     now = context.clock()
-    return _tend(
+    return _run_in_space_of(
         context, id, lambda tx: steps_lifecycle.set_status(tx, id, "hidden", context.origin, now)
     )
 
@@ -292,7 +296,9 @@ def restore(context: Context, id: str) -> Memory:
     Example: recollect restore m-4k9w2c
     """
     now = context.clock()
-    return _tend(context, id, lambda tx: steps_lifecycle.restore(tx, id, context.origin, now))
+    return _run_in_space_of(
+        context, id, lambda tx: steps_lifecycle.restore(tx, id, context.origin, now)
+    )
 
 
 def feedback(context: Context, id: str, verdict: str, session: str = "") -> steps_lifecycle.Judged:
@@ -305,7 +311,9 @@ def feedback(context: Context, id: str, verdict: str, session: str = "") -> step
     Example: recollect feedback m-4k9w2c helped
     """
     now = context.clock()
-    return _tend(context, id, lambda tx: steps_lifecycle.judge(tx, id, verdict, session, now))
+    return _run_in_space_of(
+        context, id, lambda tx: steps_lifecycle.judge(tx, id, verdict, session, now)
+    )
 
 
 def prune(
@@ -361,7 +369,9 @@ def memory_history(context: Context, id: str) -> tuple[Memory, ...]:
 
     Example: recollect history m-4k9w2c
     """
-    return tuple(_tend(context, id, lambda tx: steps_revisions.list_history(tx, id), write=False))
+    return tuple(
+        _run_in_space_of(context, id, lambda tx: steps_revisions.list_history(tx, id), write=False)
+    )
 
 
 def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]:
@@ -429,13 +439,14 @@ def add_pattern(
     return learn(context, pattern, kind="pattern", confidence=confidence, examples=examples)
 
 
-def _tend(
+def _run_in_space_of(
     context: Context,
     id: str,
     work: steps_lifecycle.Work[steps_lifecycle.Result],
     write: bool = True,
 ) -> steps_lifecycle.Result:
-    """Run work in the space that has the memory."""
+    """Run work in the space that has the memory, after counted recalls are written; raise NotFound
+    if neither space has it. `write` runs it in a transaction that writes."""
     id = id.removeprefix("memory://")
     write_recalls(context)
     for space in (context.project_space, context.user_space):

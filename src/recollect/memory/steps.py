@@ -1,4 +1,7 @@
-"""Learn a statement: check and redact it, write it, or reinforce what says the same."""
+"""Prepare a statement to be learned: check it, redact it, split it into words.
+
+`steps_learn` writes it, or reinforces what says the same.
+"""
 
 from __future__ import annotations
 

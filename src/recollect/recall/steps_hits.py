@@ -212,7 +212,7 @@ def find_spelled(
 def find_outcomes(
     tx: Tx, called: Sequence[LoadedHit], filters: Mapping[str, Sequence[Any]]
 ) -> dict[IndexMatch, str]:
-    """Return the results of calls that fulfil the filters, each with the address of its call."""
+    """Return those results of these calls that fulfil the filters, each with its call's address."""
     ranges = []
     wanted: dict[tuple[str, str], str] = {}
     for one in called:

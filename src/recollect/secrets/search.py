@@ -265,8 +265,9 @@ def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
 
 
 def _spread(found: Iterable[Span], kept: Sequence[int]) -> Iterator[Span]:
-    """Search a text with characters left out, and yield the secrets that span a gap: the others are
-    found in the whole text."""
+    """Map secrets found in a text with characters left out back to the whole text, and yield those
+    that span a gap: the others are found in the whole text. `kept` holds the place of each
+    character that was not left out."""
     for start, end, type_ in found:
         if kept[end - 1] - kept[start] >= end - start:
             yield kept[start], kept[end - 1] + 1, type_

@@ -232,7 +232,12 @@ def plan_before_sending(loaded: LoadedWindow) -> trim.TrimPlan:
 def plan_after_refusal(
     loaded: LoadedWindow, attempt: int, refused: int, trees: git_io.GitState
 ) -> trim.TrimPlan:
-    """Plan the reactive stage; `refused` are the counted tokens of the first refused prompt."""
+    """Plan what to keep after the provider refused a prompt as too long (the reactive stage).
+
+    attempt: 1, 2 or 3; each keeps less than the one before
+    refused: the counted tokens of the first refused prompt, 0 if unknown
+    trees: the git state for the checkpoint
+    """
     now = _count_prompt(loaded)
     # Without that count: each attempt so far has about halved the refused prompt.
     budget = window_state.reactive_budget(

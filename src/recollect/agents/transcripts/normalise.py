@@ -172,7 +172,11 @@ class RequestUsage:
         self._counted: tuple[str, Json] = ("", None)
 
     def count(self, requests: dict[str, Json], request: str, counted: Json) -> dict[str, int]:
-        """Return the tokens that a line adds to its request."""
+        """Return the tokens that a line adds to its request.
+
+        Several lines of a transcript belong to one request to the model, and each repeats what was
+        `counted` so far. `requests` holds the counts of the latest requests by id.
+        """
         if request and (request, counted) == self._counted:
             return {}
         self._counted = request, counted
