@@ -466,6 +466,7 @@ def test_a_hook_loads_nothing_that_costs(
         "argparse", "asyncio", "dataclasses", "hashlib", "inspect", "logging", "mcp", "numpy",
         "pathlib", "pydantic", "random", "socket", "subprocess", "tempfile", "threading", "tomllib",
         "recollect.interfaces.cli", "recollect.interfaces.commands", "recollect.review.steps",
+        "recollect.capture.authorship", "recollect.capture.standalone",
     }  # fmt: skip
     if sys.version_info < (3, 14):  # see recollect.fast_typing
         costly.add("typing")

@@ -25,7 +25,7 @@ from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..text.display import MEMORY_TAG, SUMMARY_TAG
 from ..text.messages import attached_spans, plain_text
 from ..types.records import Message
-from . import authorship, standalone, statements
+from . import statements
 
 if TYPE_CHECKING:
     from .forms import Form
@@ -110,6 +110,9 @@ def capture(text: str) -> list[Captured]:
     first = next(stated, None)
     if first is None or _written_for_readers(text, masked):
         return []
+    # A hook reads every prompt, and most state nothing: this and `standalone` are found on demand.
+    from . import authorship
+
     troubles = [match.start() for match in _pattern("trouble").finditer(text)]
     doubt = authorship.doubts(text, masked)
     found: list[Captured] = []
@@ -130,6 +133,8 @@ def capture(text: str) -> list[Captured]:
 
 def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
     """Return the sentences that state something, completed so that they stand alone."""
+    from . import standalone
+
     rule_of = statements.rule_of
     spans = [span for span in sentence_spans(masked) if span[0] < span[1]]
     for number, (start, end) in enumerate(spans):
@@ -185,6 +190,8 @@ def _has_length(masked: str, start: int, end: int) -> bool:
 def _subject(masked: str, before: Span, start: int) -> tuple[Span | None, int]:
     """Return the subject in the sentence before to which this one points back, and where this one
     goes on behind its pronoun."""
+    from . import standalone
+
     length = standalone.pronoun_length(masked[start : start + 20])
     if not length or masked[before[1] : start].count("\n") > 1:
         return None, start
@@ -196,6 +203,8 @@ def _subject(masked: str, before: Span, start: int) -> tuple[Span | None, int]:
 
 def _last(masked: str, end: int, after: Span | None, forms: list[Form]) -> int:
     """Return where the statement ends: behind the next sentence if that only goes on with it."""
+    from . import standalone
+
     if after is None or "\n" in masked[end : after[0]] or after[1] - end > LONGEST_TOGETHER:
         return end
     next_one = masked[slice(*after)]
