@@ -119,3 +119,26 @@ def test_superseded_memories_are_listed_by_their_status(
     assert [one.id for one in mem.list()] == [new]
     mem.store.undo()
     assert [one.id for one in mem.list(status="superseded")] == [new]
+
+
+def test_what_says_that_a_value_is_gone_is_linked_and_waits_for_review(
+    mem: recollect.Recollect,
+) -> None:
+    old = mem.learn("We use PostgreSQL 14")
+    new = mem.learn("We upgraded production from PostgreSQL 14 to 16")
+    assert (new.action, new.contradicts) == ("created", (old.id,))
+    assert any(note.startswith(f"likely replaces {old.id}") for note in new.notes)
+    assert sorted(_used(mem)) == sorted([old.id, new.id])
+    waiting = [item for item in mem.memories.review() if "contradicting" in item.reasons]
+    assert {item.id for item in waiting} & {old.id, new.id}
+
+
+@pytest.mark.parametrize("scope", [[], ["web/**"]])
+def test_what_says_that_a_value_is_gone_elsewhere_touches_nothing(
+    mem: recollect.Recollect, scope: list[str]
+) -> None:
+    mem.learn("We use unit tests")
+    mem.learn("CI uses Jenkins")
+    assert not mem.learn("We moved the tests from unit to integration", scope=scope).contradicts
+    moved = mem.learn("We moved CI from Jenkins to GitHub Actions", scope=scope)
+    assert len(moved.contradicts) == (0 if scope else 1)

@@ -148,6 +148,40 @@ NO_OPPOSITES = [
     ("Type hints are required", "Type hints are mandatory"),
 ]
 
+REPLACED = [
+    ("We use PostgreSQL 14", "We upgraded production from PostgreSQL 14 to 16"),
+    (
+        "The database is PostgreSQL 14",
+        "PostgreSQL 14 was replaced: we moved from PostgreSQL 14 to 16",
+    ),
+    ("We use PostgreSQL 14", "PostgreSQL was bumped from 14 to 16"),
+    ("CI uses Jenkins", "We moved CI from Jenkins to GitHub Actions"),
+    ("The package is called foo", "We renamed the package from foo to bar"),
+    ("The request timeout is 30s", "We raised the request timeout from 30s to 60s last week"),
+    ("We use npm", "We no longer use npm, now it is pnpm"),
+    ("Deploys go to Heroku", "We switched our deploys from Heroku to Fly.io in March"),
+    ("The app listens on port 8000", "The port of the app is now 9000 (was 8000)"),
+    ("We use Redux because of the dev tools", "We replaced Redux with Zustand"),
+    ("We moved from npm to yarn", "We migrated from yarn to pnpm, all of it moved"),
+    ("The standup is at 9:00", "The standup moved from 9:00 to 10:00"),
+]
+
+NOT_REPLACED = [
+    ("We use unit tests", "We moved the tests from unit to integration"),
+    ("PostgreSQL 14 runs in staging", "We upgraded production from PostgreSQL 14 to 16"),
+    ("The retry delay is 30s", "We raised the request timeout from 30s to 60s"),
+    ("Never use npm", "We switched from npm to pnpm"),
+    ("We support Node 18 and 20", "We upgraded CI from Node 18 to 20"),
+    ("We use pnpm", "We switched from npm to pnpm"),
+    ("We use npm", "We never switched from npm to pnpm"),
+    ("We use npm", "The docs should be moved from npm to pnpm"),
+    ("We moved from npm to yarn", "The tools moved from npm to pnpm"),
+    ("Jenkins keeps the secrets of old builds", "We moved CI from Jenkins to GitHub Actions"),
+    ("Logs are kept for 14 days", "We upgraded PostgreSQL from 14 to 16"),
+    ("The parser reads JSON files", "We changed the config from JSON to TOML"),
+    ("database | PostgreSQL 14", "cache | moved from PostgreSQL 14 to Redis"),
+]
+
 NEAR_DUPLICATES = [
     ("The test command is cd evals && npm test", "The test command is: `cd evals && npm test`."),
     (
@@ -175,6 +209,16 @@ def test_a_changed_value_revises(old: str, new: str) -> None:
 def test_a_related_note_does_not_revise(old: str, new: str) -> None:
     assert not revises(said(old), said(new))
     assert not revises(said(new), said(old))
+
+
+@pytest.mark.parametrize(("old", "new"), REPLACED)
+def test_a_value_that_is_said_to_be_gone_is_replaced(old: str, new: str) -> None:
+    assert find_relation(said(old), said(new)) == "replaces"
+
+
+@pytest.mark.parametrize(("old", "new"), NOT_REPLACED)
+def test_a_change_of_something_else_replaces_nothing(old: str, new: str) -> None:
+    assert find_relation(said(old), said(new)) == ""
 
 
 @pytest.mark.parametrize(("one", "other"), OPPOSITES)

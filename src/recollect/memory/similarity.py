@@ -1,14 +1,15 @@
 """Whether two statements say the same, the opposite, or the same with another value.
 
-A statement is a subject and a text. Four answers, the first that holds:
+A statement is a subject and a text. Five answers, the first that holds:
 
     contradicts   the same words with the opposite sign        always use tabs / never use tabs
     revises       the same words but for a value               PostgreSQL 14 / PostgreSQL 16
+    replaces      the new one says that its value is gone      CI uses npm / CI moved from npm to uv
     near          Jaccard over the words of `subject|text` of at least 0.85
     (nothing)     related at most
 
 It decides from the words alone. It does not know what is true, which statement is trusted, or
-what the writer wants: near and opposite statements are shown to the writer, never merged here.
+what the writer wants: near, opposite and replaced ones are shown to the writer, never merged here.
 Precision comes before recall: a revision supersedes what was believed before.
 """
 
@@ -19,6 +20,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
 from ..fast_typing import NamedTuple
+from ..text.statements import (
+    FILLERS,
+    ReadWord,
+    content_words,
+    find_families,
+    is_among,
+    read_clauses,
+    set_of,
+    stems_of,
+)
 from ..text.terms import split_lower_words, stem
 
 Statement = tuple[str, str]
@@ -29,10 +40,6 @@ NEAR = 0.85
 
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
 _VALUE = re.compile(r"[<>=~^$€£#]*v?[0-9]+(?:[.,:/-][0-9]+)*(?:%|[a-z]{1,3})?")
-_CLAUSE = re.compile(
-    r"[.;:!?](?=\s|$)|,(?=\s)|\n| - | – | — |\b(?:but|because|so that)\b", re.IGNORECASE
-)
-_EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
 
 
 @lru_cache(maxsize=256)
@@ -53,76 +60,15 @@ def is_near(a: Statement, b: Statement) -> bool:
 
 
 def find_relation(old: Statement, new: Statement) -> str:
-    """Return the relation of the new statement to the old: contradicts, revises, near or none."""
+    """Return the relation of the new statement to the old one; empty without one."""
     if contradicts(old, new):
         return "contradicts"
     if _has_another_value(old, new):
         return "revises"
+    if _replaces(old, new):
+        return "replaces"
     return "near" if is_near(old, new) else ""
 
-
-# ---------------------------------------------------------------- reading
-
-
-class _Word(NamedTuple):
-    """One word as it stands, and as it is compared; a `named` one looks like a name or value."""
-
-    raw: str
-    stem: str
-    named: bool
-
-
-@lru_cache(maxsize=256)
-def _clauses(text: str) -> tuple[tuple[_Word, ...], ...]:
-    spelled = text.replace("’", "'")
-    small = spelled.casefold()
-    if "n't" in small or "cannot" in small:
-        spelled = re.sub(r"(?i)\bcannot\b|\bcan't\b", "can not", spelled)
-        spelled = re.sub(r"(?i)\bwon't\b", "will not", spelled)
-        spelled = re.sub(r"(?i)\b(\w+)n't\b", r"\1 not", spelled)
-    found = []
-    for clause in _CLAUSE.split(spelled):
-        words = [_word(piece, not at) for at, piece in enumerate(clause.split())]
-        found.append(tuple([word for word in words if word.raw]))
-    return tuple([clause for clause in found if clause])
-
-
-@lru_cache(maxsize=2048)
-def _word(piece: str, first: bool) -> _Word:
-    """Read a word; cached, because the statements that are compared share most of theirs."""
-    raw = piece.strip(_EDGES)
-    small = raw.casefold()
-    inner = any(map(raw.count, "0123456789./_-@:+#"))
-    capital = raw[:1].isupper() and not first
-    root = stem(small) if small.isalpha() else small
-    return _Word(raw, root, bool(raw) and ("`" in piece or inner or capital or root in _families()))
-
-
-@lru_cache(maxsize=256)
-def _content(text: str) -> Sequence[_Word]:
-    """Return the content words of a text, in their order."""
-    fillers = _stems_of(_FILLERS)
-    return [word for clause in _clauses(text) for word in clause if word.stem not in fillers]
-
-
-def _among(word: _Word, listed: str) -> bool:
-    return word.stem in _stems_of(listed)
-
-
-@cache
-def _set_of(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-@cache
-def _stems_of(listed: str) -> frozenset[str]:
-    return frozenset(map(stem, listed.split()))
-
-
-_FILLERS = """
-    a an the our we i you it its this that these those now currently actually please just still
-    already is are be been was has have do does did of as there only really
-"""
 
 # ---------------------------------------------------------------- the opposite
 
@@ -159,9 +105,9 @@ def _sides() -> dict[str, tuple[str, bool]]:
 def _signed(statement: Statement) -> Mapping[str, bool]:
     """Return every content word with its sign: a negation turns the rest of its clause."""
     found: dict[str, bool] = {}
-    negators, silent, sides = _stems_of(_NEGATORS), _stems_of(_FILLERS + _MOODS), _sides()
+    negators, silent, sides = stems_of(_NEGATORS), stems_of(FILLERS + _MOODS), _sides()
     for text in statement:
-        for clause in _clauses(text):
+        for clause in read_clauses(text):
             sign = True
             for word in clause:
                 if word.stem in negators:
@@ -182,44 +128,6 @@ def contradicts(a: Statement, b: Statement) -> bool:
 
 
 # ---------------------------------------------------------------- another value
-
-_FAMILIES = """
-    npm pnpm yarn bun deno
-    pip uv poetry pipenv conda pdm rye hatch
-    postgresql postgres mysql mariadb sqlite mongodb oracle dynamodb cockroachdb duckdb
-    jest vitest mocha jasmine ava
-    pytest unittest nose
-    black yapf autopep8
-    ruff flake8 pylint
-    eslint biome oxlint tslint
-    tabs spaces
-    master main develop trunk
-    webpack vite rollup esbuild parcel turbopack
-    maven gradle bazel sbt ant
-    react vue svelte angular solid
-    flask fastapi django starlette
-    express fastify koa hono
-    redis memcached valkey
-    kafka rabbitmq nats sqs
-    docker podman
-    aws gcp azure
-    jenkins circleci travis
-    ubuntu debian alpine fedora
-    node nodejs bun deno
-    mit apache gpl bsd
-    json yaml toml xml ini
-    vim neovim emacs vscode
-    bash zsh fish
-    enabled disabled
-    true false
-    on off
-    yes no
-    light dark
-    public private
-    single double
-    monday tuesday wednesday thursday friday saturday sunday
-"""
-"""What one thing is or uses out of several: a line is a choice of one."""
 
 _SLOTS = """
     version branch command port host hostname url database db store framework library language
@@ -256,19 +164,6 @@ LONGEST_VALUE = 4
 """A changed value of more words than this is another statement."""
 
 
-@cache
-def _families() -> dict[str, frozenset[int]]:
-    found: dict[str, set[int]] = {}
-    for number, line in enumerate(_FAMILIES.strip().splitlines()):
-        for word in line.split():
-            found.setdefault(stem(word), set()).add(number)
-    return {word: frozenset(numbers) for word, numbers in found.items()}
-
-
-def _family(root: str) -> frozenset[int]:
-    return _families().get(root, frozenset())
-
-
 def revises(old: Statement, new: Statement) -> bool:
     """Check whether the new statement is the old one with another value."""
     return not contradicts(old, new) and _has_another_value(old, new)
@@ -280,10 +175,10 @@ def _has_another_value(old: Statement, new: Statement) -> bool:
         return False
     replaced = _REPLACED.search(new[1])
     text = new[1][: replaced.start()] if replaced else new[1]
-    before, after = _content(old[1]), _content(text)
+    before, after = content_words(old[1]), content_words(text)
     if _stems(before) == _stems(after):
         return False
-    subject = _content(new[0]) if old[0] else []
+    subject = content_words(new[0]) if old[0] else []
     if len(before) == len(after) and list(map(_masked, before)) == list(map(_masked, after)):
         return bool(subject or _unnumbered(before)) and _other_values(old[1], text)
     if subject and _other_labelled_number(before, after):
@@ -292,7 +187,7 @@ def _has_another_value(old: Statement, new: Statement) -> bool:
     if change is None:
         return False
     if replaced:
-        gone = _stems(_content(new[1][replaced.end() :]))
+        gone = _stems(content_words(new[1][replaced.end() :]))
         if set(_stems(change.old)) <= set(gone) and (subject or change.lead or change.rest):
             return True
     return _is_another_value(change, subject)
@@ -304,22 +199,22 @@ def _same_subject(old: Statement, new: Statement) -> bool:
     return not given or split_words(old[0], "") == split_words(new[0], "")
 
 
-def _stems(words: Sequence[_Word]) -> list[str]:
+def _stems(words: Sequence[ReadWord]) -> list[str]:
     return [word.stem for word in words]
 
 
-def _masked(word: _Word) -> str:
+def _masked(word: ReadWord) -> str:
     if word.stem.isalpha():
-        return "0" if word.stem in _set_of(_NUMERALS) else word.stem
+        return "0" if word.stem in set_of(_NUMERALS) else word.stem
     # `w444` is a name: another one is another thing, not the same thing with another value.
     return _NUMBER.sub("0", word.stem) if _VALUE.fullmatch(word.stem) else word.stem
 
 
-def _is_number(word: _Word) -> bool:
+def _is_number(word: ReadWord) -> bool:
     return "0" in _masked(word)
 
 
-def _unnumbered(words: Sequence[_Word]) -> list[_Word]:
+def _unnumbered(words: Sequence[ReadWord]) -> list[ReadWord]:
     return [word for word in words if not _is_number(word)]
 
 
@@ -332,20 +227,20 @@ def _other_values(old: str, new: str) -> bool:
 
 def _numbers(text: str) -> list[tuple[str, bool]]:
     """Return each number, and whether it is a value: not `step 2`, not `Python 3.11 supports …`."""
-    words = [word for clause in _clauses(text) for word in clause]
-    verb = next((at for at, word in enumerate(words) if _among(word, _FINITE)), 0)
+    words = [word for clause in read_clauses(text) for word in clause]
+    verb = next((at for at, word in enumerate(words) if is_among(word, _FINITE)), 0)
     chosen = any(word.raw.casefold() in _CHOICES.split() for word in words[verb:])
     found = []
     for at, word in enumerate(words):
         if _is_number(word):
             label = word.raw.startswith("#") or _NUMBER.sub("", word.stem).strip("-")
-            counted = label is True or label in _stems_of(_ORDINALS)
-            counted = counted or (at > 0 and _among(words[at - 1], _ORDINALS))
+            counted = label is True or label in stems_of(_ORDINALS)
+            counted = counted or (at > 0 and is_among(words[at - 1], _ORDINALS))
             found.append((word.stem, not counted and (at >= verb or chosen)))
     return found
 
 
-def _other_labelled_number(before: Sequence[_Word], after: Sequence[_Word]) -> bool:
+def _other_labelled_number(before: Sequence[ReadWord], after: Sequence[ReadWord]) -> bool:
     """Check whether all numbers have the same word in front (`port 6379`), and one differs."""
     ours, theirs = _labelled(before), _labelled(after)
     if not ours or ours.keys() != theirs.keys() or ours == theirs:
@@ -353,24 +248,24 @@ def _other_labelled_number(before: Sequence[_Word], after: Sequence[_Word]) -> b
     return jaccard(frozenset(map(_masked, before)), frozenset(map(_masked, after))) >= 0.5
 
 
-def _labelled(words: Sequence[_Word]) -> dict[str, str]:
+def _labelled(words: Sequence[ReadWord]) -> dict[str, str]:
     return {
         words[at - 1].stem: word.stem
         for at, word in enumerate(words)
-        if at and _is_number(word) and not _among(words[at - 1], _ORDINALS)
+        if at and _is_number(word) and not is_among(words[at - 1], _ORDINALS)
     }
 
 
 class _Change(NamedTuple):
     """The one run of words that differs, and what stands in front of it and behind it."""
 
-    old: Sequence[_Word]
-    new: Sequence[_Word]
-    lead: Sequence[_Word]
-    rest: Sequence[_Word]
+    old: Sequence[ReadWord]
+    new: Sequence[ReadWord]
+    lead: Sequence[ReadWord]
+    rest: Sequence[ReadWord]
 
 
-def _change(before: Sequence[_Word], after: Sequence[_Word]) -> _Change | None:
+def _change(before: Sequence[ReadWord], after: Sequence[ReadWord]) -> _Change | None:
     shortest = min(len(before), len(after))
     start = 0
     while start < shortest and before[start].stem == after[start].stem:
@@ -384,11 +279,11 @@ def _change(before: Sequence[_Word], after: Sequence[_Word]) -> _Change | None:
     return _Change(old, new, before[:start], before[len(before) - end :])
 
 
-def _is_another_value(change: _Change, subject: Sequence[_Word]) -> bool:
+def _is_another_value(change: _Change, subject: Sequence[ReadWord]) -> bool:
     """Check whether the words that differ are two values of the same thing."""
     old, new = _unnumbered(change.old), _unnumbered(change.new)
     context = [*subject, *change.lead, *change.rest]
-    alike = len(old) == len(new) == 1 and _family(old[0].stem) & _family(new[0].stem)
+    alike = len(old) == len(new) == 1 and find_families(old[0].stem) & find_families(new[0].stem)
     if alike and context:
         return True
     named = all(word.named for word in (*change.old[:1], *change.new[:1]))
@@ -399,7 +294,7 @@ def _is_another_value(change: _Change, subject: Sequence[_Word]) -> bool:
     return (key or _is_slot(subject)) and (named or chosen)
 
 
-def _is_slot(words: Sequence[_Word]) -> bool:
+def _is_slot(words: Sequence[ReadWord]) -> bool:
     """Check whether the last of some words names a thing with one value: no plural does."""
     if not words:
         return False
@@ -408,3 +303,62 @@ def _is_slot(words: Sequence[_Word]) -> bool:
         return True
     doer = len(small) > 5 and small.isalpha() and small.endswith(("er", "or"))
     return doer and small not in _NO_SLOTS.split()
+
+
+# ---------------------------------------------------------------- a value that is said to be gone
+
+_MOVED = re.compile(
+    r"(?i)\b(?:(?:up|down)graded|migrated|moved|switched|renamed|bumped|changed|converted|ported|went"
+    r"|raised|lowered|increased|reduced)\b[^.;\n]*?\bfrom\s(.{1,60}?)\s(?:over\s)?(?:in)?to\s(.+)"
+    r"|\breplaced\s(.{1,60}?)\s(?:with|by)\s(.+)"
+)
+_UNSURE = re.compile(
+    r"(?i)n't\b|\b(?:not|never|if|when|once|until|before|be|being|should|would|can)\b"
+)
+_STATING = " in on at by for from via and run go live call name set host stay listen"
+
+
+@lru_cache(maxsize=256)
+def find_gone(text: str) -> tuple[list[ReadWord], list[ReadWord]]:
+    """Return the value that a text says is gone, and the words for the one in its place."""
+    if (found := _MOVED.search(text)) and not _UNSURE.search(text[: found.start()]):
+        gone, new = (found[1] or found[3]), (found[2] or found[4])
+    elif found := _REPLACED.search(text):
+        gone, new = text[found.end() :], text[: found.start()]
+    else:
+        return [], []
+    words = [word for word in (read_clauses(f"the {gone}") or [()])[0] if not _is_stating(word)]
+    return (words if len(words) <= LONGEST_VALUE else []), list(content_words(new))
+
+
+def _is_stating(word: ReadWord) -> bool:
+    return is_among(word, FILLERS + _MOODS + _STATING)
+
+
+def _replaces(old: Statement, new: Statement) -> bool:
+    """Check whether the new statement says that the value of the old one is gone: all other words
+    of the old one say nothing, or stand in the new one, too."""
+    gone, come = find_gone(new[1])
+    if not gone or not _same_subject(old, new):
+        return False
+    values, words = _stems(gone), list(content_words(old[0]))
+    for clause in read_clauses(old[1]):
+        held = [word for word in clause if not _is_stating(word)]
+        words += held
+        places = range(len(held) - len(gone) + 1)
+        if any(_stems(held[at : at + len(gone)]) == values for at in places):
+            break
+    else:
+        return False
+    before = set(_stems(find_gone(old[1])[0]))
+    chosen = {word.stem for word in come if word.named} - set(values)
+    signs = _signed(old)
+    if before & set(values) or not all(signs.get(value, True) for value in values):
+        return False
+    rest = set(_stems(words)) - set(values) - before
+    named = any(word.named for word in _unnumbered(gone))
+    about = {word.stem for text in new for word in content_words(text)}
+    if (chosen and chosen <= rest) or rest - about - (stems_of(_SLOTS) if named else set()):
+        return False
+    # A number or a plain word is said of much: it must be the value of something named in both.
+    return named or bool(rest & about and (_stems(held[-len(gone) :]) == values))

@@ -160,7 +160,12 @@ def _created(
         steps_neighbours.link(
             tx, memory.id, "contradicts", around.opposite, "the opposite is said", now
         )
-        notes += [f"contradicts {other}: one of them should go" for other in around.opposite]
+        notes += [
+            f"likely replaces {other}: recollect review asks which one holds"
+            if other in around.replaced
+            else f"contradicts {other}: one of them should go"
+            for other in around.opposite
+        ]
     if around is not steps_neighbours.NONE:
         twins, others = around.twins, around.otherwise
         notes += [f"{other} says almost the same" for other in around.near if other not in twins]

@@ -1,7 +1,8 @@
 """Find the memories that a new statement changes, contradicts or repeats.
 
-A statement with another value takes the place of the old one; the opposite is linked and shown;
-near-duplicates are shown to the writer and never merged silently. A less trusted statement replaces
+A statement with another value takes the place of the old one. The opposite is linked, shown and put
+up for review, and so is a statement whose value the new one says is gone, if the wording differs.
+Near-duplicates are shown to the writer and never merged silently. A less trusted statement replaces
 nothing, and neither does one for other files.
 """
 
@@ -47,10 +48,12 @@ MOST_PROMISED = 2_000
 
 class Neighbours(NamedTuple):
     """Open memories that a new statement stands in a relation to, by id. Those that say the same
-    or another value of other files come with these files, in words."""
+    or another value of other files come with these files, in words. The `opposite` ones include the
+    `replaced` ones: their value is gone by the new statement."""
 
     revised: str = ""
     opposite: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     twins: Mapping[str, str] = {}
     otherwise: Mapping[str, str] = {}
@@ -68,7 +71,7 @@ def add_twins(around: Neighbours, same_text: Sequence[Memory]) -> Neighbours:
 
 def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
     """Look for memories that the statement changes, contradicts or repeats."""
-    revised, opposite, near, otherwise = "", [], [], {}
+    revised, opposite, replaced, near, otherwise = "", [], [], [], {}
     scope = json.loads(row.scope)
     for memory, relation in _find_related(tx, row):
         theirs = json.loads(memory.scope)
@@ -78,19 +81,28 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
             revised = memory.id
         elif relation == "contradicts" and not globs.are_disjoint(theirs, scope):
             opposite.append(memory.id)
+        elif relation == "replaces" and globs.same_scopes(theirs, scope):
+            replaced.append(memory.id)
         elif relation == "near":
             near.append(memory.id)
-    return Neighbours(revised, tuple(opposite), tuple(near), otherwise=otherwise)
+    return Neighbours(
+        revised=revised,
+        opposite=(*opposite, *replaced),
+        replaced=tuple(replaced),
+        near=tuple(near),
+        otherwise=otherwise,
+    )
 
 
 def _find_related(tx: Tx, row: sql.MemoryRow) -> list[tuple[sql.MemoryStatement, str]]:
     """Return the memories that the statement stands in a relation to, each with the relation."""
     statement = (row.subject, row.text)
     words = similarity.split_words(*statement)
+    changed = bool(similarity.find_gone(row.text)[0])  # it may share little but the old value
     found = [
         (one, relation)
         for one in sql.load_statements(tx, _find_candidates(tx, row), check=tx.is_remote)
-        if _may_be_related(one, row.subject, words)
+        if (changed or _may_be_related(one, row.subject, words))
         and (relation := similarity.find_relation((one.subject, one.text), statement))
     ]
     if tx.is_remote or not found:

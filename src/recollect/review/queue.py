@@ -104,9 +104,13 @@ def explain(memory: Memory, reason: str, details: Sequence[str] = ()) -> str:
 
 
 def contradict(one: Memory, other: Memory) -> bool:
-    """Check whether two memories say the opposite of files that both may apply to."""
-    opposite = similarity.find_relation((one.subject, one.text), (other.subject, other.text))
-    return opposite == "contradicts" and not globs.are_disjoint(one.scope, other.scope)
+    """Check whether two memories say the opposite of files that both may apply to, or one says that
+    the value of the other is gone."""
+    pair = (one.subject, one.text), (other.subject, other.text)
+    found = {similarity.find_relation(*pair), similarity.find_relation(*reversed(pair))}
+    return not found.isdisjoint(("contradicts", "replaces")) and not globs.are_disjoint(
+        one.scope, other.scope
+    )
 
 
 def opposes(memory: Memory, line: str) -> bool:

@@ -1,0 +1,111 @@
+"""Read a statement: its clauses, its content words, and which words are names or values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from ..fast_typing import NamedTuple
+from .terms import stem
+
+_CLAUSE = re.compile(
+    r"[.;:!?](?=\s|$)|,(?=\s)|\n| - | – | — |\b(?:but|because|so that)\b", re.IGNORECASE
+)
+_EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
+
+
+class ReadWord(NamedTuple):
+    """One word as it stands, and as it is compared; a `named` one looks like a name or value."""
+
+    raw: str
+    stem: str
+    named: bool
+
+
+@lru_cache(maxsize=256)
+def read_clauses(text: str) -> tuple[tuple[ReadWord, ...], ...]:
+    """Return the words of each clause of a text."""
+    spelled = text.replace("’", "'")
+    small = spelled.casefold()
+    if "n't" in small or "cannot" in small:
+        spelled = re.sub(r"(?i)\bcannot\b|\bcan't\b", "can not", spelled)
+        spelled = re.sub(r"(?i)\bwon't\b", "will not", spelled)
+        spelled = re.sub(r"(?i)\b(\w+)n't\b", r"\1 not", spelled)
+    found = []
+    for clause in _CLAUSE.split(spelled):
+        words = [_word(piece, not at) for at, piece in enumerate(clause.split())]
+        found.append(tuple([word for word in words if word.raw]))
+    return tuple([clause for clause in found if clause])
+
+
+@lru_cache(maxsize=2048)
+def _word(piece: str, first: bool) -> ReadWord:
+    """Read a word; cached, because the statements that are compared share most of theirs."""
+    raw = piece.strip(_EDGES)
+    small = raw.casefold()
+    inner = any(map(raw.count, "0123456789./_-@:+#"))
+    capital = raw[:1].isupper() and not first
+    root = stem(small) if small.isalpha() else small
+    return ReadWord(
+        raw, root, bool(raw) and ("`" in piece or inner or capital or root in _families())
+    )
+
+
+@lru_cache(maxsize=256)
+def content_words(text: str) -> Sequence[ReadWord]:
+    """Return the content words of a text, in their order."""
+    fillers = stems_of(FILLERS)
+    return [word for clause in read_clauses(text) for word in clause if word.stem not in fillers]
+
+
+def is_among(word: ReadWord, listed: str) -> bool:
+    """Check whether a word is one of a list, in any inflection."""
+    return word.stem in stems_of(listed)
+
+
+@cache
+def set_of(listed: str) -> frozenset[str]:
+    """Return the words of a list."""
+    return frozenset(listed.split())
+
+
+@cache
+def stems_of(listed: str) -> frozenset[str]:
+    """Return the stems of a list."""
+    return frozenset(map(stem, listed.split()))
+
+
+FILLERS = """
+    a an the our we i you it its this that these those now currently actually please just still
+    already is are be been was has have do does did of as there only really
+"""
+
+_FAMILIES = """
+    npm pnpm yarn bun deno / pip uv poetry pipenv conda pdm rye hatch /
+    postgresql postgres mysql mariadb sqlite mongodb oracle dynamodb cockroachdb duckdb /
+    jest vitest mocha jasmine ava / pytest unittest nose / black yapf autopep8 / ruff flake8 pylint
+    / eslint biome oxlint tslint / tabs spaces / master main develop trunk /
+    webpack vite rollup esbuild parcel turbopack / maven gradle bazel sbt ant /
+    react vue svelte angular solid / flask fastapi django starlette / express fastify koa hono /
+    redis memcached valkey / kafka rabbitmq nats sqs / docker podman / aws gcp azure /
+    jenkins circleci travis / ubuntu debian alpine fedora / node nodejs bun deno /
+    mit apache gpl bsd / json yaml toml xml ini / vim neovim emacs vscode / bash zsh fish /
+    enabled disabled / true false / on off / yes no / light dark / public private / single double /
+    monday tuesday wednesday thursday friday saturday sunday
+"""
+"""What one thing is or uses out of several: between two slashes stands a choice of one."""
+
+
+@cache
+def _families() -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for number, line in enumerate(_FAMILIES.split("/")):
+        for word in line.split():
+            found.setdefault(stem(word), set()).add(number)
+    return {word: frozenset(numbers) for word, numbers in found.items()}
+
+
+def find_families(root: str) -> frozenset[int]:
+    """Return the numbers of the choices that a stem belongs to."""
+    return _families().get(root, frozenset())
