@@ -16,16 +16,19 @@ _COLUMNS = Document._fields
 
 def _list_open(tx: Tx, where: str, **given: object) -> list[Document]:
     """Return the open revisions that a condition selects, which may end in an order and a limit."""
-    rows = tx.run(
+    return [_document(row) for row in tx.run(_select_open(tx, where), given)]
+
+
+def _select_open(tx: Tx, where: str) -> str:
+    return (
         f"SELECT {list_shown(tx, 'documents', _COLUMNS)} FROM documents "
-        f"WHERE space = :space AND valid_to = {FOREVER} AND {where}",
-        given,
+        f"WHERE space = :space AND valid_to = {FOREVER} AND {where}"
     )
-    found = map(Document._make, rows)
-    return [
-        one._replace(fields=load_json(str(one.fields)), sources=load_json(str(one.sources)))
-        for one in found
-    ]
+
+
+def _document(row: Row) -> Document:
+    one = Document._make(row)
+    return one._replace(fields=load_json(str(one.fields)), sources=load_json(str(one.sources)))
 
 
 class DocumentRow(NamedTuple):
@@ -50,7 +53,9 @@ class DocumentRow(NamedTuple):
 def get_document(tx: Tx, address: str, hold: bool = False) -> Document | None:
     """Return the open revision at an address; with `hold`, lock it until the commit."""
     locked = tx.for_update if hold else ""
-    return next(iter(_list_open(tx, f"address = :address {locked}", address=address)), None)
+    # `one` raises for a row that cannot be decoded; lists leave it out.
+    row = tx.one(_select_open(tx, f"address = :address {locked}"), {"address": address})
+    return _document(row) if row else None
 
 
 def insert_document(tx: Tx, row: DocumentRow) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
-from ..actions.call_results import CallAttempt
+from ..actions import call_results
 from ..context import Context, new_id
 from ..documents.user_files_io import read_json_objects
 from ..episodes import aging, session_observations
@@ -294,7 +294,7 @@ def _learning(context: Context) -> episodes_steps.Learn:
     now = context.clock()
 
     def learn(
-        session: Session, messages: Sequence[Stored], tried: Sequence[CallAttempt]
+        session: Session, messages: Sequence[Stored], tried: Sequence[call_results.CallAttempt]
     ) -> Callable[[Tx], None]:
         cwd = root if f"{session.cwd}/".startswith(f"{root}/") else session.cwd
         found = session_observations.observe(messages, cwd, manifests.scripts, tried)

@@ -143,7 +143,8 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
     for fix in lessons.fixes:
         often = "once" if fix.sessions < 2 else f"in {fix.sessions} sessions"
         fixes.append("  " + format_line(fix.error, style.text_width() - 2))
-        told = f"went away {often}, {style.day(fix.last)}, {fix.fix} ({fix.id})"
+        named = f" ({fix.id})" if fix.id else ""
+        told = f"went away {often}, {style.day(fix.last)}, {fix.fix}{named}"
         fixes += style.fill(told, "      ")
     title = paint("title", "fixes, told when the error comes up again")
     example = f"command:{lessons.commands[0].command}" if rows else lessons.fixes[0].id
