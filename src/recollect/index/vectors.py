@@ -50,8 +50,8 @@ class PackedVectors(NamedTuple):
     for each, so that all are multiplied at once."""
 
     columns: list[int]
-    sums: Sequence[int]
-    """The sum of the components of each vector."""
+    offsets: Sequence[int]
+    """What each product has too much, because 128 is zero: that times the sum of the vector."""
 
 
 def pack_columns(vectors: Sequence[bytes]) -> PackedVectors:
@@ -63,17 +63,22 @@ def pack_columns(vectors: Sequence[bytes]) -> PackedVectors:
     for place in range(dims):
         lanes[::width] = rows[place::dims]
         columns.append(int.from_bytes(lanes, "little"))
-    return PackedVectors(columns, _split_lanes(sum(columns), width, count))
+    sums = _split_lanes(sum(columns), width, count)
+    return PackedVectors(columns, [ZERO * total for total in sums])
 
 
 def compare_packed(question: bytes, packed: PackedVectors) -> list[float]:
     """Return the cosine of each packed vector with the question."""
-    added = sum(map(mul, question, packed.columns))
-    products = _split_lanes(added, _lane_width(len(question)), len(packed.sums))
+    # Equal components of the question multiply the sum of their columns: half of the products.
+    columns: dict[int, int] = {}
+    for component, column in zip(question, packed.columns, strict=False):
+        columns[component] = columns[component] + column if component in columns else column
+    added = sum(map(mul, columns, columns.values()))
+    products = _split_lanes(added, _lane_width(len(question)), len(packed.offsets))
     weights = [component - ZERO for component in question]
     offset, square = ZERO * sum(weights), sum([weight * weight for weight in weights]) or 1
-    pairs = zip(products, packed.sums, strict=True)
-    return [(product - ZERO * total - offset) / square for product, total in pairs]
+    pairs = zip(products, packed.offsets, strict=True)
+    return [(product - own - offset) / square for product, own in pairs]
 
 
 def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:

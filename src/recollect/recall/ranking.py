@@ -324,10 +324,12 @@ def exact_shares(question: RankingQuestion, candidates: Sequence[RankingCandidat
         return [1.0 if candidate.phrase else 0.0 for candidate in candidates]
     wholes = [(place, question.weights[place]) for place in question.wholes]
     whole = sum([weight for _, weight in wholes]) + question.unknown_wholes
-    held = [
-        sum([weight for place, weight in wholes if candidate.counts[place]])
-        for candidate in candidates
-    ]
+    held = [0.0] * len(candidates)
+    for place, weight in wholes:
+        held = [
+            share + weight if candidate.counts[place] else share
+            for candidate, share in zip(candidates, held, strict=True)
+        ]
     return [
         1.0 if candidate.phrase else question.naming * share / whole if share else 0.0
         for candidate, share in zip(candidates, held, strict=True)
@@ -420,6 +422,9 @@ def _reduce_copies(candidates: Sequence[RankingCandidate], found: list[float]) -
 def find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
     """Return the positions of texts that there are several of. The first recorded one is first, but
     of what an agent did again the last."""
+    texts = [item.digest for item in candidates if item.digest]
+    if len({*texts}) == len(texts):
+        return []
     same: dict[str, list[int]] = {}
     for place, item in enumerate(candidates):
         if item.digest:

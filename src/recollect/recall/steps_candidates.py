@@ -252,10 +252,12 @@ def _leave_alone(
 ) -> list[IndexMatch]:
     """Drop all but the first records that are no messages and hold no name of the question: no
     other candidate supports them."""
+    if len(matched) <= most:
+        return list(matched)
     wholes = [f" {asked.stems[place]} " for place in asked.ranking.wholes]
     kept = []
-    for item in matched:
-        alone = item.source != "message" and not (wholes and _holds(item.stems, wholes))
+    for item, named in zip(matched, _hold_any(matched, wholes), strict=True):
+        alone = item.source != "message" and not named
         most -= alone
         if not alone or most >= 0:
             kept.append(item)
@@ -308,10 +310,12 @@ def _make_candidates(
 ) -> list[FoundCandidate]:
     """Return index matches with their cosines as candidates; records other than messages open their
     own session."""
-    whole, phrases, untrusted = asked.whole, asked.phrases, UNTRUSTED_ORIGINS
-    counted = terms.count_stems([item.stems for item, _ in items], asked.stems)
+    whole, untrusted = asked.whole, UNTRUSTED_ORIGINS
+    matched = [item for item, _ in items]
+    counted = terms.count_stems([item.stems for item in matched], asked.stems)
+    quoting = _hold_any(matched, asked.phrases)
     found = []
-    for (item, cosine), counts in zip(items, counted, strict=True):
+    for (item, cosine), counts, quotes in zip(items, counted, quoting, strict=True):
         source, kind, label, stems = item.source, item.kind, item.label, item.stems
         is_message = source == "message"
         candidate = recall_ranking.RankingCandidate(
@@ -327,16 +331,19 @@ def _make_candidates(
             digest=stems,
             restates=bool(whole) and is_message and whole.issuperset(stems.split()),
             standing=source == "memory" and kind in _STANDING_KINDS,
-            phrase=bool(phrases) and _holds(stems, phrases),
+            phrase=quotes,
         )
         found.append(FoundCandidate(tx, item, candidate))
     return found
 
 
-def _holds(stems: str, phrases: Sequence[str]) -> bool:
-    """Check whether a text holds one of the phrases, each between spaces."""
-    padded = f" {stems} "
-    return True in [phrase in padded for phrase in phrases]
+def _hold_any(matched: Sequence[IndexMatch], phrases: Sequence[str]) -> list[bool]:
+    """Return for each match whether it holds one of the phrases, each between spaces."""
+    if not phrases:
+        return [False] * len(matched)
+    padded = [f" {item.stems} " for item in matched]
+    columns = [[phrase in text for text in padded] for phrase in phrases]
+    return [True in row for row in zip(*columns, strict=True)]
 
 
 def is_filtered(question: RecallQuestion) -> bool:

@@ -272,14 +272,13 @@ class SqliteTx:
             sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=held)
         else:
             sql = _MATCH.format(best=_BEST, vector=held) + (f" WHERE {where}" if where else "")
-        return list(map(IndexMatch._make, self.run(sql, bound)))
+        return self._read_matches(sql, bound)
 
     def match_some(
         self, stems: Sequence[str], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
         sql = _MATCH.format(best=_SOME_OF.format(where=where), vector="NULL")
-        rows = self.run(sql, {**params, "match": _any_of(stems), "limit": limit})
-        return list(map(IndexMatch._make, rows))
+        return self._read_matches(sql, {**params, "match": _any_of(stems), "limit": limit})
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
@@ -287,7 +286,11 @@ class SqliteTx:
         held = "(SELECT v.vector FROM vectors v WHERE v.entry = e.id)" if vector else "NULL"
         sql = _THESE.format(entries=", ".join(map(str, entries)), vector=held)
         sql += f" AND {where}" if where else ""
-        return list(map(IndexMatch._make, self.run(sql, params)))
+        return self._read_matches(sql, params)
+
+    def _read_matches(self, sql: str, params: Params) -> list[IndexMatch]:
+        # The statements select its fields: `_make` would count them for each row.
+        return [tuple.__new__(IndexMatch, row) for row in self.run(sql, params)]
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         totals = self.one(_TOTALS)

@@ -426,9 +426,11 @@ def pick_rarest(
 
 def count_stems(held: Iterable[str], wanted: Iterable[str]) -> list[tuple[int, ...]]:
     """Count how often each wanted stem occurs in each text of stems separated by spaces."""
-    # Two spaces between stems: two equal ones in a row would share a single one.
+    # Two spaces between stems: two equal ones in a row would share a single one. Most texts lack a
+    # stem, and `in` takes a third of the time of `count`.
     padded = [f" {text.replace(' ', '  ')} " for text in held]
-    columns = [[text.count(stem) for text in padded] for stem in [f" {one} " for one in wanted]]
+    spaced = [f" {one} " for one in wanted]
+    columns = [[text.count(stem) if stem in text else 0 for text in padded] for stem in spaced]
     return list(zip(*columns, strict=True)) if columns else [()] * len(padded)
 
 
