@@ -125,11 +125,10 @@ def test_asking_again_does_not_change_a_score(mem: Mem) -> None:
 
 def test_an_explanation_adds_up(work: Mem) -> None:
     for hit in work.recall("what is in checkpoint_store_test.go?", explain=True):
-        amounts, factor, total = re.fullmatch(
-            r"(.*); for its form and record ×([0-9.]+); together ([0-9.]+)", hit.why
-        ).groups()  # type: ignore[union-attr]
-        parts = [float(number) for number in re.findall(r"[+-][0-9]+\.[0-9]+", amounts)]
-        assert sum(parts) * float(factor) == pytest.approx(float(total), abs=0.1)
+        total, amounts = re.fullmatch(r"([0-9.]+) = (.*)", hit.why).groups()  # type: ignore[union-attr]
+        parts = [float(number) for number in re.findall(r"[+-][0-9]+\.[0-9]{3}", amounts)]
+        assert sum(parts) == pytest.approx(float(total), abs=0.0005)
+        assert float(total) == pytest.approx(hit.score, abs=0.0006)
         assert "word for word" not in amounts
     asked = work.recall("what is in checkpoint_store_test.go?", explain=True)
     assert "holds names of the question" in asked[0].why

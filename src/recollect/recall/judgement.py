@@ -320,16 +320,16 @@ def pack_hits(
 
 
 _SIGNS = {
-    "exact": "holds {exact}",
-    "words": "has {words:.0%} of the words",
-    "meaning": "is {meaning:.2f} close in meaning",
+    "exact": "it holds {exact}",
+    "words": "it has {words:.0%} of the words",
+    "meaning": "it is {meaning:.2f} close in meaning",
     "around": "the messages around it have more words",
     "beside": "the messages beside it match",
-    "opening": "stands at the beginning",
-    "speaker": "is said by the one asked about",
-    "period": "is of the time asked about",
-    "standing": "is a rule or a preference",
-    "typed": "was typed by the user",
+    "opening": "it stands at the beginning",
+    "speaker": "it is said by the one asked about",
+    "period": "it is of the time asked about",
+    "standing": "it is a rule or a preference",
+    "typed": "the user typed it",
 }
 
 
@@ -340,19 +340,23 @@ def describe_score(
     signs: Mapping[str, float],
     factor: float,
     score: float,
+    shown: float,
 ) -> str:
-    """Describe a score: the matched words and meaning, or all amounts that add up to it."""
+    """Describe a score: the matched words and meaning, or the share that each signal has in the
+    score as it is shown, so that the shares add up to it."""
     words, meaning = matched_share(question, candidate), candidate.cosine
     if not signs:
         return f"words {words:.2f}" + (f", meaning {meaning:.2f}" if by_meaning else "")
     exact = "it word for word" if candidate.phrase else "names of the question"
-    named = {
-        _SIGNS[name].format(words=words, meaning=meaning, exact=exact): value
+    amounts = {
+        "because " + _SIGNS[name].format(words=words, meaning=meaning, exact=exact): value
         for name, value in signs.items()
-        if value >= 0.005
     }
-    rest = score / factor - sum(signs.values())
-    if abs(rest) >= 0.005:
-        named["compared with other hits"] = rest
-    told = ", ".join(f"{name} {value:+.2f}" for name, value in named.items())
-    return f"{told}; for its form and record ×{factor:.2f}; together {score:.2f}"
+    amounts["by comparison with other hits"] = score / factor - sum(signs.values())
+    amounts["for its form and record"] = score - score / factor
+    scale = shown / score if score else 0.0
+    parts = {why: round(value * scale, 3) for why, value in amounts.items()}
+    most = max(parts, key=parts.__getitem__)
+    parts[most] += round(shown, 3) - sum(parts.values())  # the rest of rounding
+    told = ", ".join(f"{value:+.3f} {why}" for why, value in parts.items() if abs(value) >= 0.0005)
+    return f"{shown:.3f} = {told}" if told else f"{shown:.3f}"

@@ -163,7 +163,7 @@ def _rank_hits(
     scored = {
         one.loaded.hit.address: (one, score) for one, score in zip(ranked, final, strict=True)
     }
-    return hits, exact, lambda hit: _explain(asked, *scored[hit.address])
+    return hits, exact, lambda hit: _explain(asked, *scored[hit.address], hit.score)
 
 
 def _load_best(
@@ -353,7 +353,7 @@ def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]
     return marks | {own[old]: own[new] for old, new in found.items()}
 
 
-def _explain(asked: PreparedQuestion, item: _RankedHit, score: float) -> str:
-    about = (item.signs, item.loaded.factor, score)
+def _explain(asked: PreparedQuestion, item: _RankedHit, score: float, shown: float) -> str:
+    about = (item.signs, item.loaded.factor, score, shown)
     told = judgement.describe_score(asked.ranking, item.found.candidate, bool(asked.vector), *about)
     return ", ".join([told, *filter(None, [item.loaded.hit.why])])
