@@ -123,18 +123,15 @@ class Context:
     def scopes_in_project(self, scopes: Sequence[str]) -> tuple[str, ...]:
         """Return scopes relative to the top of the working tree; raise InvalidInput for one that
         can match no file of it."""
-        found = tuple(map(self.path_in_project, scopes))
+        found = tuple(
+            self.path_in_project(os.path.normpath(one) if ".." in one.split("/") else one)
+            for one in scopes
+        )
         for scope, given in zip(found, scopes, strict=True):
-            # `/src` is below the top, as in a .gitignore; `/etc/hosts` is not.
-            if (
-                scope.startswith("../")
-                or scope == ".."
-                or (
-                    os.path.isabs(scope)
-                    and os.path.lexists(scope)
-                    and not os.path.lexists(self.top + scope)
-                )
-            ):
+            # `/src` is below the top, as in a .gitignore; `/etc/**` is not.
+            first = "/".join(scope.split("/", 2)[:2])
+            is_elsewhere = os.path.lexists(first) and not os.path.lexists(self.top + first)
+            if scope.split("/")[0] == os.pardir or (os.path.isabs(scope) and is_elsewhere):
                 raise InvalidInput(
                     f"{given} is outside of the project",
                     where="scope",

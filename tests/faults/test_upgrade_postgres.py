@@ -78,6 +78,7 @@ def make_old(url: str, version: int) -> None:
         pass
     with psycopg.connect(admin_of(url), options="-c search_path=recollect,public") as connection:
         connection.deferrable = True  # its writes are sealed, as those of Recollect are
+        _sample_nothing(connection)
         for table in TABLES:
             known = connection.execute(
                 "SELECT column_name, data_type FROM information_schema.columns "
@@ -88,6 +89,18 @@ def make_old(url: str, version: int) -> None:
                 values = [make_value(name, type, number) for name, type in known]
                 marks = ", ".join(["%s"] * len(values))
                 connection.execute(f"INSERT INTO {table} VALUES ({marks})", values)
+
+
+def _sample_nothing(connection: Any) -> None:
+    """Switch the planner's samples off, as earlier versions did for more columns than now."""
+    columns = connection.execute(
+        "SELECT format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', attrelid::regclass, "
+        "attname) FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE attnum > 0 AND NOT "
+        "attisdropped AND relnamespace = 'recollect'::regnamespace AND relkind IN ('r', 'p') "
+        "AND atttypid = 'text'::regtype"
+    )
+    for (statement,) in columns.fetchall():
+        connection.execute(statement)
 
 
 def content_of(url: str) -> Content:
@@ -106,6 +119,7 @@ def content_of(url: str) -> Content:
         }
         schema = connection.execute(
             "SELECT 'column ' || attrelid::regclass || '.' || attname || ' ' || atttypid::regtype "
+            "|| ' sampled ' || coalesce(attstattarget, -1) "
             "FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE attnum > 0 AND NOT "
             "attisdropped AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname LIKE "
             "'recollect%') UNION ALL SELECT 'trigger ' || tgrelid::regclass || '.' || tgname "

@@ -230,7 +230,7 @@ def test_a_scope_is_stored_as_seen_from_the_top_wherever_it_was_typed(tmp_path: 
         assert mem.memories.for_file("orders.py")
         for kept in ("src/api/**", "*.py", "/src/api", "web/new.ts"):
             assert mem.memories.scope(learned.id, [kept]).scope == (kept,)
-        for outside in ("../../..", str(tmp_path / "project" / ".." / "home"), "../../../x/**"):
-            (tmp_path / "home").mkdir(exist_ok=True)
+        outside_too = ("/etc/**", "/usr/lib/*.py", "src/../../../../x/**")
+        for outside in ("../../..", str(tmp_path / "home"), "../../../x/**", *outside_too):
             with pytest.raises(recollect.InvalidInput, match="outside of the project"):
                 mem.memories.scope(learned.id, [outside])

@@ -212,9 +212,9 @@ def translate_error(error: BaseException, url: str, space: str = "") -> StoreErr
     if space and "row-level security policy" in said:
         role = driver.conninfo.conninfo_to_dict(url).get("user", "")
         return StoreError(
-            f"this role may not do that: {role} only reads the space {space!r}",
+            f"{role or 'your role'} may not write to the space {space!r}",
             where=place,
-            hint=f"the owner of the tables runs: recollect server grant {role} {space}",
+            hint=f"the owner of the tables runs: recollect server grant {role or 'ROLE'} {space}",
         )
     spoken = next((name for words, name in _SAID if words in str(error)), "")
     for name, message, hint in _REASONS:

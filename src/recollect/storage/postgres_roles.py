@@ -131,6 +131,12 @@ def _join_group(connection: psycopg.Connection[Row], role: str) -> None:
 def grant(connection: psycopg.Connection[Row], role: str, space: str, writes: bool) -> None:
     """Make a role a member of a shared space, which is made if it is new."""
     _refuse_others(connection)
+    if _PRIVATE.fullmatch(space):
+        raise InvalidInput(
+            f"{space} is the id of a private space, which cannot be shared",
+            where="space",
+            hint="choose a name such as backend-team",
+        )
     _join_group(connection, role)
     with connection.transaction():
         connection.execute(

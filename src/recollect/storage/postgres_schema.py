@@ -98,19 +98,20 @@ BEGIN
   -- filter or a list of 100 ids reads all rows. Earlier samples are deleted, by a function of
   -- PostgreSQL 18.
   FOR held IN
-    SELECT c.relname, a.attname, c.relkind = 'p' AS parted
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
-      AND NOT a.attisdropped AND a.attstattarget IS DISTINCT FROM 0
-      AND format_type(a.atttypid, NULL) IN ('text', 'bytea', 'vector')
-      AND a.attname NOT IN ('space', 'kind', 'status', 'layer', 'label', 'type', 'relation', 'id',
-        'root', 'memory', 'target')
-      AND (c.relname, a.attname) NOT IN (('entries', 'source'), ('facets', 'name'),
+    SELECT c.relname, a.attname, c.relkind = 'p' AS parted, wanted.sampled
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid,
+    LATERAL (SELECT a.attname IN ('space', 'kind', 'status', 'layer', 'label', 'type', 'relation',
+        'id', 'root', 'memory', 'target')
+      OR (c.relname, a.attname) IN (('entries', 'source'), ('facets', 'name'),
         ('links', 'source'), ('injections', 'ref'), ('writes', 'key'), ('messages', 'key'))
+      AS sampled) wanted
+    WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
+      AND NOT a.attisdropped AND format_type(a.atttypid, NULL) IN ('text', 'bytea', 'vector')
+      AND (a.attstattarget IS NOT DISTINCT FROM 0) = wanted.sampled
   LOOP
-    EXECUTE format('ALTER TABLE recollect.%I ALTER COLUMN %I SET STATISTICS 0', held.relname,
-      held.attname);
-    IF to_regproc('pg_clear_attribute_stats') IS NOT NULL THEN
+    EXECUTE format('ALTER TABLE recollect.%I ALTER COLUMN %I SET STATISTICS %s', held.relname,
+      held.attname, CASE WHEN held.sampled THEN -1 ELSE 0 END);
+    IF NOT held.sampled AND to_regproc('pg_clear_attribute_stats') IS NOT NULL THEN
       EXECUTE 'SELECT pg_clear_attribute_stats(''recollect'', $1, $2, $3)'
         USING held.relname::text, held.attname::text, held.parted;
     END IF;

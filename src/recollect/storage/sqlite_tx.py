@@ -91,7 +91,8 @@ def holds_wrong(table: str) -> str:
     """Return the condition of a row with a value that its column cannot have, beside the seal."""
     found = seals.unknown_status(table)
     if table in ("memories", "memory_revisions"):
-        found += f" OR 'text' IN ({', '.join([f'typeof({name})' for name in seals.NUMBERS])})"
+        types = ", ".join([f"typeof({name})" for name in seals.NUMBERS])
+        found += f" OR 'text' IN ({types}) OR 'blob' IN ({types})"
     return found
 
 
