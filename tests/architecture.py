@@ -73,6 +73,9 @@ SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|INSERT INTO|UPDATE\s\w+\sSET|DELETE FROM|CREATE TABLE|PRAGMA\s\w)", re.S
 )
 MOST_CODE_LINES, LONGEST_FUNCTION, MOST_PARAMETERS, MOST_MODULES = 300, 60, 8, 15
+LONG_MODULE, MOST_LONG_MODULES = 270, 9
+"""A module with more code lines than this is long; the package has at most so many long ones."""
+
 BROAD_EXCEPT_ALLOWED = {"interfaces/hooks.py", "interfaces/mcp.py"}
 
 
@@ -81,13 +84,15 @@ def violations(root: Path) -> list[str]:
     found: list[str] = []
     folders: Counter[str] = Counter()
     classes: dict[str, list[str]] = {}
+    long: list[str] = []
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
         text = path.read_text(encoding="utf-8")
         if path.name != "__init__.py":
             folders[path.parent.relative_to(root).as_posix()] += 1
-        problems, defined = _read_module(name, text)
+        problems, defined, lines = _read_module(name, text)
         found += problems
+        long += [name] if lines > LONG_MODULE else []
         for one in defined:
             classes.setdefault(one, []).append(name)
     found += [
@@ -95,6 +100,8 @@ def violations(root: Path) -> list[str]:
         for folder, count in folders.items()
         if count > MOST_MODULES
     ]
+    if len(long) > MOST_LONG_MODULES:
+        found.append(f"{len(long)} modules above {LONG_MODULE} lines of code: {', '.join(long)}")
     found += [
         f"class {name} is defined in {' and '.join(places)}"
         for name, places in classes.items()
@@ -104,11 +111,13 @@ def violations(root: Path) -> list[str]:
 
 
 @cache
-def _read_module(name: str, text: str) -> tuple[list[str], list[str]]:
-    """Return the breaches and the classes of a module: most are the same in every planted copy."""
+def _read_module(name: str, text: str) -> tuple[list[str], list[str], int]:
+    """Return the breaches, classes and code lines of a module: most are the same in every planted
+    copy."""
     tree = ast.parse(text)
     problems = [f"{name}: {problem}" for problem in _problems(name, text, tree)]
-    return problems, [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    return problems, classes, code_lines(text, tree)
 
 
 def kind_of(name: str) -> str:

@@ -75,3 +75,11 @@ def test_a_folder_with_too_many_modules_is_found(tmp_path: Path) -> None:
     for number in range(15):
         (copy / "jobs" / f"more_{number}.py").write_text("", encoding="utf-8")
     assert any(one.startswith("jobs: ") for one in violations(copy))
+
+
+def test_too_many_long_modules_are_found(tmp_path: Path) -> None:
+    for number in range(10):
+        (tmp_path / f"more_{number}.py").write_text("X = 1\n" * 271, encoding="utf-8")
+    assert any(one.startswith("10 modules above 270") for one in violations(tmp_path))
+    (tmp_path / "more_0.py").write_text("X = 1\n" * 270, encoding="utf-8")
+    assert not any("modules above 270" in one for one in violations(tmp_path))

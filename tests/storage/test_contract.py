@@ -227,11 +227,11 @@ def test_a_missing_store_is_read_as_an_empty_one_that_is_made_once(
     monkeypatch.setattr(migrations, "pending_scripts", count)
     database = SqliteDatabase(str(tmp_path / "memory.db"), "project")
     for _ in range(3):
-        assert database.read(memory_sql.list_open_ids) == []
+        assert database.read(memory_sql_lists.list_open_ids) == []
     assert made == [0]
     assert not database.present()
     database.write(lambda tx: memory_sql.insert(tx, a_memory()))
-    assert database.read(memory_sql.list_open_ids) == ["m-1"]
+    assert database.read(memory_sql_lists.list_open_ids) == ["m-1"]
 
 
 def test_both_engines_score_words_with_the_same_formula(new_database: Open) -> None:

@@ -1,9 +1,8 @@
-"""Read printed output: errors of programs, commits of git, notices of agents.
+"""Read printed output: errors of programs, commits of git.
 
 An error is the most informative line and a type in a few words, from the output of compilers, test
 runners, shells and agents' own tools. `actions.call_results` decides whether a call failed. Commits
-are read from what git printed. Aider edits files and commits without tool calls: its notices
-("Applied edit to …") are messages of the host.
+are read from what git printed.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from functools import cache, lru_cache
 from itertools import takewhile
 
 from ..fast_typing import NamedTuple
-from ..text.messages import PlacedMessage, plain_text
 
 LONGEST_MESSAGE = 300
 HEAD_CHARS, TAIL_CHARS = 4_000, 4_000
@@ -301,10 +299,6 @@ _WORDS = {
     "made commit": r"(?m)^\s*\[[^\[\]\n]+ ([0-9a-f]{7,40})\] (\S.*)$",
     "commit on a line": r"(?m)^[*|/\\_ ]*([0-9a-f]{7,40}) (?:\([^()\n]*\) )?(\S.*)$",
     "commit heading": r"[*|/\\_ ]*commit ([0-9a-f]{40})(?: \(.*\))?$",
-    "notice": r"(?m)^Applied edit to (?P<edit>.+)$|^Commit (?P<commit>[0-9a-f]{7,40}) "
-    r"|^(?P<failed>The LLM did not conform to the edit format\..*"
-    r"|\d+ SEARCH/REPLACE blocks? failed to match.*)$"
-    r"|^Tokens: (?P<sent>[\d.]+k?) sent.* (?P<received>[\d.]+k?) received",
 }
 
 
@@ -360,32 +354,3 @@ def _listed(output: str, one_line: bool) -> Iterator[GitCommit]:
     if one_line:
         for found in _pattern("commit on a line").finditer(output):
             yield GitCommit(found[1], found[2].strip(), False)
-
-
-class AgentNotice(NamedTuple):
-    """An edit (of `text`), a failed edit, a commit (its hash), or spent tokens."""
-
-    seq: int
-    kind: str
-    text: str
-    tokens: int = 0
-
-
-def find_notices(placed: PlacedMessage) -> list[AgentNotice]:
-    """Return the notices in a message of the host."""
-    if placed.message.role != "system" or placed.message.name != "host":
-        return []
-    found = []
-    for match in _pattern("notice").finditer(plain_text(placed.message)):
-        if match["sent"]:
-            spent = _count(match["sent"]) + _count(match["received"])
-            found.append(AgentNotice(placed.seq, "tokens", "", spent))
-        else:
-            kind = match.lastgroup or ""
-            text = match[kind].strip()
-            found.append(AgentNotice(placed.seq, kind, text.replace("\\", "/")))
-    return found
-
-
-def _count(written: str) -> int:
-    return round(float(written.rstrip("k")) * (1_000 if written.endswith("k") else 1))

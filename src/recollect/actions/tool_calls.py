@@ -2,7 +2,9 @@
 
 Agents name their tools and arguments differently (`Write` with `file_path`, `write_file`,
 `file_operations` with an operation, `apply_patch` with a patch, a shell with a script), but all
-contain a verb and a path. This module reads the verb and the path, without a list of agents.
+contain a verb and a path. This module reads the verb and the path, without a list of agents. Aider
+edits files and commits without tool calls: its notices ("Applied edit to …") are messages of the
+host.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from ..fast_typing import NamedTuple
-from ..text.messages import parse_arguments, plain_text
+from ..text.messages import PlacedMessage, parse_arguments, plain_text
 from ..types.records import Json, Message, ToolCall
 from .command_words import word_set
 from .shell import ActionEffects, is_path, parse_script
@@ -290,3 +292,43 @@ def read_approved_plan(call: ToolCall) -> str:
     plan = (parse_arguments(call.arguments) or {}).get("plan", "")
     lines = (line.strip("# \t") for line in str(plan).splitlines())
     return next((line for line in lines if line), "the plan")
+
+
+# ---------------------------------------------------------------- without tool calls
+
+_NOTICES = (
+    r"(?m)^Applied edit to (?P<edit>.+)$|^Commit (?P<commit>[0-9a-f]{7,40}) "
+    r"|^(?P<failed>The LLM did not conform to the edit format\..*"
+    r"|\d+ SEARCH/REPLACE blocks? failed to match.*)$"
+    r"|^Tokens: (?P<sent>[\d.]+k?) sent.* (?P<received>[\d.]+k?) received"
+)
+"""Match what Aider says of its edits and commits, which are no tool calls."""
+
+
+class AgentNotice(NamedTuple):
+    """An edit (of `text`), a failed edit, a commit (its hash), or spent tokens."""
+
+    seq: int
+    kind: str
+    text: str
+    tokens: int = 0
+
+
+def find_notices(placed: PlacedMessage) -> list[AgentNotice]:
+    """Return the notices in a message of the host."""
+    if placed.message.role != "system" or placed.message.name != "host":
+        return []
+    found = []
+    for match in re.finditer(_NOTICES, plain_text(placed.message)):
+        if match["sent"]:
+            spent = _count(match["sent"]) + _count(match["received"])
+            found.append(AgentNotice(placed.seq, "tokens", "", spent))
+        else:
+            kind = match.lastgroup or ""
+            text = match[kind].strip()
+            found.append(AgentNotice(placed.seq, kind, text.replace("\\", "/")))
+    return found
+
+
+def _count(written: str) -> int:
+    return round(float(written.rstrip("k")) * (1_000 if written.endswith("k") else 1))

@@ -7,7 +7,7 @@ back in the same place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
@@ -26,6 +26,18 @@ class Attachment(NamedTuple):
     media_type: str
     data: bytes
     redacted: tuple[str, ...] = ()
+
+
+def refuse_large(attachments: Iterable[Attachment], most: int) -> None:
+    """Raise InvalidInput for an attachment of more than `most` megabytes."""
+    for one in attachments:
+        if len(one.data) > most * 1_000_000:
+            raise InvalidInput(
+                f"an attachment ({one.media_type}) has {len(one.data) / 1e6:.1f} MB, more than "
+                f"{most} MB; nothing was recorded",
+                where="message",
+                hint="Set attachment_limit higher, or record the message without it.",
+            )
 
 
 def detach(message: Message) -> tuple[Message, tuple[Attachment, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 from .. import context as context_module
 from ..context import Context
@@ -13,7 +14,7 @@ from ..fast_typing import TypedDict, Unpack
 from ..project import PrivateFile, current_branch
 from ..storage.database import Tx
 from ..types.records import Json, Message, Recorded, Session
-from . import steps, steps_files, steps_sessions
+from . import attachments, steps, steps_files, steps_sessions
 
 
 class SessionAbout(TypedDict, total=False):
@@ -53,7 +54,8 @@ def record(
         message, role, about.get("origin", ""), about.get("key", ""), context.origin
     )
     ready = [steps.prepare(item, now) for item in incoming]
-    steps.refuse_large_attachments(ready, context.settings.attachment_limit)
+    found = chain.from_iterable(item.attachments for item in ready)
+    attachments.refuse_large(found, context.settings.attachment_limit)
     sent = _claim_sent_prompt(context, session, ready)
 
     def work(tx: Tx) -> list[Recorded]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..actions import echo
@@ -160,19 +160,6 @@ def prepare(incoming: Incoming, now: int) -> PreparedMessage:
         usage=clean.usage,
         attachments=attached,
     )
-
-
-def refuse_large_attachments(prepared: Iterable[PreparedMessage], most: int) -> None:
-    """Raise InvalidInput for an attachment of more than `most` megabytes."""
-    for item in prepared:
-        for one in item.attachments:
-            if len(one.data) > most * 1_000_000:
-                raise InvalidInput(
-                    f"an attachment ({one.media_type}) has {len(one.data) / 1e6:.1f} MB, more than "
-                    f"{most} MB; nothing was recorded",
-                    where="message",
-                    hint="Set attachment_limit higher, or record the message without it.",
-                )
 
 
 def index_words(message: Message) -> index_steps.StemParts:

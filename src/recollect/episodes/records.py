@@ -16,7 +16,7 @@ from itertools import chain
 from typing import NamedTuple, cast
 
 from ..actions.call_results import CallAttempt, list_attempts
-from ..actions.command_output import AgentNotice, find_notices
+from ..actions.tool_calls import AgentNotice, find_notices
 from ..capture.sentences import capture
 from ..capture.statements import forms_in
 from ..text.messages import NumberedMessage, PlacedMessage, plain_text, range_address

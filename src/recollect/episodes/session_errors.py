@@ -11,7 +11,7 @@ of a file that the output names, or the only edit that there was.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ..actions.call_results import CallAttempt, share_a_file
 from ..actions.command_forms import below, form_of
@@ -42,7 +42,8 @@ _WRONG_PLACE = _ABOUT_THE_CALL | {"not found", "missing module"}
 _NO_LESSON = frozenset((*TRANSIENT, *TOOL_MISUSE, "merge conflict"))
 """Types of errors that pass by themselves, or whose resolution fits no other time."""
 
-_CHECKS = frozenset(("test", "lint", "typecheck", "check", "build"))
+_CHANGE_NOTHING = frozenset(("", "test", "lint", "typecheck", "check", "build"))
+"""Purposes of commands that make no difference to the next one."""
 _GIT_CHANGES = frozenset(
     ("add", "rm", "mv", "fetch", "pull", "rebase", "merge", "init", "submodule", "lfs", "worktree")
 )
@@ -106,19 +107,16 @@ def common_remedy(one: Remedy, other: Remedy) -> Remedy | None:
     names = {*other.added, *other.also}
     if added := tuple(name for name in (*one.added, *one.also) if name in names):
         return Remedy(files=one.files, added=added)
-    shared = {
+    shared: dict[str, Json] = {
         name: tuple(word for word in getattr(one, name) if word in getattr(other, name))
         for name in ("gained", "lost", "files")
     }
-    step = one.step_before if one.step_before == other.step_before else ""
-    form = one.other_form if one.other_form == other.other_form else ""
-    common = Remedy(
-        gained=shared["gained"],
-        lost=shared["lost"],
-        step_before=step,
-        other_form=form,
-        files=shared["files"],
-    )
+    shared |= {
+        name: getattr(one, name)
+        for name in ("step_before", "other_form")
+        if getattr(one, name) == getattr(other, name)
+    }
+    common = Remedy(**shared)
     return common if common != Remedy() else None
 
 
@@ -365,28 +363,23 @@ def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttemp
     """
     known = set(map(_name, simple_commands(broken.script)))
     is_test = broken.trouble is not None and broken.trouble.type == "test failure"
-    may_format = not is_test and not any(one.writes and not one.script for one in between)
+    edited = any(one.writes and not one.script for one in between)
+    idle = _CHANGE_NOTHING | {"format"} if is_test or edited else _CHANGE_NOTHING
     steps = [
         outline(command.words)
         for attempt in (*between, worked)
         for command in (simple_commands(attempt.script) if attempt.script else ())
-        if _name(command) not in known
-        and _changes_something(command)
-        and (may_format or not _formats(command))
+        if _name(command) not in known and _changes_something(command, idle)
     ]
     return steps[-1] if steps else ""
 
 
-def _formats(command: SimpleCommand) -> bool:
-    form = form_of(command.words)
-    return form is not None and form.purpose == "format"
-
-
-def _changes_something(command: SimpleCommand) -> bool:
-    """Check whether a command can make a difference to the next one: it does not look or check."""
+def _changes_something(command: SimpleCommand, idle: Collection[str]) -> bool:
+    """Check whether a command can make a difference to the next one; those for an `idle` purpose,
+    and those that look, make none."""
     form = form_of(command.words)
     if form:
-        return form.purpose not in _CHECKS and form.purpose != ""
+        return form.purpose not in idle
     words = outline(command.words).split()
     if not words or words[0] not in ("git", "mkdir", "rm", "mv", "cp", "ln", "touch"):
         return False

@@ -223,9 +223,12 @@ def build(
     quiet_since: int = 0,
     learn: Learn | None = None,
 ) -> BuiltEpisodes:
-    """Read the episodes of one session, or of all that have grown since they were read last; with
-    `quiet_since`, only of those that ended, or in which nothing was said since then. What `learn`
-    makes of a session is written together with its episodes."""
+    """Build the episodes of archived sessions, and store them.
+
+    session: the id of one session; empty for all with new messages since their last build
+    quiet_since: of all, only sessions that ended or have no message after this time; 0 for any
+    learn: makes lessons of a session, which are stored in the same transaction as its episodes
+    """
     names = space.read(lambda tx: _grown(tx, session, quiet_since))
     made: list[RecordedEpisode] = []
     waiting: list[_Write] = []
@@ -380,33 +383,3 @@ def _changes_since(stamp: str, end: int) -> str:
     if not written.isdigit():
         return "present"
     return "changed since" if int(written) // 1000 > end else "unchanged"
-
-
-def build_by_hand(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
-    """Return the JSON of an episode that is told in a few words; an error is `what => what
-    helped`."""
-    context = {
-        "goal": fields.get("goal", ""),
-        "phase": fields.get("phase", ""),
-        "constraints": list(fields.get("constraints", ())),
-        "files_involved": list(fields.get("files", ())),
-    }
-    body: dict[str, Json] = {
-        "task_id": fields.get("task", ""),
-        "agent": fields.get("agent", ""),
-        "session": fields.get("session", ""),
-        "git_commit": fields.get("commit", ""),
-        "artifacts_produced": list(fields.get("artifacts", ())),
-        "sources": list(fields.get("sources", ())),
-        "errors_encountered": [_error(one) for one in errors],
-    }
-    given = {name: value for name, value in body.items() if value}
-    given["outcome"] = fields.get("outcome", "unknown")
-    return given | {"context": {name: value for name, value in context.items() if value}}
-
-
-def _error(words: str) -> dict[str, str]:
-    what, _, helped = words.partition("=>")
-    kind, colon, message = what.strip().partition(": ")
-    error = {"type": kind if colon else "error", "message": message if colon else what.strip()}
-    return error | ({"resolution": helped.strip()} if helped.strip() else {})

@@ -20,8 +20,9 @@ from functools import cache
 from typing import NamedTuple
 
 from ..actions.call_results import CallAttempt, Words
-from ..actions.command_output import GitCommit, find_commits, find_notices, is_error_line
+from ..actions.command_output import GitCommit, find_commits, is_error_line
 from ..actions.command_words import is_check
+from ..actions.tool_calls import find_notices
 from ..capture.sentences import find_pasted
 from ..errors import InvalidInput
 from ..text.messages import PlacedMessage, plain_text

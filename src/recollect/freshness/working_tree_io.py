@@ -142,8 +142,7 @@ class WorkTree:
 
     def look_up(self, claims: Sequence[Claim]) -> None:
         """Find the definitions of all symbols without a path at once, for many calls of `pin`."""
-        named = {one.symbol for one in claims if one.kind in _SYMBOLS and not one.path}
-        wanted = sorted(named)
+        wanted = sorted({one.symbol for one in claims if one.kind in _SYMBOLS and not one.path})
         for start in range(0, len(wanted), MOST_NAMES):
             self._defined |= self._homes(wanted[start : start + MOST_NAMES], Git(self.root))
 
@@ -222,22 +221,20 @@ class WorkTree:
         wanted = set(paths)
         if wanted and self._tracked is None:
             self._tracked = _listed(list_tracked(self.root) or ())
-        if self._quick:
-            known = {path: _ending(self._tracked or "", path) for path in wanted}
-            return {path: ends.pop() for path, ends in known.items() if len(ends) == 1}
-        # Two tracked files decide without a process; an untracked one is known to git alone.
-        open_still = {path for path in wanted if len(_ending(self._tracked or "", path)) < 2}
-        if open_still and self._files is None:
-            self._files = _listed(path for path, _ in git.files())
-        found = {path: _ending(self._files or "", path) for path in open_still}
+        found = {path: _ending(self._tracked or "", path) for path in wanted}
+        if not self._quick:
+            # Two tracked files decide without a process; an untracked one is known to git alone.
+            open_still = {path for path, ends in found.items() if len(ends) < 2}
+            if open_still and self._files is None:
+                self._files = _listed(path for path, _ in git.files())
+            found = {path: _ending(self._files or "", path) for path in open_still}
         return {path: ends.pop() for path, ends in found.items() if len(ends) == 1}
 
     def _homes(self, symbols: Iterable[str], git: Git) -> dict[str, list[str]]:
         """Return the files of the tree that define each symbol."""
         asked = set(symbols)
         wanted = sorted(asked - self._defined.keys())
-        homes: dict[str, list[str]] = {symbol: [] for symbol in wanted}
-        homes |= {symbol: self._defined[symbol] for symbol in asked & self._defined.keys()}
+        homes = {symbol: self._defined.get(symbol, []) for symbol in asked}
         likely = git.defining({_first_part(symbol) for symbol in wanted}) if wanted else {}
         for path in sorted({path for paths in likely.values() for path in paths}):
             text = self.text(path)

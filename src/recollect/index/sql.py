@@ -353,9 +353,13 @@ _TIMES = {
 def _where(
     tx: Tx, filters: Mapping[str, Sequence[Any]], *, collects: bool = False
 ) -> tuple[str, dict[str, Any]]:
-    """Return the condition of filters on entries `e`, and its parameters. SQLite checks the facets
-    of one candidate after the other: to collect all entries with a facet may take longer. So does
-    PostgreSQL for scopes, unless the statement `collects` all that the filters leave."""
+    """Return the SQL condition for filters on entries `e`, and its parameters.
+
+    Tags and scopes are rows of `facets`. SQLite checks them for each candidate; PostgreSQL collects
+    all entries with the facet first. A filter by scope keeps most entries, so PostgreSQL checks
+    that for each candidate too, unless the statement `collects` every entry that fulfils the
+    filters: then there are no candidates.
+    """
     facet = _FACET if tx.is_remote else _HAS_FACET
     scope = _HAS_SCOPE if tx.is_remote and not collects else facet
     parts: list[str] = []

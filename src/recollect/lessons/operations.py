@@ -71,7 +71,7 @@ def record_episode(
         raise InvalidInput("give a whole episode or its parts, not both", where="episode")
     errors = fields.pop("errors", ())
     told = {"goal": goal, "outcome": outcome, **fields}
-    given = episodes_steps.build_by_hand(told, errors) if episode is None else episode
+    given = _build_episode(told, errors) if episode is None else episode
     now = context.clock()
     label = context.origin
     if context.project_space.present():
@@ -80,6 +80,36 @@ def record_episode(
         )
     row, redacted = episodes_steps.prepare_row(given, context.origin, label, now)
     return context.project_space.write(lambda tx: episodes_steps.keep(tx, row, redacted))
+
+
+def _build_episode(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
+    """Return the JSON of an episode that is told in a few words; an error is `what => what
+    helped`."""
+    context = {
+        "goal": fields.get("goal", ""),
+        "phase": fields.get("phase", ""),
+        "constraints": list(fields.get("constraints", ())),
+        "files_involved": list(fields.get("files", ())),
+    }
+    body: dict[str, Json] = {
+        "task_id": fields.get("task", ""),
+        "agent": fields.get("agent", ""),
+        "session": fields.get("session", ""),
+        "git_commit": fields.get("commit", ""),
+        "artifacts_produced": list(fields.get("artifacts", ())),
+        "sources": list(fields.get("sources", ())),
+        "errors_encountered": [_parse_error(one) for one in errors],
+    }
+    given = {name: value for name, value in body.items() if value}
+    given["outcome"] = fields.get("outcome", "unknown")
+    return given | {"context": {name: value for name, value in context.items() if value}}
+
+
+def _parse_error(words: str) -> dict[str, str]:
+    what, _, helped = words.partition("=>")
+    kind, colon, message = what.strip().partition(": ")
+    error = {"type": kind if colon else "error", "message": message if colon else what.strip()}
+    return error | ({"resolution": helped.strip()} if helped.strip() else {})
 
 
 def load_episodes(context: Context, path: str) -> tuple[episodes_steps.RecordedEpisode, ...]:

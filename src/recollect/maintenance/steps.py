@@ -199,7 +199,7 @@ def _check_records(tx: Tx, path: str) -> None:
         for start in range(0, len(ids), _PAGE):
             memory_sql.get_many(tx, ids[start : start + _PAGE])
         after = ("", 0)
-        while found := memory_sql.list_revisions(tx, _PAGE, after):
+        while found := memory_sql_lists.list_revisions(tx, _PAGE, after):
             after = (found[-1].id, found[-1].revision)
     except (ValueError, TypeError) as error:
         raise StoreCorrupt(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound
 from ..fast_typing import Any, TypedDict, Unpack
 from ..freshness import steps as freshness_steps
-from ..storage.database import Tx
+from ..storage.database import Result, Tx
 from ..text import dates
 from ..types.records import KIND_NAMES, KINDS, LAYERS, STATUSES, Json, Learned, Memory
 from . import (
@@ -442,9 +442,9 @@ def add_pattern(
 def _run_in_space_of(
     context: Context,
     id: str,
-    work: steps_lifecycle.Work[steps_lifecycle.Result],
+    work: Callable[[Tx], Result],
     write: bool = True,
-) -> steps_lifecycle.Result:
+) -> Result:
     """Run work in the space that has the memory, after counted recalls are written; raise NotFound
     if neither space has it. `write` runs it in a transaction that writes."""
     id = id.removeprefix("memory://")

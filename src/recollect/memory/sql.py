@@ -265,16 +265,6 @@ def get_revision(tx: Tx, memory: str, revision: int) -> Memory | None:
     return load_memory(row) if row else None
 
 
-def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list[Memory]:
-    """Return earlier revisions of all memories, by id and number, following on one of them."""
-    rows = tx.run(
-        f"{SELECT_EARLIER} AND (id, revision) > (:id, :revision) ORDER BY id, revision "
-        "LIMIT :limit",
-        {"id": after[0], "revision": after[1], "limit": limit},
-    )
-    return load_all(rows)
-
-
 def find_forgotten_at(tx: Tx, digest: str) -> int:
     """Return when the text with this digest was forgotten; 0 if it was not."""
     found = "SELECT at FROM tombstones WHERE space = :space AND digest = :digest"
@@ -377,9 +367,3 @@ def find_ids_starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:
         {"low": prefix, "high": prefix + "\U0010ffff", "limit": limit},
     )
     return [row[0] for row in rows]
-
-
-def list_open_ids(tx: Tx) -> list[str]:
-    """Return the ids of all open memories."""
-    sql = f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} ORDER BY id"
-    return [row[0] for row in tx.run(sql)]

@@ -105,6 +105,22 @@ Place = tuple[int, str]
 """Where a page of a list ended: the time at which a memory was first seen, and its id."""
 
 
+def list_open_ids(tx: Tx) -> list[str]:
+    """Return the ids of all open memories."""
+    found = f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} ORDER BY id"
+    return [row[0] for row in tx.run(found)]
+
+
+def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list[Memory]:
+    """Return earlier revisions of all memories, by id and number, following on one of them."""
+    rows = tx.run(
+        f"{sql.SELECT_EARLIER} AND (id, revision) > (:id, :revision) ORDER BY id, revision "
+        "LIMIT :limit",
+        {"id": after[0], "revision": after[1], "limit": limit},
+    )
+    return sql.load_all(rows)
+
+
 def list_open(
     tx: Tx, where: Mapping[str, str], limit: int, after: Place | None = None, without: str = ""
 ) -> list[Memory]:

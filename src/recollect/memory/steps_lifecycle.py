@@ -7,10 +7,10 @@ and judging do not.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from ..errors import InvalidInput, NotFound, Refused
+from ..errors import InvalidInput, NotFound
 from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
 from ..secrets import redaction
@@ -21,10 +21,6 @@ from ..types import trust
 from ..types.records import STATUSES_IN_USE, Json, Memory
 from ..undo import sql as undo_sql
 from . import lifecycle, sql, sql_lists, steps, steps_neighbours, steps_revisions
-
-Result = TypeVar("Result")
-
-Work = Callable[[Tx], Result]
 
 VERDICTS = ("helped", "wrong", "stale")
 
@@ -54,9 +50,7 @@ class Judged(NamedTuple):
 
 
 def _check_person(origin: str, action: str, where: str, command: str) -> None:
-    if origin != "user":
-        hint = f"run `recollect {command}` at a terminal"
-        raise Refused(f"only a person can {action}", where=where, hint=hint)
+    trust.require_person(origin, action, where, f"run `recollect {command}` at a terminal")
 
 
 def _open_to_change(tx: Tx, id: str, origin: str) -> Memory:
@@ -72,9 +66,9 @@ def confirm(tx: Tx, id: str, origin: str, now: int, known: Sequence[PinnedClaim]
     _check_person(origin, "confirm a memory", id, "confirm ID")
     old = steps_revisions.open_memory(tx, id, lock=True)
     if old.label == "user" and old.status == "active":
-        sql.update(tx, old.id, {"last_confirmed": now, "last_reinforced": now})
+        memory = sql.update_and_get(tx, old, {"last_confirmed": now, "last_reinforced": now})
         steps_neighbours.anchor(tx, old.id, known, now)
-        return _read(tx, old.id)
+        return memory
     row = steps_revisions.make_row(old)._replace(
         origin="user",
         label="user",
@@ -190,10 +184,9 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
         status = trust.default_status(memory.kind, memory.label)
         changes["last_reinforced"] = now
     changes["status"] = status
-    sql.update(tx, memory.id, changes)
     index_sql.set_status(tx, "memory", memory.id, status)
     _keep_statuses(tx, {memory.id: memory.status}, status, now)
-    return _read(tx, memory.id)
+    return sql.update_and_get(tx, memory, changes)
 
 
 def restore(tx: Tx, id: str, origin: str, now: int) -> Memory:
@@ -204,8 +197,7 @@ def restore(tx: Tx, id: str, origin: str, now: int) -> Memory:
         return set_status(tx, id, "active", origin, now)
     steps_revisions.check_trust(current, origin, ASK_USER)
     steps_neighbours.reopen(tx, memory, current, now)
-    sql.update(tx, memory.id, {"last_reinforced": now})
-    restored = _read(tx, memory.id)
+    restored = sql.update_and_get(tx, memory, {"last_reinforced": now})
     _keep_statuses(tx, {memory.id: "superseded"}, restored.status, now, current.id)
     return restored
 
@@ -218,23 +210,19 @@ def reinforce(tx: Tx, id: str, now: int) -> Memory:
         "last_reinforced": now,
         "last_confirmed": now,
     }
-    sql.update(tx, memory.id, changes)
-    return _read(tx, memory.id)
+    return sql.update_and_get(tx, memory, changes)
 
 
 def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
     """Note what came of a memory that was used: it helped, was wrong, or was stale."""
     if verdict not in VERDICTS:
-        raise InvalidInput(
-            f"{verdict!r} is not a verdict", where="verdict", hint=f"one of: {', '.join(VERDICTS)}"
-        )
+        raise InvalidInput.choice("verdict", verdict, VERDICTS)
     memory = steps_revisions.open_memory(tx, id, lock=True)
     changes: dict[str, Json] = {"failures": memory.failures + 1}
     if verdict == "helped":
         changes = {"successes": memory.successes + 1, "last_reinforced": now}
-    sql.update(tx, memory.id, changes)
     count = sql_lists.set_verdict(tx, memory.id, session, verdict)
-    return Judged(_read(tx, memory.id), verdict, count)
+    return Judged(sql.update_and_get(tx, memory, changes), verdict, count)
 
 
 def prune(
@@ -251,8 +239,8 @@ def prune(
         kept += sum(item.id in theirs for item in planned)
         after = found[-1].first_seen, found[-1].id
     if apply:
-        before = {item.id: _read(tx, item.id) for item in plan}
-        _keep_statuses(tx, {id: one.status for id, one in before.items()}, "hidden", now)
+        before = sql.get_many(tx, [item.id for item in plan])
+        _keep_statuses(tx, {item.id: before[item.id].status for item in plan}, "hidden", now)
         for item in plan:
             detail = lifecycle.mark_faded(before[item.id].detail, now)
             packed = redaction.redact_json(detail).text
@@ -291,17 +279,11 @@ def undo_status(tx: Tx, record: undo_sql.UndoRecord, origin: str, now: int) -> l
             if replaced is not None:
                 steps_neighbours.reopen(tx, replaced, memory, now)
             else:
-                sql.update(tx, id, {"status": status})
-                index_sql.set_status(tx, "memory", id, status)
-            done.append(_read(tx, id))
+                _set_statuses(tx, "memories", {id: status})
+            done.append(id)
     undo_sql.mark_undone(tx, record.id)
-    return done
-
-
-def _read(tx: Tx, id: str) -> Memory:
-    memory = sql.get(tx, id)
-    assert memory is not None
-    return memory
+    found = sql.get_many(tx, done)
+    return [found[id] for id in done]
 
 
 CLEAR = "clear"
@@ -346,9 +328,8 @@ def clear_all(tx: Tx, apply: bool, origin: str, undo: str, now: int) -> Cleared:
     for table, rows in found.items():
         _set_statuses(tx, table, dict.fromkeys(rows, "hidden"))
     # What was learned from work is derived: it is hidden by its time.
-    storage_sql.set_value(
-        tx, storage_sql.CLEARED, redaction.redact(f"{now} {marks or ''}".strip()), now
-    )
+    times = redaction.redact(f"{now} {marks or ''}".strip())
+    storage_sql.set_value(tx, storage_sql.CLEARED, times, now)
     undo_sql.insert(tx, undo, CLEAR, redaction.redact_json(found).text, now)
     return counted._replace(applied=True, undo=undo)
 

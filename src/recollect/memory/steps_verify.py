@@ -133,7 +133,7 @@ def pin_waiting(space: Database, tree: ClaimTree, now: int) -> int:
 
 
 def _all_claims(tx: Tx) -> list[freshness_sql.ClaimRow]:
-    held = freshness_sql.load_claims(tx, sql.list_open_ids(tx))
+    held = freshness_sql.load_claims(tx, sql_lists.list_open_ids(tx))
     return [row for one in held.values() for row in one]
 
 

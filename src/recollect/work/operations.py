@@ -13,7 +13,7 @@ from ..documents import steps as documents_steps
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
-from ..memory import sql as memory_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps_visible as memory_steps_visible
 from ..project import make_folder, write_private
 from ..recall import operations as recall_operations
@@ -253,7 +253,7 @@ def audit_memory(context: Context) -> Audit:
     Example: recollect audit
     """
     memory_operations.write_recalls(context)
-    known = context.project_space.read(memory_sql.list_open_ids)
+    known = context.project_space.read(memory_sql_lists.list_open_ids)
     fresh = freshness_steps.check_freshness(context, known)
     stale = {
         id: [f"{one.state} {one.moved_to}".strip()]

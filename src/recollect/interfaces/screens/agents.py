@@ -16,6 +16,7 @@ from .style import lines
 
 def _render_init(done: Initialised) -> str:
     made = "created" if done.created else "exists:" if done.exists else "would create"
+    kept = f"the memory is kept: {done.database}" if done.exists else "no memory is here"
     changed = any(change.pending and change.before for change in done.changes)
     return lines(
         render_warning(done),
@@ -24,7 +25,7 @@ def _render_init(done: Initialised) -> str:
         [] if done.declined else _render_plan(done),
         _render_outcome(done),
         f"backups: {style.shorten_home(done.backups)}" if done.applied and changed else "",
-        _render_removed(done) if done.removing else _render_next(done),
+        kept if done.removing else _render_next(done),
     )
 
 
@@ -45,10 +46,6 @@ def _render_outcome(done: Initialised) -> list[str]:
     elif waiting and not done.removing:
         found.append("connect what is missing or stale: recollect init")
     return found
-
-
-def _render_removed(done: Initialised) -> str:
-    return f"the memory is kept: {done.database}" if done.exists else "no memory is here"
 
 
 def _render_next(done: Initialised) -> str:
@@ -98,11 +95,8 @@ _WHAT = {
 def _render_plan(done: Initialised) -> list[str]:
     """Return a line for each settings file: agent, what it gets, what happens to it, its path."""
     rows = [_describe_change(change, done) for change in done.changes if not change.error]
-    widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)]
-    found = [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=False)).rstrip()
-        for row in rows
-    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    found = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return found + [
         f"BAD  {one.agent}: {style.shorten_home(one.path)}: {escape_invisible(one.error)}"
         for one in done.changes

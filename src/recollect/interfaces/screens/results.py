@@ -187,10 +187,6 @@ def _render_changed_setting(done: recollect.SettingChanged) -> str:
     return lines(f"{what} in {done.path}", effect)
 
 
-def _render_paths(paths: recollect.ConfigPaths) -> str:
-    return f"user     {paths.user}\nproject  {paths.project}"
-
-
 # ---------------------------------------------------------------- undo
 
 
@@ -345,7 +341,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "config set": _render_changed_setting,
     "config unset": _render_changed_setting,
     "config list": _render_settings,
-    "config path": _render_paths,
+    "config path": lambda paths: f"user     {paths.user}\nproject  {paths.project}",
     "forget": _render_receipt,
     "blame": _render_lineage,
     "retract": _render_retracted,
