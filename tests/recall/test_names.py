@@ -202,3 +202,19 @@ def test_a_long_memory_with_a_name_is_found_among_many_with_its_parts(mem: Mem) 
     mem.learn_many([{"text": text} for text in texts])
     mem.learn("parseManifestHeader is old. " + " ".join(f"word{n}" for n in range(250)))
     assert mem.recall("parseManifestHeader")[0].text.startswith("parseManifestHeader is old")
+
+
+@pytest.mark.parametrize("query", ["lint", "push lint", "how do I lint before a push?"])
+def test_the_users_own_rule_with_all_words_is_before_old_logs(mem: Mem, query: str) -> None:
+    log = "[lint:go] $ lint [lint:shell] lint before push\n[lint] finished, lint push ok\n"
+    for number in range(4):
+        mem.record(f"s{number}", f"the CI log of push {number}:\n{log * (number + 1)}")
+        run(mem, f"c{number}", "make lint", f"{number} lint problems\n{log * 3}", f"s{number}")
+    rule = mem.learn("Always run the linter (make lint) before you push to main", kind="policy")
+    assert mem.recall(query)[0].id == rule.id
+
+
+def test_a_rule_that_lacks_a_word_of_the_question_is_not_lifted(mem: Mem) -> None:
+    run(mem, "c1", "make lint", "lint push: 3 problems in parser.py")
+    rule = mem.learn("Always lint before you push", kind="policy")
+    assert mem.recall("lint push parser.py problems")[0].id != rule.id

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, nextafter
 
 from ..text import tokens
-from ..types.records import UNTRUSTED_ORIGINS, Hit, Recalled
+from ..types.records import KINDS, TRUSTED_ORIGINS, UNTRUSTED_ORIGINS, Hit, Recalled
 from . import ranking
 from .ranking import RankingCandidate, RankingQuestion
 
@@ -142,6 +142,30 @@ def lift_replacing(
     for old, new in newer.items():
         if candidates[new].trusted or not candidates[old].trusted:
             found[new] = max(found[new], nextafter(found[old], inf))
+    return found
+
+
+def lift_stated(
+    question: RankingQuestion,
+    candidates: Sequence[RankingCandidate],
+    scores: Sequence[float],
+    hits: Sequence[Hit],
+) -> list[float]:
+    """Lift the user's own memories that hold every word of the question above all else, in their
+    order: a rule of today goes before an old log that has the word more often."""
+    found = list(scores)
+    if question.period or question.speaker == "assistant" or question.unknown:
+        return found
+    whole = [
+        place
+        for place, (one, hit) in enumerate(zip(candidates, hits, strict=True))
+        if hit.kind in KINDS and hit.trust in TRUSTED_ORIGINS and hit.status == "active"
+        if one.counts and all(one.counts)
+    ]
+    top = max([score for place, score in enumerate(found) if place not in whole], default=0.0)
+    for place in reversed(ranking.rank_positions(candidates, found)):
+        if place in whole:
+            top = found[place] = nextafter(max(top, found[place]), inf)
     return found
 
 

@@ -13,6 +13,9 @@ from . import judgement, outdated, questions, ranking, steps_candidates, steps_h
 from .steps_candidates import FoundCandidate, PreparedQuestion
 from .steps_candidates import RecallQuestion as RecallQuestion
 
+_MOST_STATED = 4
+"""Memories with all words of the question that are loaded beside the best."""
+
 MOST_OUTCOMES, WHOLLY = 8, 0.6
 """Calls whose results are shown with them, and the share of the question from which on a call
 matches."""
@@ -128,10 +131,12 @@ def _rank_hits(
         for item, one in zip(ranked, candidates, strict=True)
     ]
     final = [item.score for item in ranked]
-    newer = _find_outdated([item.loaded for item in ranked], asked.stems)
+    loaded = [item.loaded for item in ranked]
+    newer = _find_outdated(loaded, asked.stems)
     if not questions.asks_why_failed(question.query):
         final = judgement.lift_newest(asked.ranking, done, final)
         final = judgement.lift_replacing(candidates, final, newer)
+    final = judgement.lift_stated(asked.ranking, candidates, final, [one.hit for one in loaded])
     likely = judgement.calibrate(asked.ranking, candidates, final)
     raw = [item.loaded.form not in ("prose", "reasoning") for item in ranked]
     tail = judgement.is_tail(asked.ranking, candidates, likely, final, raw)
@@ -175,8 +180,10 @@ def _load_best(
     signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
     order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
     best = order[: question.loaded]
+    rest = [one for one in order[len(best) :] if found[one].matched.source == "memory"]
+    best += [one for one in rest if all(found[one].candidate.counts)][:_MOST_STATED]
     if asked.ranking.naming > ranking.NAME_ALONE:
-        best += _find_spelled(found, asked, question, order[len(best) :])
+        best += _find_spelled(found, asked, question, [one for one in order if one not in best])
     spelled = _SPELLED_ALONE if asked.ranking.naming > ranking.NAME_ALONE else _SPELLED
     chosen = [found[place].matched for place in best]
     everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})

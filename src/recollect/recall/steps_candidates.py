@@ -39,6 +39,9 @@ ALONE = 60
 """Memories and other records among the candidates by words. Messages are more, because they support
 each other."""
 
+FEW_WORDS, STATED = 3, 8
+"""For so few words, so many memories are candidates, beside messages that hold them more often."""
+
 _STANDING_KINDS = frozenset({*BASELINE_KINDS, "pattern", "workflow"})
 _MESSAGES = frozenset({"message", *ROLES})
 _SEARCHED = ("active", "proposed", "hidden")
@@ -205,6 +208,9 @@ def find_candidates(
         matched = search(asked.stems, depth, few=tx.is_remote)
     if len(matched) == depth:
         matched = [*matched, *_find_named(tx, asked, known, search, matched)]
+        if len(asked.stems) <= FEW_WORDS and "memory" in filters.get("source", ("memory",)):
+            own = search(asked.searched, STATED, filters={**filters, "source": ("memory",)})
+            matched += [item for item in own if item not in matched]
     matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit))
     near = compared
     if near is None:
