@@ -188,7 +188,7 @@ def test_neighbours_and_reasons_come_on_request(mem: Mem) -> None:
         mem.record("s", text)
     (hit, *_) = mem.recall("redis port", around=1, explain=True)
     assert [said.text for said in hit.around] == ["Good morning", "It is 6380"]
-    assert "stands at the beginning +" in hit.why
+    assert "because it stands at the beginning" in hit.why
     assert mem.recall("redis port")[0].around == ()
 
 

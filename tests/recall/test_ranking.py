@@ -356,3 +356,12 @@ def test_a_memory_is_cut_off_later_than_a_message() -> None:
 )
 def test_words_that_only_say_what_an_agent_does_next_are_known(text: str, announces: bool) -> None:
     assert recall_questions.announces_only(text) is announces
+
+
+@pytest.mark.parametrize(
+    ("held", "found"),
+    [("a b a", (2, 1)), ("a a a b", (3, 1)), ("ab ba", (0, 0)), ("", (0, 0)), ("b b", (0, 2))],
+)
+def test_stems_are_counted_as_whole_words(held: str, found: tuple[int, ...]) -> None:
+    assert recall_questions.count_stems([held, held], ("a", "b")) == [found, found]
+    assert recall_questions.count_stems([held], ()) == [()]

@@ -16,7 +16,6 @@ from recollect.text.terms import (
     FTS5_TOKENIZE,
     LONGEST_TERM,
     MOST_QUERY_TERMS,
-    count_stems,
     query_stems,
     query_terms,
     split_terms,
@@ -277,15 +276,6 @@ def test_a_question_is_looked_up_by_its_distinct_stems() -> None:
         "server",
         "httpserver",
     ]
-
-
-@pytest.mark.parametrize(
-    ("held", "found"),
-    [("a b a", (2, 1)), ("a a a b", (3, 1)), ("ab ba", (0, 0)), ("", (0, 0)), ("b b", (0, 2))],
-)
-def test_stems_are_counted_as_whole_words(held: str, found: tuple[int, ...]) -> None:
-    assert count_stems([held, held], ("a", "b")) == [found, found]
-    assert count_stems([held], ()) == [()]
 
 
 @pytest.mark.parametrize("asked", ["deploy", "deploys", "deploying", "deployment"])

@@ -20,7 +20,7 @@ among the 400 best by sign, and the missed ones are the last.
 from __future__ import annotations
 
 import struct
-from _operator import mul
+from _operator import mul, sub
 from collections.abc import Iterable, Sequence
 from math import sqrt
 
@@ -77,8 +77,7 @@ def compare_packed(question: bytes, packed: PackedVectors) -> list[float]:
     products = _split_lanes(added, _lane_width(len(question)), len(packed.offsets))
     weights = [component - ZERO for component in question]
     offset, square = ZERO * sum(weights), sum([weight * weight for weight in weights]) or 1
-    pairs = zip(products, packed.offsets, strict=True)
-    return [(product - own - offset) / square for product, own in pairs]
+    return [(product - offset) / square for product in map(sub, products, packed.offsets)]
 
 
 def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:

@@ -213,10 +213,11 @@ def _pool(
     before it."""
     best = max([scores[place] for place in order], default=0.0) or 1.0
     exact = ranking.exact_shares(question, candidates)
+    whole = sum(question.weights) + question.unknown
     blocks: list[tuple[float, int]] = []
     for place in order:
         share = (max(scores[place], 0.0) / best) ** _FALL
-        blocks.append((_evidence(question, candidates[place], exact[place]) * share, 1))
+        blocks.append((_evidence(question, candidates[place], whole, exact[place]) * share, 1))
         while len(blocks) > 1 and blocks[-1][0] > blocks[-2][0]:
             (one, many), (other, more) = blocks.pop(), blocks.pop()
             blocks.append(((one * many + other * more) / (many + more), many + more))
@@ -250,8 +251,9 @@ def is_tail(
     ]
 
 
-def _evidence(question: RankingQuestion, candidate: RankingCandidate, exact: float) -> float:
-    whole = sum(question.weights) + question.unknown
+def _evidence(
+    question: RankingQuestion, candidate: RankingCandidate, whole: float, exact: float
+) -> float:
     words = ranking.held_weight(question, candidate) / whole if whole else 0.0
     meaning = min(max((candidate.cosine - ranking.LEAST_MEANING) / 0.5, 0.0), 1.0)
     found = max(exact, 0.8 * words + 0.2 * meaning)
@@ -297,9 +299,11 @@ def drop_copies(hits: Sequence[Hit]) -> list[Hit]:
     reader learns nothing from it."""
     kept: dict[str, Hit] = {}
     for hit in hits:
-        text = " ".join(hit.text.split())
-        same = {"tool": text, "assistant": f"{hit.session} {text}"}
-        kept.setdefault(same.get(hit.role, hit.address), hit)
+        key = hit.address
+        if hit.role in ("tool", "assistant"):
+            text = " ".join(hit.text.split())
+            key = text if hit.role == "tool" else f"{hit.session} {text}"
+        kept.setdefault(key, hit)
     return list(kept.values())
 
 

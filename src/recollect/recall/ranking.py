@@ -358,7 +358,8 @@ def _scale(values: Sequence[float], highest: float) -> list[float]:
     """Scale the values by the highest trusted one."""
     if highest <= 0:
         return [0.0] * len(values)
-    return [min(value / highest, _OVER) for value in values]
+    scaled = [value / highest for value in values]
+    return scaled if max(scaled, default=0.0) <= _OVER else [min(one, _OVER) for one in scaled]
 
 
 def _score_around(

@@ -140,7 +140,8 @@ def _rank_hits(
     likely = judgement.calibrate(asked.ranking, candidates, final)
     raw = [item.loaded.form not in ("prose", "reasoning") for item in ranked]
     tail = judgement.is_tail(asked.ranking, candidates, likely, final, raw)
-    if steps_candidates.is_filtered(question):
+    filtered = steps_candidates.is_filtered(question)
+    if filtered:
         tail = [False] * len(tail)  # what fulfils a filter and holds a word is found
     addresses = {old: ranked[new].loaded.hit.address for old, new in newer.items()}
     answer = sorted(
@@ -164,7 +165,7 @@ def _rank_hits(
         if share > WHOLLY
     }
     hits = [hit for _, hit in answer]
-    hits = hits if steps_candidates.is_filtered(question) else judgement.drop_copies(hits)
+    hits = hits if filtered else judgement.drop_copies(hits)
     scored = {
         one.loaded.hit.address: (one, score) for one, score in zip(ranked, final, strict=True)
     }

@@ -318,7 +318,7 @@ def _make_candidates(
     own session."""
     whole, untrusted = asked.whole, UNTRUSTED_ORIGINS
     matched = [item for item, _ in items]
-    counted = terms.count_stems([item.stems for item in matched], asked.stems)
+    counted = questions.count_stems([item.stems for item in matched], asked.stems)
     quoting = _hold_any(matched, asked.phrases)
     found = []
     for (item, cosine), counts, quotes in zip(items, counted, quoting, strict=True):

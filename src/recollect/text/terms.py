@@ -424,16 +424,6 @@ def pick_rarest(
     return chosen
 
 
-def count_stems(held: Iterable[str], wanted: Iterable[str]) -> list[tuple[int, ...]]:
-    """Count how often each wanted stem occurs in each text of stems separated by spaces."""
-    # Two spaces between stems: two equal ones in a row would share a single one. Most texts lack a
-    # stem, and `in` takes a third of the time of `count`.
-    padded = [f" {text.replace(' ', '  ')} " for text in held]
-    spaced = [f" {one} " for one in wanted]
-    columns = [[text.count(stem) if stem in text else 0 for text in padded] for stem in spaced]
-    return list(zip(*columns, strict=True)) if columns else [()] * len(padded)
-
-
 # English (with the rests of don't, it's and we'll), German, French, Spanish, Russian; without
 # accents, as terms are. Words that also name a thing in English or code are left out: die, war,
 # sin, may, go.
