@@ -67,6 +67,18 @@ def test_sessions_become_three_outputs(three: Mem) -> None:
     assert shown(three, "memory://root/skills/before-commit-lint-test/SKILL.md") == skill
 
 
+def test_a_hidden_command_is_in_no_output(three: Mem) -> None:
+    three.episodes.build()
+    three.memories.hide("command:ruff check")
+    assert three.autonomous.rebuild().files == ("MEMORY.md", "memory_summary.md")
+    summary = (folder(three) / "memory_summary.md").read_text()
+    assert "ruff check" not in memory_md(three) + summary
+    assert "`pytest`" in memory_md(three) and "`pytest`" in summary
+    three.memories.restore("command:ruff check")
+    three.autonomous.rebuild()
+    assert "`ruff check`" in memory_md(three)
+
+
 def test_every_statement_cites_messages_that_are_there(three: Mem) -> None:
     three.autonomous.rebuild()
     text = memory_md(three)

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.briefing import wording
+from recollect.briefing import operations as briefing_operations
+from recollect.briefing import steps as briefing_steps
+from recollect.briefing import steps_action, wording
 from recollect.lessons import findings
 from recollect.lessons import sql as lessons_sql
 from recollect.lessons import steps_observed as lessons_steps_observed
@@ -143,6 +145,96 @@ def test_a_wrong_command_or_fix_can_be_hidden_undone_and_restored(mem: Mem, cloc
     assert mem.lessons.list().fixes == (fix,)
     with pytest.raises(recollect.NotFound):
         mem.memories.hide("command:make nothing")
+
+
+def _learn_fix(mem: Mem, clock: Clock) -> tuple[dict[str, str], str]:
+    """Let two sessions resolve an error; return the arguments and output of the failed call."""
+    broken = ("tool go --fast", "error: unexpected argument '--fast' found", True)
+    for name in ("s-1", "s-2"):
+        work(mem, clock, name, good("make test"), good("make lint"), broken, good("tool go"))
+    return {"command": broken[0]}, broken[1]
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+def test_two_people_hide_at_the_same_time(
+    mem: Mem, clock: Clock, environment: dict[str, str], project: Path
+) -> None:
+    at_once = {**environment, "RECOLLECT_LOCK_WAIT": "0.2"}
+    with recollect.open(project, clock=clock, environment=at_once, origin="user") as other:
+
+        def first(tx: Tx) -> None:
+            lessons_steps_observed.set_hidden(tx, "command:make test", True, clock())
+            other.context.project_space.write(second)
+
+        def second(tx: Tx) -> None:
+            lessons_steps_observed.set_hidden(tx, "command:make lint", True, clock())
+
+        mem.context.project_space.write(first)
+    hidden = ask(mem, lessons_steps_observed.hidden_refs)
+    assert hidden == {"command:make test", "command:make lint"}
+
+
+def test_erasing_a_text_leaves_the_other_commands_hidden(mem: Mem, clock: Clock) -> None:
+    _learn_fix(mem, clock)
+    mem.memories.hide("command:make test")
+    mem.memories.hide("command:make lint")
+    mem.memories.forget(text="make lint", yes=True)
+    assert ask(mem, lessons_steps_observed.hidden_refs) == {"command:make test"}
+    assert "`make test`" not in mem.briefing().text
+
+
+def test_an_agent_cannot_undo_that_a_person_hid_a_command(
+    mem: Mem, clock: Clock, environment: dict[str, str], project: Path
+) -> None:
+    _learn_fix(mem, clock)
+    mem.memories.hide("command:make test")
+    with recollect.open(project, clock=clock, environment=environment, origin="agent") as agent:
+        assert agent.store.undo(print=True).what == "hid command:make test"
+        with pytest.raises(recollect.Refused):
+            agent.store.undo()
+    assert ask(mem, lessons_steps_observed.hidden_refs) == {"command:make test"}
+
+
+def test_a_fix_is_hidden_and_restored_by_the_id_that_seen_shows(mem: Mem, clock: Clock) -> None:
+    arguments, output = _learn_fix(mem, clock)
+    asked = briefing_steps.Ask("s-3")
+    briefing_operations.brief_failure(mem.context, asked, arguments, output)
+    (item,) = mem.agents.seen("s-3").items
+    assert item.id.startswith("resolution:tool go:") and item.status == ""
+    for _ in range(2):
+        assert mem.memories.hide(item.id).status == "hidden"
+        assert mem.agents.seen("s-3").items[0].status == "hidden"
+    assert mem.memories.restore(item.id).status == "active"
+    assert mem.agents.seen("s-3").items[0].status == ""
+    assert len(mem.lessons.list().fixes) == 1
+
+
+def test_a_warning_is_hidden_by_the_id_that_seen_shows(mem: Mem, clock: Clock) -> None:
+    for name in ("s-1", "s-2"):
+        work(mem, clock, name, ("pytest -q", MISSING, True), good("uv run pytest -q"))
+    asked = briefing_steps.Ask("s-3")
+    warned = ask(mem, lambda tx: steps_action.before_command([tx], "s-3", "pytest -q", ""))
+    briefing_operations.brief_command(mem.context, asked, warned)
+    shown = sorted(item.id for item in mem.agents.seen("s-3").items)
+    assert [id.partition(":")[0] for id in shown] == ["avoid", "command"]
+    assert [mem.memories.hide(id).id for id in shown] == [
+        id.replace("avoid:", "command:") for id in shown
+    ]
+    assert [item.status for item in mem.agents.seen("s-3").items] == ["hidden"] * 2
+    assert ask(mem, lessons_steps_observed.advice_for_command, "pytest -q") == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "id"),
+    [
+        ("command:npm run a:b", "command:npm run a:b"),
+        ("avoid:npm run a:b", "command:npm run a:b"),
+        ("resolution:npm run a:b:Error: no port", findings.fix_ref("error: no port")),
+        ("m-4k9w2c", "m-4k9w2c"),
+    ],
+)
+def test_an_id_that_was_shown_leads_to_the_id_to_hide(shown: str, id: str) -> None:
+    assert id in findings.lesson_refs(shown)
 
 
 def test_a_command_that_others_took_the_place_of_is_out(mem: Mem, clock: Clock) -> None:

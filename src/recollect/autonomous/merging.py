@@ -71,9 +71,10 @@ def merge(
     memories: Sequence[quotations.CitedMemory],
     now: int,
     scripts: Sequence[str] | None = None,
+    hidden: frozenset[str] = frozenset(),
 ) -> list[PageStatement]:
     """Return the statements of MEMORY.md, those of a section best first. `scripts` are those of the
-    project's manifests; None when they are not known."""
+    project's manifests; None when they are not known. `hidden` commands and fixes are left out."""
     found = [quotations.memory_statement(cited) for cited in memories]
     groups = group_evidence(extractions)
     commands: dict[str, findings.MergedFinding] = {}
@@ -87,8 +88,12 @@ def merge(
         elif finding is not None and kind in quotations.WORDED:
             found.append(quotations.WORDED[kind](subject, seen))
     found += _commands(commands, groups, now, scripts)
-    cited = [one for one in found if one and one.sources]
+    cited = [one for one in found if one and one.sources and not _is_hidden(one.refs, hidden)]
     return _distinct(_limited(quotations.newest_attempts(cited, groups)))
+
+
+def _is_hidden(refs: Sequence[str], hidden: frozenset[str]) -> bool:
+    return any(not hidden.isdisjoint(findings.lesson_refs(ref)) for ref in refs)
 
 
 def _limited(found: Sequence[PageStatement]) -> list[PageStatement]:
@@ -125,9 +130,11 @@ class Workflow(NamedTuple):
     sources: tuple[str, ...]
 
 
-def workflows(extractions: Sequence[Extraction]) -> list[Workflow]:
-    """Return the sequences of commands that enough sessions ran before a commit, most first. Each
-    command is worded as it is where it worked."""
+def workflows(
+    extractions: Sequence[Extraction], hidden: frozenset[str] = frozenset()
+) -> list[Workflow]:
+    """Return the sequences of commands that enough sessions ran before a commit, most first, unless
+    one of them is hidden. Each command is worded as it is where it worked."""
     found = []
     groups = group_evidence(extractions)
     wordings = {}
@@ -139,6 +146,8 @@ def workflows(extractions: Sequence[Extraction]) -> list[Workflow]:
         if kind == "workflow" and len(seen) >= findings.PROPOSED:
             body = seen[0].evidence.body
             steps = tuple(wordings.get(step, step) for step in body["steps"])
+            if _is_hidden([*map(wording.command_ref, (*body["steps"], *steps))], hidden):
+                continue
             last = seen[0].evidence.at
             # Of the newest session each step, of the others the commit.
             steps_of = sources_of(seen[:1], each=len(body["steps"]) + 1)

@@ -212,10 +212,12 @@ def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     root = context.project.root
     manifests = manifests_io.read(root)
     scripts = list(manifests.scripts) if manifests.complete else None
-    found = merging.merge(material.extractions, material.memories, now, scripts)
+    found = merging.merge(material.extractions, material.memories, now, scripts, material.hidden)
     curated, problem = _curated_or_not(run, job, found, material)
     found = prompts.apply_curation(found, curated)
-    made = pages.choose_skills(material.extractions, material.skills, material.refused)
+    made = pages.choose_skills(
+        material.extractions, material.skills, material.refused, material.hidden
+    )
     limit = settings.memories_summary_injection_token_limit
     lines = pages.summary_lines(found, edits, made, limit, tokens.count_tokens)
     guide = files_io.load_prompt("read_path.md", user_directory(context.environment))

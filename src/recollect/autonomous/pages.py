@@ -290,11 +290,14 @@ def workflow_skill(seen: Workflow) -> Procedure:
 
 
 def choose_skills(
-    extractions: Sequence[Extraction], procedures: Iterable[Procedure], refused: Container[str]
+    extractions: Sequence[Extraction],
+    procedures: Iterable[Procedure],
+    refused: Container[str],
+    hidden: frozenset[str] = frozenset(),
 ) -> list[Procedure]:
     """Return the procedures in use, and as procedures the commands that sessions ran before
-    commits; without those of a refused name."""
-    observed = map(workflow_skill, workflows(extractions))
+    commits; without those of a refused name, or with a hidden command."""
+    observed = map(workflow_skill, workflows(extractions, hidden))
     named = {one.name: one for one in (*observed, *procedures)}
     return [one for one in named.values() if one.name not in refused]
 

@@ -17,6 +17,7 @@ from ..episodes import steps as episodes_steps
 from ..errors import NotFound, Refused
 from ..fast_typing import NamedTuple
 from ..jobs import sql as jobs_sql
+from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..memory import steps_learn as memory_steps_learn
@@ -51,6 +52,8 @@ class Material(NamedTuple):
     skills: list[procedures_skills.Procedure]
     refused: frozenset[str]
     """Names of procedures that a person or a rule has taken out of use, or that only wait."""
+    hidden: frozenset[str]
+    """Commands and fixes that a person hid."""
 
 
 # ---------------------------------------------------------------- the queue
@@ -241,6 +244,7 @@ def load_material(tx: Tx) -> Material:
         page=load_page(tx),
         skills=[procedures_steps.parse_row(row) for row in active],
         refused=frozenset(row.name for row in rows if row.status not in ("active", "proposed")),
+        hidden=lessons_steps_observed.hidden_refs(tx),
     )
 
 

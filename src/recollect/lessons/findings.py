@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ..actions import command_words
 from ..episodes import session_errors, session_observations
 from ..fast_typing import NamedTuple
+from ..text import messages
 from ..types.records import Json
 
 DAY = 24 * 3_600_000_000
@@ -287,6 +288,27 @@ def advice(
         sessions_succeeded=len(other["ok"]),
         last=max(other["ok"]),
     )
+
+
+# ---------------------------------------------------------------- ids
+
+
+def fix_ref(signature: str) -> str:
+    """Return the id of the fixes of an error."""
+    return f"fix:{messages.text_digest(signature.lower())[:6]}"
+
+
+def lesson_refs(ref: str) -> tuple[str, ...]:
+    """Return the ids under which a command or fix can be hidden that was shown as `ref`: `avoid:…`
+    names a command, `resolution:COMMAND:ERROR` a fix. The command may have colons as well, so the
+    error is one of the suffixes; the longest comes first."""
+    kind, _, name = ref.partition(":")
+    if kind == "avoid":
+        return (f"command:{name}",)
+    if kind != "resolution":
+        return (ref,)
+    parts = name.split(":")
+    return tuple(fix_ref(":".join(parts[place:])) for place in range(1, len(parts)))
 
 
 # ---------------------------------------------------------------- errors

@@ -379,21 +379,14 @@ def _names_lesson(id: str) -> bool:
 def _set_hidden(context: Context, id: str, hide: bool) -> HiddenLesson:
     """Hide or restore a command or fix, and record how to undo it."""
     require_person(context.origin, f"{'hide' if hide else 'restore'} a lesson", where=id)
-    kind, _, name = id.partition(":")
     now = context.clock()
 
     def work(tx: Tx) -> HiddenLesson:
-        lines = [one.signature for one in steps_observed.known_resolutions(tx)]
-        own = [line for line in lines if kind == "resolution" and name.endswith(f":{line}")]
-        ref = f"command:{name}" if kind in ("command", "avoid") else id
-        ref = steps_observed.fix_ref(own[0]) if own else ref
-        known = {steps_observed.fix_ref(line) for line in lines}
-        known |= {f"command:{one.form}" for one in steps_observed.known_commands(tx, now=now)}
-        hidden = steps_observed.hidden_refs(tx)
-        if ref not in known | hidden:
+        ref = steps_observed.find_lesson(tx, id, now)
+        if not ref:
             hint = "`recollect lessons` lists the commands and fixes"
             raise NotFound("there is no such command or fix", where=id, hint=hint)
-        if hide != (ref in hidden):
+        if hide != (ref in steps_observed.hidden_refs(tx)):
             steps_observed.set_hidden(tx, ref, hide, now)
             body = redaction.redact_json({"ref": ref, "hid": hide}).text
             undo_sql.insert(tx, new_id("u"), LESSON, body, now)

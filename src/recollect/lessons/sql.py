@@ -1,6 +1,7 @@
 """Observations of single sessions, and the findings that are merged from them.
 
-Bodies are opaque JSON here. All rows are derived and can be rebuilt from the archive.
+Bodies are opaque JSON here. All rows are derived and can be rebuilt from the archive, but
+the findings that name what a person hid.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from ..procedures import sql as procedures_sql
 from ..procedures import steps as procedures_steps
 from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import messages
 from ..types.records import Json
 from . import findings, sql, wording
 from .findings import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
@@ -30,9 +29,10 @@ MOST_WORKFLOWS = 50
 KNOWN_FOR = 120 * findings.DAY
 """The age at which an agent's conclusion is no longer shown."""
 
-SCRIPTS = ("manifest", "scripts")
-HIDDEN = ("manifest", "hidden")
-"""The finding that lists the commands and fixes which a person hid."""
+STATED, SCRIPTS = "manifest", "scripts"
+"""The kind of findings that are not merged from sessions: the scripts of the manifests, and one for
+each command or fix that a person hid, which it names."""
+MOST_STATED = 10_000
 
 
 # ---------------------------------------------------------------- writing
@@ -78,8 +78,7 @@ def _by_conversation(rows: Sequence[sql.ObservationRow]) -> list[sql.Observation
 def store_scripts(tx: Tx, scripts: Sequence[str], now: int) -> None:
     """Write which scripts the project's manifests name."""
     body = redaction.redact_json({"scripts": sorted(scripts)}).text
-    kind, subject = SCRIPTS
-    sql.put_finding(tx, sql.FindingRow(kind, redaction.redact(subject), 0, now, body))
+    sql.put_finding(tx, sql.FindingRow(STATED, redaction.redact(SCRIPTS), 0, now, body))
 
 
 def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[str]:
@@ -110,10 +109,9 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     """Return the commands that worked here, best first; retired ones carry the reason and come
     last."""
     rows = sql.latest_findings(tx, "command", 0, MOST_COMMANDS)
-    kind, subject = SCRIPTS
-    kept = sql.findings(tx, kind, [subject, HIDDEN[1]])
-    scripts = json.loads(kept[subject].body)["scripts"] if subject in kept else None
-    hidden = json.loads(kept[HIDDEN[1]].body)["refs"] if HIDDEN[1] in kept else ()
+    hidden = _stated(tx)
+    manifest = hidden.pop(SCRIPTS, None)
+    scripts = json.loads(manifest.body)["scripts"] if manifest else None
     found = [(row.subject, body) for row in rows if (body := _body("command", row))]
     replaced: dict[str, list[str]] = {}
     for form, body in found:
@@ -166,24 +164,36 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
     ]
 
 
-def fix_ref(signature: str) -> str:
-    """Return the id of the fixes of an error."""
-    return f"fix:{messages.text_digest(signature.lower())[:6]}"
+def _stated(tx: Tx) -> dict[str, sql.SeenFinding]:
+    return {row.subject: row for row in sql.latest_findings(tx, STATED, 0, MOST_STATED)}
 
 
 def hidden_refs(tx: Tx) -> frozenset[str]:
     """Return the commands and fixes that a person hid."""
-    kind, subject = HIDDEN
-    row = sql.findings(tx, kind, [subject]).get(subject)
-    return frozenset(json.loads(row.body)["refs"]) if row else frozenset()
+    return frozenset(_stated(tx)) - {SCRIPTS}
 
 
 def set_hidden(tx: Tx, ref: str, hide: bool, now: int) -> None:
     """Hide a command or fix, or restore it."""
-    refs = sorted({*hidden_refs(tx), ref} if hide else hidden_refs(tx) - {ref})
-    kind, subject = HIDDEN
-    body = redaction.redact_json({"refs": refs}).text
-    sql.put_finding(tx, sql.FindingRow(kind, redaction.redact(subject), 0, now, body))
+    if hide:
+        name, body = redaction.redact(ref), redaction.redact_json({}).text
+        sql.put_finding(tx, sql.FindingRow(STATED, name, 0, now, body))
+    else:
+        sql.remove_finding(tx, STATED, ref)
+
+
+def find_lesson(tx: Tx, id: str, now: int) -> str:
+    """Return the id under which a command or fix is hidden; empty without such a lesson.
+
+    id: as `lessons` or `seen` shows it
+    """
+    refs = findings.lesson_refs(id)
+    known = {findings.fix_ref(one.signature) for one in known_resolutions(tx)} | hidden_refs(tx)
+    known |= {f"command:{one.form}" for one in known_commands(tx, now=now)}
+    # A warning names a command by its canonical form, not as it was written.
+    forms = [ref.removeprefix("command:") for ref in refs]
+    known |= {f"command:{form}" for form in sql.findings(tx, "command", forms)}
+    return next((ref for ref in refs if ref in known), "")
 
 
 def resolutions_for_failure(
@@ -203,7 +213,7 @@ def resolutions_for_failure(
             for one in findings.resolutions(body, programs):
                 found.setdefault(one.remedy, one)
     hidden = hidden_refs(tx) if found else ()
-    kept = [one for one in found.values() if fix_ref(one.signature) not in hidden]
+    kept = [one for one in found.values() if findings.fix_ref(one.signature) not in hidden]
     return sorted(kept, key=lambda one: (-one.sessions, -one.last))
 
 
@@ -213,7 +223,8 @@ def known_resolutions(tx: Tx) -> list[KnownResolution]:
     bodies = [body for row in rows if (body := _body("error", row))]
     found = [findings.resolutions(body, body["commands"]) for body in bodies]
     hidden = hidden_refs(tx) if bodies else ()
-    return [known[0] for known in found if known and fix_ref(known[0].signature) not in hidden]
+    best = [known[0] for known in found if known]
+    return [one for one in best if findings.fix_ref(one.signature) not in hidden]
 
 
 def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:

@@ -17,7 +17,7 @@ from ..context import Context
 from ..errors import NotFound
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons import steps_schedule as lessons_steps_schedule
-from ..lessons.findings import KnownCommand, KnownResolution
+from ..lessons.findings import KnownCommand, KnownResolution, fix_ref
 from ..memory import sql_lists as memory_sql_lists
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
@@ -196,7 +196,7 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
             fix=briefing_wording.describe_remedy(one.remedy, one.command),
             sessions=one.sessions,
             last=one.last,
-            id=lessons_steps_observed.fix_ref(one.signature),
+            id=fix_ref(one.signature),
         )
         for one in resolved[:limit]
     ]

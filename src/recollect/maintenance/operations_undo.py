@@ -199,6 +199,8 @@ def _undo_lesson(
     held = json.loads(record.body)
     ref, hid = str(held["ref"]), bool(held["hid"])
     if not print:
+        hint = "ask the user to run `recollect undo` at a terminal"
+        trust.require_person(context.origin, "undo this", where=ref, hint=hint)
 
         def work(tx: Tx) -> None:
             lessons_steps_observed.set_hidden(tx, ref, not hid, context.clock())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..briefing import sql as briefing_sql
 from ..fast_typing import NamedTuple
+from ..lessons import findings as lessons_findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
 from ..recall import steps_evaluation as recall_steps_evaluation
@@ -36,7 +37,7 @@ def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
     held: dict[str, Memory] = {}
     for tx in txs:
         held.update(memory_sql.get_many(tx, ids))
-    hidden = lessons_steps_observed.hidden_refs(txs[0]) if txs else ()
+    hidden = lessons_steps_observed.hidden_refs(txs[0]) if txs else frozenset()
     block = window_sql.load_block(txs, session)
     order = {ref: place for place, ref in enumerate(block.ids)} if block else {}
     said = {ref: _state_line(block.text, ref) for ref in order if "#" in ref} if block else {}
@@ -72,7 +73,7 @@ def _state_line(block: str, ref: str) -> str:
     return next((f"{_STATE}{line[2:]}" for line in found), ref)
 
 
-def _seen(line: sql.ShownLine, memory: Memory | None, hidden: Collection[str]) -> SeenItem:
+def _seen(line: sql.ShownLine, memory: Memory | None, hidden: frozenset[str]) -> SeenItem:
     kind, _, name = line.ref.partition(":")
     if memory:
         kind, text = memory.kind, memory.text
@@ -84,11 +85,12 @@ def _seen(line: sql.ShownLine, memory: Memory | None, hidden: Collection[str]) -
         kind, text = (kind, name) if name else ("record", line.ref)
     why = _MOMENTS.get(line.moment) or _BLOCKS.get(line.block, "in the start block")
     why = "where things stand, in the start block" if kind == "state" else why
+    is_hidden = not hidden.isdisjoint(lessons_findings.lesson_refs(line.ref))
     return SeenItem(
         id=memory.id if memory else line.ref if kind in ("command", "avoid", "resolution") else "",
         kind=kind,
         text=text,
-        status=memory.status if memory else "hidden" if line.ref in hidden else "",
+        status=memory.status if memory else "hidden" if is_hidden else "",
         moment=line.moment,
         why=why,
         tokens=line.tokens,
