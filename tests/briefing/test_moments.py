@@ -13,7 +13,7 @@ from recollect.actions import command_words
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
 from recollect.agents.steps_hooks import Answer
-from recollect.briefing import matching
+from recollect.briefing import command_rules
 from recollect.text.tokens import count_tokens
 from tests.conftest import Clock
 from tests.lessons.test_observed import FAILED, MISSING, good, work
@@ -366,9 +366,9 @@ def test_rules_that_the_user_stated_are_said_before_the_commands_they_name(
 def test_a_rule_concerns_a_command_when_it_forbids_it_or_says_how_or_when_it_is_run(
     rule: str, line: str, speaks: bool
 ) -> None:
-    assert matching.concerns(rule, line.split()) is speaks
+    assert command_rules.concerns(rule, line.split()) is speaks
     if speaks:
-        assert set(line.split()) & set(matching.named_programs(rule))
+        assert set(line.split()) & set(command_rules.named_programs(rule))
 
 
 @pytest.mark.parametrize(

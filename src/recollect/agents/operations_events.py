@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from ..briefing import matching, rendering
+from ..briefing import command_rules, rendering
 from ..briefing import operations as briefing_operations
 from ..briefing import sql as briefing_sql
 from ..briefing import steps as briefing_steps
@@ -235,7 +235,7 @@ def _before_command(context: Context, event: Event, line: str) -> steps_hooks.An
 
     def load(tx: Tx) -> list[rendering.Item]:
         watched = briefing_sql.get_prepared(tx, briefing_sql.WATCHED)
-        if not watched or not matching.find_watched(watched, line):
+        if not watched or not command_rules.find_watched(watched, line):
             return []
         find = partial(
             briefing_steps_action.before_command, session=session, line=line, watched=watched

@@ -20,7 +20,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Json, Memory
 from ..window import sql as window_sql
-from . import matching, rendering, selection, sql, steps_follow_up, wording
+from . import command_rules, matching, rendering, selection, sql, steps_follow_up, wording
 from .rendering import Item, LeftOut
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def watched_programs(memories: Sequence[Memory], replaced: Sequence[str]) -> str
     watched: dict[str, list[str]] = {form.split()[0].casefold(): [] for form in replaced}
     for memory in memories:
         if selection.is_rule(memory):
-            for program in matching.named_programs(memory.text):
+            for program in command_rules.named_programs(memory.text):
                 watched.setdefault(program, []).append(memory.id)
-    return matching.write_watched(watched)
+    return command_rules.write_watched(watched)
 
 
 def usable_commands(
@@ -101,7 +101,7 @@ def before_command(txs: Sequence[Tx], session: str, line: str, watched: str) -> 
     found = [
         wording.advice_line(one) for one in advice if not command_words.suggests_danger(one.better)
     ]
-    ids = matching.rules_on(watched, line)
+    ids = command_rules.rules_on(watched, line)
     found += [item for tx in txs for item in _rules_on(tx, ids, line)] if ids else []
     if not found:
         return []
@@ -119,7 +119,7 @@ def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
         selection.item_of(memory, "")._replace(why="a rule of the user names this command")
         for memory in held.values()
         if not selection.why_never(memory)
-        and any(matching.concerns(memory.text, command) for command in commands)
+        and any(command_rules.concerns(memory.text, command) for command in commands)
     ]
 
 
