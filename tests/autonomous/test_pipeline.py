@@ -79,6 +79,23 @@ def test_a_hidden_command_is_in_no_output(three: Mem) -> None:
     assert "`ruff check`" in memory_md(three)
 
 
+def test_a_hidden_fix_is_in_no_output(mem: Mem, clock: Clock) -> None:
+    error = "error: unexpected argument '--fast' found"
+    for number in range(3):
+        said = Message("user", f"Please build part {number} with the tool")
+        broken = call("c1", "tool build:all --fast", error, failed=True)
+        for message in (said, *broken, *call("c2", "tool build:all", "built")):
+            mem.record(f"s-{number}", message)
+    later(clock)
+    mem.episodes.build()
+    mem.autonomous.rebuild()
+    assert error in memory_md(mem)
+    (fix,) = mem.lessons.list().fixes
+    mem.memories.hide(fix.id)
+    mem.autonomous.rebuild()
+    assert error not in memory_md(mem)
+
+
 def test_every_statement_cites_messages_that_are_there(three: Mem) -> None:
     three.autonomous.rebuild()
     text = memory_md(three)
