@@ -217,6 +217,7 @@ KNOWN = [
     memory("m-3", label="agent", layer="session", owner="s-1"),
     memory("m-4", status="superseded"),
     memory("m-5", label="tool"),
+    memory("m-6", label="tool", layer="session", owner="s-2"),
 ]
 MERGE = Merge("m-1", ("m-2",), "same")
 
@@ -253,6 +254,7 @@ MERGE = Merge("m-1", ("m-2",), "same")
         (MERGE._replace(others=("m-5",)), "not equally trusted"),
         (Promote("m-3", "project", (), "again"), "it does not recur"),
         (Promote("m-1", "session", ("m-3",), "again"), "session is not above"),
+        (Promote("m-3", "project", ("m-6",), "again"), "not equally trusted"),
         (Connect("m-1", "m-1", "x"), "a memory is named twice"),
         (Connect("m-1", "m-9", "x"), "there is no memory m-9"),
         (Hide("m-4", "weak"), "not in use any more"),

@@ -231,7 +231,7 @@ def _promote(step: Promote, group: list[Memory]) -> Iterator[str]:
         yield "it does not recur"
     if any(LAYERS.index(step.layer) <= LAYERS.index(memory.layer) for memory in group):
         yield f"{step.layer} is not above the layer it is in"
-    yield from _same_files(group)
+    yield from _same_trust_and_files(group)
 
 
 def _merge(step: Merge, group: list[Memory]) -> Iterator[str]:
@@ -239,12 +239,12 @@ def _merge(step: Merge, group: list[Memory]) -> Iterator[str]:
         yield "nothing is merged into it"
     if len({(memory.kind, memory.layer, memory.owner) for memory in group}) > 1:
         yield "they are not of one kind and place"
+    yield from _same_trust_and_files(group)
+
+
+def _same_trust_and_files(group: list[Memory]) -> Iterator[str]:
     if len({memory.label for memory in group}) > 1:
         yield "they are not equally trusted"
-    yield from _same_files(group)
-
-
-def _same_files(group: list[Memory]) -> Iterator[str]:
     if any(not globs.same_scopes(memory.scope, group[0].scope) for memory in group):
         yield "they apply to different files"
 
