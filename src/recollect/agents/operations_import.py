@@ -59,12 +59,6 @@ class _BatchState(NamedTuple):
     now: int
 
 
-class _SaveCounts(NamedTuple):
-    new: int
-    known: int
-    captured: tuple[Learned, ...]
-
-
 def import_files(
     space: Database, transcripts: Iterable[Transcript], how: ImportOptions
 ) -> list[ImportedTranscript]:
@@ -104,7 +98,7 @@ def _start_imports(
     written last, so that copies of trusted messages are known."""
     found = sorted(transcripts, key=lambda item: item.path in how.foreign)
     cursors = batch.space.read(
-        lambda tx: [archive_sql.get_cursor(tx, _cursor_name(item)) for item in found]
+        lambda tx: [archive_sql.get_cursor(tx, steps_import.cursor_name(item)) for item in found]
     )
     return [
         _TranscriptImport(batch, *one, _with_position(how, number, len(found)))
@@ -118,17 +112,6 @@ def _with_position(how: ImportOptions, number: int, of: int) -> ImportOptions:
     if report is None:
         return how
     return how._replace(report=lambda progress: report(progress._replace(number=number, of=of)))
-
-
-def count_unread(tx: Tx, found: Iterable[Transcript]) -> int:
-    """Count the transcripts that were never read."""
-    return sum(archive_sql.get_cursor(tx, _cursor_name(item)) is None for item in found)
-
-
-def _cursor_name(transcript: Transcript) -> SafeText:
-    source = f"{transcript.host}:{transcript.path}#{transcript.session}"
-    # A file name may consist of any bytes, and contain a secret.
-    return redaction.redact_name(source.encode("utf-8", "backslashreplace").decode())
 
 
 class _ImportBatch:
@@ -174,7 +157,7 @@ class _ImportBatch:
     ) -> None:
         """Write messages of several transcripts, each with its cursor if they are its last."""
 
-        def work(tx: Tx) -> list[_SaveCounts]:
+        def work(tx: Tx) -> list[steps_import.SaveCounts]:
             archive_sql.lock_imports(tx, now)
             shared = _BatchState(_find_known_keys(tx, parts), [], now)
             done = [one.write(tx, pending, last, shared) for one, pending, last in parts]
@@ -225,7 +208,7 @@ class _TranscriptImport:
     ) -> None:
         self.transcript, self._batch, self._how = transcript, batch, how
         self.error = ""
-        self._source = _cursor_name(transcript)
+        self._source = steps_import.cursor_name(transcript)
         self._position = position
         self._next: SafeText | None = None
         self._details: dict[str, SessionDetails] = {}
@@ -234,7 +217,7 @@ class _TranscriptImport:
         self._sessions: dict[str, None] = {}
         self._skipped: Counter[str] = Counter()
         self._damaged: Counter[str] = Counter()
-        self._saved = _SaveCounts(0, 0, ())
+        self._saved = steps_import.SaveCounts()
 
     def request(self) -> steps_import.ReadRequest:
         """Return the request to read it from its cursor on."""
@@ -271,6 +254,7 @@ class _TranscriptImport:
             captured=self._saved.captured,
             error=self.error,
             foreign=self._is_foreign,
+            differing=self._saved.differing,
         )
 
     def _add_details(self, found: SessionDetails) -> None:
@@ -289,22 +273,25 @@ class _TranscriptImport:
 
     def _add_message(self, entry: steps_import.PreparedEntry) -> None:
         if entry.statements:
-            sorted_ = self._sort_statements(entry.statements, entry.prepared.at)
-            entry = entry._replace(statements=sorted_)
+            entry = entry._replace(statements=self._sort_statements(entry))
         self.pending.append(entry)
         self._sessions[entry.session] = None
         self._batch.add(self, 1, len(entry.prepared.body))
 
     def _sort_statements(
-        self, found: list[memory_steps.PreparedMemory], at: int
+        self, entry: steps_import.PreparedEntry
     ) -> list[memory_steps.PreparedMemory]:
         """Return what a message states for the project; what it states about the person is written
         into the user's space."""
+        _, prepared, found = entry
         if self._is_foreign:
             return list(map(steps_import.quarantine, found))
         own = [item for item in found if capture_steps.is_personal(item)]
         if own and self._personal:
-            self.count(_SaveCounts(0, 0, tuple(self._personal(own, at))))
+            left = self._batch.space.read(
+                lambda tx: steps_import.drop_withdrawn(tx, prepared.key, own)
+            )
+            self.count(steps_import.SaveCounts(captured=tuple(self._personal(left, prepared.at))))
             found = [item for item in found if item not in own]
         return [steps_import.ask_from(one, self._how.clock()) for one in found]
 
@@ -317,11 +304,8 @@ class _TranscriptImport:
             new = self._saved.new + len(self.pending)
             self._how.report(Progress(self.transcript.path, mark.done, mark.total, new))
 
-    def count(self, done: _SaveCounts) -> None:
-        before = self._saved
-        self._saved = _SaveCounts(
-            before.new + done.new, before.known + done.known, (*before.captured, *done.captured)
-        )
+    def count(self, done: steps_import.SaveCounts) -> None:
+        self._saved = self._saved.plus(done)
 
     def count_damage(self, reason: str) -> None:
         self._damaged[reason] += 1
@@ -337,21 +321,17 @@ class _TranscriptImport:
         pending: Sequence[steps_import.PreparedEntry],
         last: bool,
         shared: _BatchState,
-    ) -> _SaveCounts:
+    ) -> steps_import.SaveCounts:
         """Write messages session by session; changes only the transaction: it may run again."""
         known, to_index, now = shared
-        fresh: dict[str, list[steps_import.PreparedEntry]] = {}
-        again: list[steps_import.PreparedEntry] = []
-        for one in pending:
-            key = one.prepared.key
-            if key and key in known:
-                again.append(one)
-            else:
-                known.add(key)
-                fresh.setdefault(one.session, []).append(one)
-        captured = [] if self._is_foreign else steps_import.trust_again(tx, again, now)
+        fresh, again = steps_import.split_known(pending, known)
+        captured, differing = steps_import.trust_again(tx, [] if self._is_foreign else again, now)
+        for one in differing:
+            fresh.setdefault(one.session, []).append(one)
         for session, new in fresh.items():
-            to_index += self._append(tx, session, [one.prepared for one in new])
+            about = self._details.get(session, SessionDetails(session))
+            prepared = [one.prepared for one in new]
+            to_index += steps_import.append(tx, self.transcript.host, about, prepared)
             for one in new:
                 if one.statements:
                     captured += capture_steps.keep(tx, one.statements, one.prepared.at)
@@ -362,21 +342,5 @@ class _TranscriptImport:
                 steps_import.link_parent(tx, session, found.parent, now)
         if last and self._next is not None:
             archive_sql.set_cursor(tx, self._source, self._next, now)
-        return _SaveCounts(len(pending) - len(again), len(again), tuple(captured))
-
-    def _append(
-        self, tx: Tx, session: str, prepared: list[archive_steps.PreparedMessage]
-    ) -> list[archive_steps.IndexItem]:
-        found = self._details.get(session, SessionDetails(session))
-        about = {
-            "agent": self.transcript.host,
-            "cwd": "",
-            "branch": "",
-            **steps_import.session_columns(found),
-        }
-        about.pop("name", "")
-        origin = "import" if prepared[0].origin == "import" else "agent"
-        new = archive_steps.build_session(session, found.name, **about, origin=origin)
-        times = [item.at for item in prepared]
-        archive_sql.create(tx, new, min(times))
-        return archive_steps.append(tx, new, prepared, max(times))[1]
+        old = len(again) - len(differing)
+        return steps_import.SaveCounts(len(pending) - old, old, tuple(captured), len(differing))

@@ -20,7 +20,7 @@ from ..review import operations as review_operations
 from ..storage.database import Tx
 from ..types import reports, trust
 from ..types.records import Learned
-from . import operations_import, registry
+from . import operations_import, registry, steps_import
 from .transcripts import find_io
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def count_unread(context: Context) -> int:
     found = [item for item in find_io.discover(context, "", {}) if find_io.is_ours(context, item)]
     if not context.project_space.present():
         return len(found)
-    return context.project_space.read(lambda tx: operations_import.count_unread(tx, found))
+    return context.project_space.read(lambda tx: steps_import.count_unread(tx, found))
 
 
 _LOOKED_THROUGH = 5
@@ -115,9 +115,7 @@ def find_former_places(context: Context) -> dict[str, int]:
         if _is_former(context.project.root, identity, root, items)
     }
     unread = context.project_space.read(
-        lambda tx: {
-            root: operations_import.count_unread(tx, items) for root, items in former.items()
-        }
+        lambda tx: {root: steps_import.count_unread(tx, items) for root, items in former.items()}
     )
     return {root: number for root, number in sorted(unread.items()) if number}
 

@@ -16,7 +16,9 @@ from ..capture import steps as capture_steps
 from ..context import new_id
 from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound, Unavailable
+from ..index import sql as index_sql
 from ..links import sql as links_sql
+from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Tx
@@ -43,6 +45,9 @@ LARGEST_FOR_WORKER = 16_000_000
 READ_AHEAD = 32_000_000
 """Bytes of transcripts that may be read and not yet written."""
 
+OWN_FOLDER = "#own:"
+"""Marks the key of a message of an agent's own folder whose key an imported copy took first."""
+
 TRANSCRIPT_ERRORS = (InvalidInput, NotFound, Unavailable, OSError)
 """Errors of one transcript; the others are still read."""
 
@@ -68,6 +73,24 @@ class PreparedEntry(NamedTuple):
     session: str
     prepared: archive_steps.PreparedMessage
     statements: list[memory_steps.PreparedMemory]
+
+
+class SaveCounts(NamedTuple):
+    """What was saved: counts of messages, and the statements that were captured."""
+
+    new: int = 0
+    known: int = 0
+    captured: tuple[Learned, ...] = ()
+    differing: int = 0
+
+    def plus(self, more: SaveCounts) -> SaveCounts:
+        """Return the sums of both."""
+        return SaveCounts(
+            new=self.new + more.new,
+            known=self.known + more.known,
+            captured=(*self.captured, *more.captured),
+            differing=self.differing + more.differing,
+        )
 
 
 def read_all(requests: Sequence[ReadRequest]) -> Generator[Iterable[ReadItem], None, None]:
@@ -174,6 +197,9 @@ def _prepare_entry(entry: TranscriptEntry, request: ReadRequest) -> PreparedEntr
         archive_steps.Incoming(entry.message, origin, entry.pasted, sentences.find_untyped),
         entry.message.at or request.now,
     )
+    if request.foreign:
+        # Else a copy could take the key that keeps a genuine message beside it.
+        prepared = prepared._replace(key=prepared.key.partition(OWN_FOLDER)[0])
     statements: list[memory_steps.PreparedMemory] = []
     if request.capture and typed:
         said = capture_steps.written_in(entry.message, entry.session, prepared.at)
@@ -181,18 +207,95 @@ def _prepare_entry(entry: TranscriptEntry, request: ReadRequest) -> PreparedEntr
     return PreparedEntry(entry.session, prepared, statements)
 
 
-def trust_again(tx: Tx, known: Sequence[PreparedEntry], now: int) -> list[Learned]:
+def split_known(
+    pending: Iterable[PreparedEntry], known: set[str]
+) -> tuple[dict[str, list[PreparedEntry]], list[PreparedEntry]]:
+    """Return the new messages by session, and those whose keys are known; new keys are added."""
+    fresh: dict[str, list[PreparedEntry]] = {}
+    again: list[PreparedEntry] = []
+    for one in pending:
+        key = one.prepared.key
+        if key and key in known:
+            again.append(one)
+        else:
+            known.add(key)
+            fresh.setdefault(one.session, []).append(one)
+    return fresh, again
+
+
+def trust_again(
+    tx: Tx, known: Sequence[PreparedEntry], now: int
+) -> tuple[list[Learned], list[PreparedEntry]]:
     """Trust messages that were imported from elsewhere, and lie in the agent's own folder: learn
-    their statements now, and from their work when the episodes are built."""
-    trusted = archive_steps.trust_imported(tx, [one.prepared for one in known]) if known else {}
+    their statements now, and from their work when the episodes are built. Return also the messages
+    of that folder to record because the imported ones differ."""
+    if not known:
+        return [], []
+    trusted, others = _trust_imported(tx, [one.prepared for one in known])
     for session in dict.fromkeys(trusted.values()):
         episodes_steps.read_again(tx, session, now)
-    return [
-        learned
-        for one in known
-        if one.prepared.key in trusted and one.statements
-        for learned in capture_steps.keep(tx, one.statements, one.prepared.at)
-    ]
+    learned: list[Learned] = []
+    different: dict[str, PreparedEntry] = {}
+    for one in known:
+        key = one.prepared.key
+        if key not in trusted and key not in others:
+            continue
+        statements = _drop_withdrawn(tx, one.statements)
+        if key in others:
+            different[key] = one._replace(prepared=others[key], statements=statements)
+        else:
+            learned += capture_steps.keep(tx, statements, one.prepared.at)
+    return learned, list(different.values())
+
+
+def _trust_imported(
+    tx: Tx, prepared: Sequence[archive_steps.PreparedMessage]
+) -> tuple[dict[str, str], dict[str, archive_steps.PreparedMessage]]:
+    """Trust archived messages of an untrusted import that come in again from the agent's own
+    folder, with the same content; return key and session of each.
+
+    Return also, by their keys, the messages with other content that are still to be appended, under
+    keys of their own. Messages that were forgotten stay as they are.
+    """
+    given = {item.key: item for item in prepared if item.key}
+    erased = archive_sql.known_keys(tx, list(given), forgotten=True)
+    same: dict[str, str] = {}
+    others: dict[str, archive_steps.PreparedMessage] = {}
+    changes: dict[tuple[str, str], list[int]] = {}
+    for key, session, seq, digest in archive_sql.imported_messages(tx, list(given.keys() - erased)):
+        item = given[key]
+        if item.digest == digest:
+            same[key] = session
+            changes.setdefault((session, item.origin), []).append(seq)
+        else:
+            # The copy may have claimed the ids of its calls.
+            others[key] = item._replace(key=f"{key}{OWN_FOLDER}{item.digest[:16]}", calls=())
+    for (session, label), seqs in changes.items():
+        archive_sql.relabel_messages(tx, session, seqs, label)
+        index_sql.relabel_messages(tx, session, seqs, label)
+    kept = archive_sql.known_keys(tx, [item.key for item in others.values()])
+    return same, {
+        key: item for key, item in others.items() if key not in same and item.key not in kept
+    }
+
+
+def drop_withdrawn(
+    tx: Tx, key: str, statements: list[memory_steps.PreparedMemory]
+) -> list[memory_steps.PreparedMemory]:
+    """Return the statements of a message; of one that is archived already, only those that nobody
+    took back: it is not said again."""
+    if not archive_sql.known_keys(tx, [key]):
+        return statements
+    erased = archive_sql.known_keys(tx, [key], forgotten=True)
+    return [] if erased else _drop_withdrawn(tx, statements)
+
+
+def _drop_withdrawn(
+    tx: Tx, statements: list[memory_steps.PreparedMemory]
+) -> list[memory_steps.PreparedMemory]:
+    digests = [item.row.digest for item in statements]
+    withdrawn = memory_sql_lists.find_withdrawn_texts(tx, digests) if digests else set()
+    return [item for item in statements if item.row.digest not in withdrawn]
 
 
 def ask_from(statement: memory_steps.PreparedMemory, now: int) -> memory_steps.PreparedMemory:
@@ -217,6 +320,34 @@ def session_columns(found: SessionDetails) -> dict[str, SafeText]:
     columns = ("name", "cwd", "branch", "agent")
     values = {column: getattr(found, column) for column in columns}
     return {column: redaction.redact(value) for column, value in values.items() if value}
+
+
+def append(
+    tx: Tx,
+    host: str,
+    found: SessionDetails,
+    prepared: Sequence[archive_steps.PreparedMessage],
+) -> list[archive_steps.IndexItem]:
+    """Append messages to a session, created if missing; return the index entries to insert."""
+    about = {"agent": host, "cwd": "", "branch": "", **session_columns(found)}
+    about.pop("name", "")
+    origin = "import" if prepared[0].origin == "import" else "agent"
+    new = archive_steps.build_session(found.session, found.name, **about, origin=origin)
+    times = [item.at for item in prepared]
+    archive_sql.create(tx, new, min(times))
+    return archive_steps.append(tx, new, prepared, max(times))[1]
+
+
+def count_unread(tx: Tx, found: Iterable[Transcript]) -> int:
+    """Count the transcripts that were never read."""
+    return sum(archive_sql.get_cursor(tx, cursor_name(item)) is None for item in found)
+
+
+def cursor_name(transcript: Transcript) -> SafeText:
+    """Return the name under which the read position of a transcript is stored."""
+    source = f"{transcript.host}:{transcript.path}#{transcript.session}"
+    # A file name may consist of any bytes, and contain a secret.
+    return redaction.redact_name(source.encode("utf-8", "backslashreplace").decode())
 
 
 def link_parent(tx: Tx, session: str, parent: str, now: int) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..storage.database import Row, Tx, batches, ids_with_prefix, load_json, wanted_rows
-from ..types.records import FOREVER, Json, SafeText, Session
+from ..text.messages import forgotten_body
+from ..types.records import FOREVER, ROLES, Json, SafeText, Session
 
 if TYPE_CHECKING:
     from .attachments import Attachment
@@ -134,11 +135,15 @@ def seqs_by_key(tx: Tx, session: str, keys: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def known_keys(tx: Tx, keys: Sequence[str]) -> set[str]:
-    """Return those of the keys that any session already has."""
+def known_keys(tx: Tx, keys: Sequence[str], forgotten: bool = False) -> set[str]:
+    """Return those of the keys that any session already has; with `forgotten`, those whose message
+    was erased on request."""
+    erased = {role: forgotten_body(role) for role in ROLES if forgotten}
+    only = f"AND body IN ({', '.join(f':{role}' for role in erased)})" if erased else ""
     found: set[str] = set()
     for names, params in batches("key", keys):
-        rows = tx.run(f"SELECT key FROM messages WHERE space = :space AND key IN ({names})", params)
+        where = f"space = :space AND key IN ({names}) {only}"
+        rows = tx.run(f"SELECT key FROM messages WHERE {where}", {**params, **erased})
         found.update(row[0] for row in rows)
     return found
 

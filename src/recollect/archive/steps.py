@@ -270,22 +270,6 @@ def append(
     return places, findable
 
 
-def trust_imported(tx: Tx, prepared: Sequence[PreparedMessage]) -> dict[str, str]:
-    """Trust archived messages of an untrusted import that come in again from the agent's own
-    folder, with the same content; return key and session of each."""
-    given = {item.key: item for item in prepared if item.key}
-    same: dict[str, str] = {}
-    changes: dict[tuple[str, str], list[int]] = {}
-    for key, session, seq, digest in sql.imported_messages(tx, list(given)):
-        if given[key].digest == digest:
-            same[key] = session
-            changes.setdefault((session, given[key].origin), []).append(seq)
-    for (session, label), seqs in changes.items():
-        sql.relabel_messages(tx, session, seqs, label)
-        index_sql.relabel_messages(tx, session, seqs, label)
-    return same
-
-
 def make_echo_listener(tx: Tx, session: str, seq: int) -> echo.EchoDetector:
     """Return a detector of echoes of our own output, for messages from a number on."""
     return echo.EchoDetector(

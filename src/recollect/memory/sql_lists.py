@@ -289,3 +289,19 @@ def count_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
         "WHERE space = :space AND id = :id",
         ({"id": id, "count": count, "at": at} for id, (count, at) in noted.items()),
     )
+
+
+def find_withdrawn_texts(tx: Tx, digests: Sequence[str]) -> set[str]:
+    """Return those digests whose text was forgotten on request, or that a memory has which is
+    hidden or superseded, or had in an earlier revision."""
+    return {
+        row[0]
+        for names, params in batches("digest", digests)
+        for row in tx.run(
+            f"SELECT digest FROM tombstones WHERE space = :space AND digest IN ({names}) UNION "
+            f"SELECT digest FROM memories WHERE space = :space AND digest IN ({names}) "
+            "AND status IN ('hidden', 'superseded') UNION "
+            f"SELECT digest FROM memory_revisions WHERE space = :space AND digest IN ({names})",
+            params,
+        )
+    }

@@ -270,6 +270,8 @@ class ImportedTranscript(NamedTuple):
     error: str = ""
     foreign: bool = False
     """Whether anybody could have written it: all that it says is an import."""
+    differing: int = 0
+    """New messages that an untrusted import had with other words; both are kept."""
 
 
 class ImportResults(NamedTuple):

@@ -203,6 +203,7 @@ def render_diff(change: recollect.SettingsChange) -> str:
 
 # ---------------------------------------------------------------- import
 
+_DIFFERING = "of an agent's own folder with other words than an untrusted copy; both are kept"
 _MOST_LISTED = 20
 _MOST_CAPTURES = 8
 """So that the result of an import fits a screen."""
@@ -211,11 +212,9 @@ _MOST_CAPTURES = 8
 def render_import(done: recollect.Imported) -> str:
     """Return what an import read and learned, what it left out, and what to do next."""
     read = [item for item in done.transcripts if not item.error]
-    problems = {item.path: item.error for item in done.transcripts if item.error}
-    unread = [
-        f"  not read: {format_line(path)}: {format_line(reason)}"
-        for path, reason in {**problems, **done.passed_over}.items()
-    ]
+    failed = {one.path: one.error for one in done.transcripts if one.error} | {**done.passed_over}
+    unread = [f"  not read: {format_line(path)}: {format_line(failed[path])}" for path in failed]
+    differing = sum(item.differing for item in read)
     older = format_count(done.vectors_left, "older record")
     vectors = f"{older}: found by words now; search by meaning follows in the background "
     return lines(
@@ -226,6 +225,7 @@ def render_import(done: recollect.Imported) -> str:
         _list_some(unread),
         f"{vectors}(progress: recollect doctor)" if done.vectors_left else "",
         _render_captured(done),
+        f"{format_count(differing, 'message')} {_DIFFERING}" if differing else "",
         _render_foreign_files(done),
         _render_other_projects(done.others),
         _render_next_steps(done),
