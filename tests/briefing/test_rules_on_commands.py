@@ -68,6 +68,19 @@ CONCERN = (
     ("Don't use curl for the API, use httpie.", "curl http://x"),
     ("Don't commit until I have reviewed the diff.", "git commit -m x"),
     ("Always run the formatter before pushing to origin.", "git push origin x"),
+    ("Do not use `--no-verify` on commits", "git commit --no-verify -m x"),
+    ("Don't skip hooks: no --no-verify on git commit", "git commit --no-verify -m x"),
+    ("Never git push --force", "git push --force"),
+    ("Ask me before you push.", "git push origin x"),
+    ("Always ask before committing or pushing", "git commit -m x"),
+    ("Don't auto-commit; never commit for me", "git commit -m x"),
+    ("don't use python -m pytest, use `uv run pytest`", "python -m pytest"),
+    ("Use gh instead of hub.", "hub pr list"),
+    ("All commits must be signed off: commit with `-s`.", "git commit -m x"),
+    ("Please do not use brew on this machine", "brew install jq"),
+    ("Never run DROP; don't use psql directly.", "psql -c x"),
+    ("Don't git rebase main", "git rebase main"),
+    ("I'd rather you use fd than find; don't use find.", "find . -name x"),
 )
 OTHERS = (
     ("Never commit with --no-verify.", "git commit -m x"),
@@ -145,6 +158,22 @@ OTHERS = (
     ("Do not read the whole file at once.", "cat x"),
     ("Never kill the dev server.", "killall x"),
     ("Avoid using find_by in Rails.", "find ."),
+    ("Do not use `--no-verify` on commits", "git commit -m x"),
+    ("Never git push --force", "git push origin x"),
+    ("Don't use python -m pytest, use `uv run pytest`", "python setup.py build"),
+    ("No commits on Fridays in the demo data.", "git commit -m x"),
+    ("We push events to kafka before committing the offset.", "git commit -m x"),
+    ("Before committing a transaction, flush the session.", "git commit -m x"),
+    ("Never commit the transaction inside a loop.", "git commit -m x"),
+    ("Don't push to the array in place.", "git push"),
+    ("When pushing to the queue, set a TTL.", "git push"),
+    ("Never push to the stack without a bound.", "git push"),
+    ("Always call session.commit() before close.", "git commit -m x"),
+    ("Don't commit in the repository layer; services commit.", "git commit -m x"),
+    ("Use commit hashes, not branch names.", "git branch x"),
+    ("Do not use go routines in handlers.", "go test"),
+    ("Never use make_shared here.", "make"),
+    ("Stop if the tests fail.", "stop x"),
 )
 
 
@@ -162,6 +191,13 @@ def test_a_rule_that_only_shares_a_word_is_not_said(rule: str, line: str) -> Non
     assert not command_rules.concerns(rule, shlex.split(line))
 
 
-@pytest.mark.xfail(strict=True, reason="wrappers are taken off a command before it is matched")
-def test_a_rule_about_a_wrapper_is_said_before_it() -> None:
-    assert command_rules.concerns("Avoid using sudo pip, use a venv.", ["pip", "install", "x"])
+@pytest.mark.xfail(strict=True, reason="known misses: a wrapper, and a command behind its purpose")
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ("Avoid using sudo pip, use a venv.", "pip install x"),
+        ("Never run migrations with `manage.py migrate --fake`", "manage.py migrate --fake"),
+    ],
+)
+def test_a_rule_that_is_not_understood_yet(rule: str, line: str) -> None:
+    assert command_rules.concerns(rule, shlex.split(line))

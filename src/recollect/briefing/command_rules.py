@@ -198,6 +198,7 @@ _TO = r"""\s+(?:to|into|on|onto)\s+(?:(?:the|an?|any)\s+)?`?(?:(?:origin|upstrea
         (?P<branch>main|master|trunk|develop|origin|upstream|remote|github|gitlab
         |[\w./-]+(?=`|\s+branch))\b"""
 _END = r"(?=\s*(?:$|[.,;:!?)\n—–]|-\s))"
+_GIVE = r"(?:us(?:e|ing)|pass(?:ing)?|add(?:ing)?)"
 _NO_STEP = rf"{_NOT}\s+(?:ever\s+)?(?:git\s+)?"
 _GIT_STEPS = (
     # The moment: "before you commit". "When we push a new version" is another one.
@@ -208,7 +209,7 @@ _GIT_STEPS = (
     # A flag: "commit with --signoff", "never use --force when you push".
     rf"""(?xi)(?P<not>{_NO_STEP})?\b(?P<verb>commit|push)(?:t?ing)?{_WHAT}
         \s+(?:with|using|(?P<without>without))\s+(?:the\s+)?`?(?P<flag>{_FLAG})""",
-    rf"""(?xi)(?P<not>{_NO_STEP})?\b(?:us(?:e|ing)|pass(?:ing)?|add(?:ing)?)\s+`?(?P<flag>{_FLAG})`?
+    rf"""(?xi)(?:(?P<not>{_NO_STEP})(?:{_GIVE}\s+)?|\b{_GIVE}\s+)`?(?P<flag>{_FLAG})`?
         \s+(?:(?:when|for|on|with|to|in)\s+)(?:(?:you|we|i|git|every|each|all|the|an?)\s+)*
         (?P<verb>commit|push)""",
     # A prohibition: "don't commit unless I ask", "never push to main".
