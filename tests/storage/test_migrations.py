@@ -256,6 +256,7 @@ def early(tmp_path: Path) -> dict[str, str]:
     connection = apsw.Connection(path)
     for statement in (
         "DROP INDEX memories_scoped",
+        "DROP INDEX memories_withdrawn",
         "DROP TABLE facets",
         "DROP TABLE memory_revisions",
         *(

@@ -33,6 +33,7 @@ MIGRATIONS = (
     "0020_signed",
     "0021_vectors",
     "0022_vectors_by_space",
+    "0023_withdrawn",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.dirname(__file__)
