@@ -284,7 +284,7 @@ def brief_command(
 
     items: what `steps_action.before_command` found
     """
-    spoken = _spoken(context, items[:2], COMMAND_BUDGET)
+    spoken = _spoken(context, items, COMMAND_BUDGET)
     return _first(context, ask, spoken, ShownMoment("command", spoken.items))
 
 
