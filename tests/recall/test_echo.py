@@ -233,7 +233,7 @@ LATER = (
     *(f"DROP TABLE {{}}{name}" for name in ("facets", "memory_revisions", "memory_aliases")),
     *(f"DROP TABLE {{}}{name}" for name in ("observations", "findings", "attachments")),
     "ALTER TABLE {}memories DROP COLUMN change",
-    "DROP INDEX {}injections_judged",
+    *(f"DROP INDEX {{}}{name}" for name in ("injections_judged", "memories_withdrawn")),
     "ALTER TABLE {}injections DROP COLUMN moment",
     "ALTER TABLE {}injections DROP COLUMN outcome",
     "ALTER TABLE {}memories DROP COLUMN author",
