@@ -113,11 +113,12 @@ def before_command(txs: Sequence[Tx], session: str, line: str, watched: str) -> 
 def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
     from ..actions import shell
 
-    held = memory_sql.get_many(tx, ids)
+    # The oldest first; what finds no room is told before the next such command.
+    held = sorted(memory_sql.get_many(tx, ids).values(), key=lambda one: one.first_seen)
     commands = shell.command_words(line[:2_000])
     return [
         selection.item_of(memory, "")._replace(why="a rule of the user names this command")
-        for memory in held.values()
+        for memory in held
         if not selection.why_never(memory)
         and any(command_rules.concerns(memory.text, command) for command in commands)
     ]
