@@ -367,7 +367,7 @@ def test_rules_that_the_user_stated_are_said_before_the_commands_they_name(
 def test_a_rule_concerns_a_command_when_it_forbids_it_or_says_how_or_when_it_is_run(
     rule: str, line: str, speaks: bool
 ) -> None:
-    assert command_rules.concerns(rule, line.split()) is speaks
+    assert command_rules.applies(rule, line.split()) is speaks
     if speaks:
         assert set(line.split()) & set(command_rules.named_programs(rule))
 

@@ -179,16 +179,16 @@ OTHERS = (
 
 @pytest.mark.parametrize(("rule", "line"), CONCERN)
 def test_a_rule_about_a_command_is_said_before_it(rule: str, line: str) -> None:
-    assert command_rules.concerns(rule, shlex.split(line))
+    assert command_rules.applies(rule, shlex.split(line))
     watched = command_rules.write_watched(
         {name: ["m-1"] for name in command_rules.named_programs(rule)}
     )
-    assert command_rules.rules_on(watched, line) == ["m-1"]
+    assert command_rules.find_rule_ids(watched, line) == ["m-1"]
 
 
 @pytest.mark.parametrize(("rule", "line"), OTHERS)
 def test_a_rule_that_only_shares_a_word_is_not_said(rule: str, line: str) -> None:
-    assert not command_rules.concerns(rule, shlex.split(line))
+    assert not command_rules.applies(rule, shlex.split(line))
 
 
 @pytest.mark.xfail(strict=True, reason="known misses: a wrapper, and a command behind its purpose")
@@ -200,4 +200,4 @@ def test_a_rule_that_only_shares_a_word_is_not_said(rule: str, line: str) -> Non
     ],
 )
 def test_a_rule_that_is_not_understood_yet(rule: str, line: str) -> None:
-    assert command_rules.concerns(rule, shlex.split(line))
+    assert command_rules.applies(rule, shlex.split(line))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -280,15 +279,15 @@ def test_what_the_instruction_files_say_is_not_said_again(bullet: str) -> None:
     found = plan([*store, candidate("m-x", "policy", "Answer in German")], instructions=said)
     assert ids(found) == ["m-x"]
     assert set(reasons(found).values()) == {"CLAUDE.md says it already"}
-    assert said.where_command("pnpm test") == ""
-    assert Instructions(lambda: [("A", "run `pnpm test` first")]).where_command("pnpm test") == "A"
-    assert Instructions(lambda: [("A", "run `pnpm test:e2e`")]).where_command("pnpm test") == ""
+    assert said.find_command("pnpm test") == ""
+    assert Instructions(lambda: [("A", "run `pnpm test` first")]).find_command("pnpm test") == "A"
+    assert Instructions(lambda: [("A", "run `pnpm test:e2e`")]).find_command("pnpm test") == ""
 
 
 def test_a_leading_always_or_please_makes_no_other_rule() -> None:
     said = Instructions(lambda: [("CLAUDE.md", "Use pnpm, never npm.")])
     for rule in ("always use pnpm, never npm", "From now on, please use pnpm, never npm."):
-        assert said.where(rule) == "CLAUDE.md"
+        assert said.find_statement(rule) == "CLAUDE.md"
 
 
 def test_a_strength_just_below_the_limit_is_not_printed_as_the_limit() -> None:
@@ -304,8 +303,8 @@ def test_a_strength_just_below_the_limit_is_not_printed_as_the_limit() -> None:
     [("fact", "Key Discoveries"), ("solution", "Problem Solutions"), ("pattern", "Code Patterns")],
 )
 def test_sections_have_their_caps(kind: str, section: str) -> None:
-    store = [candidate(f"m-{n}", kind, f"word{n} thing{n} place{n}") for n in range(20)]
-    found = plan(store, count=lambda text: len(text.split()))
+    store = [candidate(f"m-{n}", kind, f"word{n}", label="user") for n in range(20)]
+    found = plan(store)
     assert len(found.items) == MOST_ITEMS[section]
     assert set(reasons(found).values()) == {f"{section} is full"}
 
@@ -400,15 +399,6 @@ def random_store(random: Random) -> list[Candidate]:
     ]
 
 
-COUNTERS: list[Callable[[str], int]] = [
-    count_tokens,
-    len,
-    lambda text: len(text.encode("utf-8", "replace")),
-    lambda text: len(text.split()) + 1,
-    lambda text: int(len(text) ** 1.1),
-]
-
-
 def test_no_block_of_a_thousand_costs_more_than_its_budget_or_leaks_its_frame() -> None:
     shown = 0
     for seed in range(1_000):
@@ -419,13 +409,13 @@ def test_no_block_of_a_thousand_costs_more_than_its_budget_or_leaks_its_frame() 
                   n % 3, 0, "active", random.choice(ORIGINS), BORN)
             for n in range(random.randrange(5))
         ]  # fmt: skip
-        budget, count = random.randrange(50, 3_000), random.choice(COUNTERS)
-        found = plan(store, budget, skills=skills, count=count)
+        budget = random.randrange(50, 3_000)
+        found = plan(store, budget, skills=skills)
         text = start_block(found)
-        assert (count(text) if text else 0) == found.tokens <= budget
-        again = plan(random.sample(store, len(store)), budget, skills=skills[::-1], count=count)
+        assert (count_tokens(text) if text else 0) == found.tokens <= budget
+        again = plan(random.sample(store, len(store)), budget, skills=skills[::-1])
         assert again.items == found.items
-        short = fit_lines(found.items, 150, count)
+        short = fit_lines(found.items, 150)
         assert short.tokens <= 150
         for block in filter(None, (text, short_block(short.items))):
             shown += 1

@@ -218,7 +218,7 @@ def test_a_procedure_that_was_changed_is_not_shown_with_a_prompt(
 
     def shown() -> list[str]:
         words = matching.words_of(prompt)
-        found = mem.context.project_space.read(lambda tx: steps_turn.skills(tx, words))
+        found = mem.context.project_space.read(lambda tx: steps_turn.find_skills(tx, words))
         return [item.text for item in found]
 
     assert shown() == [f"deploy-gateway: {prompt}"]

@@ -108,7 +108,7 @@ def _answer_start(context: Context, event: Event, now: int) -> tuple[bool, steps
         briefing, shown = briefing_operations.make_start(context, ask, loaded)
     notice, told = steps_hooks.review_notice(waiting, now)
     shown = shown._replace(values={**shown.values, **told})
-    is_first, trouble = briefing_operations.keep(context, ask, [shown])
+    is_first, trouble = briefing_operations.log_shown(context, ask, [shown])
     if not is_first:
         return False, steps_hooks.Answer()
     if event.context == "kept" and not briefing.begins:
@@ -158,7 +158,7 @@ def _keep_prompt(
         files[:] = [not tx.is_remote]
 
     is_new = not context.project_space.present()
-    is_first, trouble = briefing_operations.keep(
+    is_first, trouble = briefing_operations.log_shown(
         context, ask, prompted.shown, learn if ready and not is_new else None
     )
     if not is_first:

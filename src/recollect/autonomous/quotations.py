@@ -74,7 +74,7 @@ def messages_around(
 def memory_statement(cited: CitedMemory) -> PageStatement | None:
     """Return a memory as a statement; none when it is never shown by itself."""
     memory, sources = cited.memory, cited.sources
-    if selection.why_never(memory) or not sources:
+    if selection.why_excluded(memory) or not sources:
         return None
     heard = str(memory.detail.get("captured", ""))
     sessions = len({source.partition("/messages/")[0] for source in sources})
@@ -85,7 +85,7 @@ def memory_statement(cited: CitedMemory) -> PageStatement | None:
     section = CLAIMS
     if memory.label in ("user", "system"):
         section = RULES if memory.kind in _RULE_KINDS else DECISIONS
-    item = selection.item_of(memory, "")
+    item = selection.memory_item(memory, "")
     scope = f"for {', '.join(memory.scope)}" if memory.scope else ""
     line = rendering.line(item._replace(note=scope))
     # A claim of an agent waits for evidence before it is shown unasked.

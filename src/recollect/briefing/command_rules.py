@@ -1,10 +1,10 @@
 """Match a shell command with the user's rules.
 
-A rule that forbids a command, says how it is run or what comes before it is shown before it runs.
-A rule that only mentions a program is not: it would be shown before every call of it; nor is one
-that asks for exactly the form that is run. The check runs before every command and mostly finds
-nothing, so the watched programs are one string, and substring searches come before parsing.
-In doubt it is silent: a false alarm costs trust.
+A rule is shown before a command if it forbids the command, says how to run it, or what to do before
+it. A rule that only mentions a program is not shown: it would appear before every call. Nor is a
+rule that asks for exactly the form that is run. In doubt nothing is shown: a false alarm costs
+trust. The check runs before every command and mostly finds nothing, so the watched programs are one
+string, and substring searches come before parsing.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ LONGEST_RULE = 400
 
 
 class NamedCommand(NamedTuple):
-    """A command that a rule speaks of: the words it begins with, and the flags that must stand in
-    it. With `is_flag_asked` the rule asks for the flags, and is said where they are missing. With
-    `branch` it is about pushing there. `is_banned` when the words are a forbidden program, or
-    package."""
+    """A command that a rule mentions: its first words and its flags.
+
+    `is_flag_asked`: the rule asks for the flags, and applies to commands without them
+    `branch`: the rule is about pushing to this branch
+    `is_banned`: the words are a forbidden program or package
+    """
 
     words: tuple[str, ...]
     flags: tuple[str, ...] = ()
@@ -31,11 +33,10 @@ class NamedCommand(NamedTuple):
 
 
 def named_commands(text: str) -> list[NamedCommand]:
-    """Return the commands that a rule forbids, says how to run, or names as the moment before which
-    something is done."""
+    """Return the commands that a rule forbids, says how to run, or asks to do something before."""
     text = text[:LONGEST_RULE].replace("’", "'")
     found = [*_banned(text), *_git_steps(text)]
-    for span in re.finditer(_SPOKEN_OF, text):
+    for span in re.finditer(_MENTIONED, text):
         named = _parse(span["code"] or span["before"])
         if len(named.words) > 1 or span["moment"]:
             found.append(named)
@@ -43,7 +44,7 @@ def named_commands(text: str) -> list[NamedCommand]:
 
 
 def _parse(command: str) -> NamedCommand:
-    """Return a command with its flags apart. Their case counts: -s and -S are two flags."""
+    """Split a command into words and flags. The case of flags matters: -s is not -S."""
     words = [word.strip(",;:`").removesuffix(".") or word for word in command.split()]
     plain = tuple(word.casefold() for word in words if word[0] != "-")
     return NamedCommand(plain, tuple(word for word in words if word[0] == "-" and word.strip("-")))
@@ -69,45 +70,46 @@ def _banned(text: str) -> Iterable[NamedCommand]:
 def _git_steps(text: str) -> Iterable[NamedCommand]:
     for pattern in _GIT_STEPS:
         for step in re.finditer(pattern, text):
-            held = step.groupdict()
-            flag = "--force" if held.get("force") else held.get("flag") or ""
-            branch = (held.get("branch") or "").casefold()
+            groups = step.groupdict()
+            flag = "--force" if groups.get("force") else groups.get("flag") or ""
+            branch = (groups.get("branch") or "").casefold()
             yield NamedCommand(
-                words=("git", (held.get("verb") or "commit").casefold()),
+                words=("git", (groups.get("verb") or "commit").casefold()),
                 flags=(flag,) if flag else (),
-                is_flag_asked=bool(flag) and bool(held.get("without")) == bool(held.get("not")),
+                is_flag_asked=bool(flag) and bool(groups.get("without")) == bool(groups.get("not")),
                 branch="" if branch in _REMOTES else branch,
             )
 
 
 def named_programs(text: str) -> list[str]:
-    """Return the words by which a shell line that a rule speaks of is recognised: programs, the
-    subcommands of git, packages."""
+    """Return the words that select the shell lines to check against a rule: programs, subcommands
+    of git, packages."""
     keys = (one.words[one.words[0] == "git" and len(one.words) > 1] for one in named_commands(text))
     return [word for word in dict.fromkeys(keys) if re.fullmatch(_PROGRAM, word)]
 
 
-def concerns(text: str, words: Sequence[str]) -> bool:
-    """Check whether a rule is worth saying before a command."""
-    have = list(words)
-    while have[:1] == ["git"] and have[1:2] and have[1] in ("-c", "-C", "--no-pager"):
-        del have[1 : 2 if have[1] == "--no-pager" else 3]
-    plain = [word.casefold() for word in have if word[:1] != "-"]
+def applies(text: str, command: Sequence[str]) -> bool:
+    """Check whether a rule is to be shown before a command, which is given by its words."""
+    words = list(command)
+    while words[:1] == ["git"] and words[1:2] and words[1] in ("-c", "-C", "--no-pager"):
+        del words[1 : 2 if words[1] == "--no-pager" else 3]
+    plain = [word.casefold() for word in words if word[:1] != "-"]
     named = named_commands(text)
     banned = [one.words for one in named if one.is_banned]
     asked = (_parse(one) for one in re.findall(_ASKED_FOR, text))
     if any(
-        len(one.words) > 1 and one.words not in banned and _is_run(one, plain, have)
+        len(one.words) > 1 and one.words not in banned and _is_run(one, plain, words)
         for one in asked
     ):
         return False
-    return any(_is_run(one, plain, have) for one in named)
+    return any(_is_run(one, plain, words) for one in named)
 
 
-def _is_run(named: NamedCommand, plain: Sequence[str], have: Sequence[str]) -> bool:
+def _is_run(named: NamedCommand, plain: Sequence[str], words: Sequence[str]) -> bool:
     """Check whether a command is the named one.
 
-    plain: its words without the flags
+    plain: the words of the command without its flags
+    words: all its words
     """
     if named.is_banned and _MANAGERS.intersection(plain[:2]) and _INSTALLS.intersection(plain[1:4]):
         packages = [re.sub(r"(?<=\w)[=<>~!@\[].*", "", word) for word in plain[2:]]
@@ -119,19 +121,19 @@ def _is_run(named: NamedCommand, plain: Sequence[str], have: Sequence[str]) -> b
         pushed = {word.rpartition(":")[2].lstrip("+") for word in plain[3:]}
         if pushed and not pushed & {named.branch, f"refs/heads/{named.branch}", "head"}:
             return False
-    return all(_has_flag(flag, have) for flag in named.flags) != named.is_flag_asked
+    return all(_has_flag(flag, words) for flag in named.flags) != named.is_flag_asked
 
 
-def _has_flag(flag: str, have: Sequence[str]) -> bool:
+def _has_flag(flag: str, words: Sequence[str]) -> bool:
     """Check for a flag in its long or short form: `-sm` has --signoff, `-fr` has -rf."""
-    if any(word.split("=")[0] == flag for word in have):
+    if any(word.split("=")[0] == flag for word in words):
         return True
-    if flag[:2] != "--" and _LONG.get(flag, "") in have:
+    if flag[:2] != "--" and _LONG.get(flag, "") in words:
         return True
     short = next((one for one, long in _LONG.items() if long == flag), flag)
-    # What follows -m in the same word is the message.
-    held = "".join(word[1:].partition("m")[0] for word in have if word[:1] == "-" != word[1:2])
-    return short[:2] != "--" and len(short) <= 4 and set(short[1:]) <= set(held)
+    # Letters behind -m in the same word are the commit message.
+    letters = "".join(word[1:].partition("m")[0] for word in words if word[:1] == "-" != word[1:2])
+    return short[:2] != "--" and len(short) <= 4 and set(short[1:]) <= set(letters)
 
 
 _LONG = {"-s": "--signoff", "-S": "--gpg-sign", "-n": "--no-verify", "-a": "--all", "-f": "--force"}
@@ -145,14 +147,14 @@ _VERBS = frozenset(
     ("go", "make", "find", "test", "sort", "kill", "watch", "read", "cut", "join", "split", "time",
      "touch", "wait", "set", "type", "open", "start", "patch", "install", "diff", "link", "look")
 )  # fmt: skip
-"""Programs that are verbs too: “don't make it bigger”."""
+"""Programs that are English verbs too: “don't make it bigger”."""
 
 _PROSE = frozenset(
     ("in", "here", "for", "anymore", "any", "to", "on", "with", "without", "at", "use", "but", "or",
      "and", "because", "directly", "again", "ever", "unless", "when", "as", "it", "if", "until",
      "by", "library", "package", "please")
 )  # fmt: skip
-"""Words that cannot be a subcommand: “npm in this repository”."""
+"""Words that are never a subcommand: “npm in this repository”."""
 
 
 # ---------------------------------------------------------------- before every command
@@ -162,7 +164,7 @@ _BREAKS = str.maketrans("/;&|()'\"`\n\t=<>~@[", " " * 17)
 
 
 def write_watched(watched: Mapping[str, Sequence[str]]) -> str:
-    """Return programs with the ids of the rules that name them as one text, a line each."""
+    """Return the watched programs as one string: a line each, with the ids of its rules."""
     return "".join(f"\n{name} {' '.join(ids)}" for name, ids in sorted(watched.items()))
 
 
@@ -172,7 +174,7 @@ def find_watched(watched: str, line: str) -> list[str]:
     return [word for word in words if f"\n{word} " in watched]
 
 
-def rules_on(watched: str, line: str) -> list[str]:
+def find_rule_ids(watched: str, line: str) -> list[str]:
     """Return the ids of the rules that name a program of a shell line."""
     found: dict[str, None] = {}
     for word in find_watched(watched, line):
@@ -224,7 +226,7 @@ _GIT_STEPS = (
         |(?:are|is)\s+(?:written\s+)?in|in\s+(?:the\s+)?(?:imperative|present|english|german))\b|:)
         |\b(?:use|follow|write|prefer|keep)\s+(?:(?!the|these|those)\w+\s+){0,2}commits\b""",
 )
-_SPOKEN_OF = rf"""(?xi)
+_MENTIONED = rf"""(?xi)
         (?P<moment>\bbefore\s+(?:(?:running|calling|you\s+run|every|each)\s+)?)?
         (?<!use\ )(?<!run\ )(?<!with\ )(?<!using\ )(?<!prefer\ )(?<!call\ )
         `(?P<code>[^`\n]{{2,120}})`

@@ -1,5 +1,5 @@
-"""Read the instruction files that an agent loads by itself, CLAUDE.md, AGENTS.md and their like;
-add a rule to one."""
+"""Read the instruction files that an agent loads by itself, such as CLAUDE.md and AGENTS.md; add a
+rule to one."""
 
 from __future__ import annotations
 
@@ -18,41 +18,42 @@ _FILES = {
     "cursor": ("AGENTS.md", ".cursorrules"),
     "copilot": ("AGENTS.md", ".github/copilot-instructions.md"),
 }
-_OWN = {
+_HOME_FILES = {
     "claude-code": (".claude/CLAUDE.md",),
     "codex": (".codex/AGENTS.md",),
     "gemini": (".gemini/GEMINI.md",),
     "opencode": (".config/opencode/AGENTS.md",),
 }
-"""Below the user's home."""
+"""Instruction files below the user's home."""
 
-_RULES = {"cursor": ".cursor/rules", "copilot": ".github/instructions"}
-"""Folders of rule files."""
-
+_RULE_FOLDERS = {"cursor": ".cursor/rules", "copilot": ".github/instructions"}
 _MOST_RULES = 50
 _MOST_IMPORTS = 20
 
 
 def read(host: str, top: str, cwd: str, home: str) -> list[tuple[str, str]]:
-    """Return the files that an agent loads, by name, with their text; without an agent, those of
-    all agents."""
+    """Return the names and texts of the files that an agent loads; of all agents if `host` is none
+    of them."""
     hosts = (host,) if host in _FILES else tuple(_FILES)
     found: dict[str, str] = {}
     for folder in _folders(top, cwd):
         for one in hosts:
             for name in _FILES[one]:
-                _take(found, os.path.join(folder, name), top)
+                _add_file(found, os.path.join(folder, name), top)
         if "claude-code" in hosts and not any(
             os.path.basename(path) == "CLAUDE.md" for path in found
         ):
-            _take(found, os.path.join(folder, "AGENTS.md"), top)
+            _add_file(found, os.path.join(folder, "AGENTS.md"), top)
     for one in hosts:
-        for name in _OWN.get(one, ()):
-            _take(found, os.path.join(home, name), top)
-        for path in _rule_files(os.path.join(top, _RULES[one])) if one in _RULES else ():
-            _take(found, path, top)
-    return [(os.path.relpath(path, top) if _is_below(path, top) else path, text)
-            for path, text in found.items()]  # fmt: skip
+        for name in _HOME_FILES.get(one, ()):
+            _add_file(found, os.path.join(home, name), top)
+        if one in _RULE_FOLDERS:
+            for path in _rule_files(os.path.join(top, _RULE_FOLDERS[one])):
+                _add_file(found, path, top)
+    return [
+        (os.path.relpath(path, top) if _is_below(path, top) else path, text)
+        for path, text in found.items()
+    ]
 
 
 def changed_at(top: str, name: str) -> int:
@@ -85,7 +86,7 @@ def _rule_files(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names if name.endswith((".md", ".mdc"))]
 
 
-def _take(found: dict[str, str], path: str, top: str) -> None:
+def _add_file(found: dict[str, str], path: str, top: str) -> None:
     """Add a file and the files that it imports with `@path`."""
     # A FIFO or a device in a hostile repository would block or never end.
     if path in found or len(found) > _MOST_IMPORTS or not os.path.isfile(path):
@@ -102,18 +103,18 @@ def _take(found: dict[str, str], path: str, top: str) -> None:
         if word.startswith("@") and ("/" in word or word.endswith(".md")):
             target = os.path.normpath(os.path.join(os.path.dirname(path), word[1:]))
             if _is_below(target, top):
-                _take(found, target, top)
+                _add_file(found, target, top)
 
 
 # ---------------------------------------------------------------- adding a rule
 
 RULE_FILES = ("AGENTS.md", "CLAUDE.md")
-"""The files that a kept rule can be written into; agents load them by themselves."""
+"""The files that a confirmed rule can be added to."""
 _HEADING = "## Rules"
 
 
 def find_rule_files(top: str) -> list[str]:
-    """Return the paths of the instruction files of a project; the first name if there is none."""
+    """Return the paths of a project's instruction files; AGENTS.md if it has none."""
     paths = [os.path.join(top, name) for name in RULE_FILES]
     found = [path for path in paths if os.path.isfile(path) and not os.path.islink(path)]
     return found or paths[:1]

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from ..fast_typing import NamedTuple
 from ..text import terms
 
 MOST_WORDS = 24
-"""So many words of a prompt are looked up; a longer prompt is pasted text for the most part."""
+"""The most words of a prompt that are looked up; a longer prompt is mostly pasted text."""
 
 SHORTEST_SENTENCE, LONGEST_SENTENCE = 20, 320
 RARE_SHARE, RARE_IN_FEW, RARE_AT_MOST = 0.01, 3, 1_000
-"""A word is rare when it stands in at most 1 % of all passages, or in at most 3; in a large store,
-in at most a thousand: more of them tell nothing, and a prompt would score them all."""
+"""A word is rare if at most 1 % of all passages hold it, or at most 3; in a large store, at most a
+thousand: all of them would be scored."""
 
 LEAST_RARE = 2
+"""The rare words that two texts must share to match."""
 
 
 class PromptWords(NamedTuple):
-    """What can be looked up of a prompt: exact names, and the stems of its content words."""
+    """The searchable parts of a prompt: exact names, and the stems of its content words."""
 
     names: tuple[str, ...]
     stems: tuple[str, ...]
@@ -36,7 +38,7 @@ class PromptWords(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """A sentence that contains a name from the prompt."""
+    """A sentence that matches the prompt, with the reason."""
 
     text: str
     why: str
@@ -44,7 +46,7 @@ class Passage(NamedTuple):
 
 
 def words_of(prompt: str) -> PromptWords:
-    """Return the names in a prompt; “ok” and “go on” have none."""
+    """Return the names and content words of a prompt; “ok” and “go on” have none."""
     names = tuple(dict.fromkeys(_names(prompt)))[:MOST_WORDS]
     return PromptWords(names, tuple(content_stems(prompt)[:MOST_WORDS]))
 
@@ -61,8 +63,8 @@ think this though time today together true try trying understand until update us
 wait want way well what when where which while why will without work working works would write wrong
 yes yet
 """
-_MANNER = frozenset(_WORDS.split())
-"""Words by which people ask for anything. In a small store they are rare, and say nothing."""
+_FILLER_WORDS = frozenset(_WORDS.split())
+"""Words that occur in requests of any kind. In a small store they are rare, but mean nothing."""
 
 
 def _names(prompt: str) -> Iterable[str]:
@@ -88,14 +90,17 @@ _NAME = r"""(?x)`(?P<code>[^`\n]{3,120})`
 
 
 def is_rare(holding: int, passages: int) -> bool:
-    """Check whether a word is rare, by the number of passages with it."""
+    """Check whether a word is rare.
+
+    holding: the number of passages with the word
+    """
     return 0 < holding <= max(RARE_IN_FEW, min(int(passages * RARE_SHARE), RARE_AT_MOST))
 
 
 def best_passage(
     text: str, words: PromptWords, holding: Mapping[str, int], passages: int
 ) -> Passage | None:
-    """Return the sentence of a text that names what the prompt names, or None."""
+    """Return the sentence of a text that matches the prompt best, or None."""
     found = [
         passage
         for sentence in sentences(text)
@@ -109,29 +114,33 @@ def match_sentence(
 ) -> Passage | None:
     """Return the sentence as a passage when it shares a name or two rare words."""
     small = sentence.casefold()
-    named = [name for name in words.names if _stands_in(name, small)]
-    held = set(terms.query_stems(sentence))
-    shared = [one for one in words.stems if one in held]
+    stems = set(terms.query_stems(sentence))
+    shared = [one for one in words.stems if one in stems]
     rare = [one for one in shared if is_rare(holding.get(one, 0), passages)]
-    telling = [name for name in named if _is_telling(name, holding, passages)]
-    if telling:
-        return Passage(sentence, f"names {telling[0]}", 10.0 * len(telling) + len(shared))
+    named = [
+        name
+        for name in words.names
+        if _contains_name(small, name) and _is_specific(name, holding, passages)
+    ]
+    if named:
+        return Passage(sentence, f"names {named[0]}", 10.0 * len(named) + len(shared))
     if len(rare) >= LEAST_RARE:
         return Passage(sentence, f"shares the rare words {', '.join(rare[:3])}", float(len(shared)))
     return None
 
 
 STATEMENT_SHARE = 0.25
-"""At 0.2 it spoke on up to 18 % of the prompts of another project, for as many rules in time."""
+"""The share of a statement's words that a prompt must hold. At 0.2, lines were added to up to 18 %
+of the prompts of another project, and no more rules came in time."""
 
 
 def shared_by_statements(
     words: PromptWords, statements: Mapping[str, frozenset[str]]
 ) -> dict[str, Passage]:
-    """Return the statements of the user that share two words with the prompt which few other
-    statements hold, and a quarter of their own words.
+    """Return by id the user's statements that match the prompt: they share two words with it that
+    few other statements hold, and these are a quarter of their own words.
 
-    statements: stems by id, of all statements that share a word with the prompt
+    statements: the stems, by id, of all statements that share a word with the prompt
     """
     holding: dict[str, int] = {}
     for stems in statements.values():
@@ -148,16 +157,17 @@ def shared_by_statements(
 
 def content_stems(text: str) -> list[str]:
     """Return the stems of a text's content words, each once."""
-    told = [term for term in terms.query_terms(text) if len(term) > 2 and term not in _MANNER]
-    return list(dict.fromkeys(map(terms.stem, told)))
+    words = [one for one in terms.query_terms(text) if len(one) > 2 and one not in _FILLER_WORDS]
+    return list(dict.fromkeys(map(terms.stem, words)))
 
 
-def _is_telling(name: str, holding: Mapping[str, int], passages: int) -> bool:
-    """Check whether any word of a name is rare: `README.md` and `main` are names of everything."""
+def _is_specific(name: str, holding: Mapping[str, int], passages: int) -> bool:
+    """Check whether a word of a name is rare: `README.md` and `main` occur everywhere."""
     return any(is_rare(holding.get(part, 0), passages) for part in terms.query_stems(name))
 
 
-def _stands_in(name: str, text: str) -> bool:
+def _contains_name(text: str, name: str) -> bool:
+    """Check whether a text contains a name as whole words."""
     at = text.find(name)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
@@ -168,8 +178,8 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text that can be read alone. A question or the announcement of a
-    list says nothing without what came after it."""
+    """Return the sentences of a text that make sense alone; questions and lead-ins of lists do
+    not."""
     found = []
     for line in text.splitlines():
         for part in re.split(_ENDS, line.strip().lstrip("-*•> ")):
@@ -186,80 +196,68 @@ def is_alike(one: str, others: Sequence[str]) -> bool:
     """Check whether a text says nearly the same as one of the others."""
     words = set(terms.query_terms(one))
     for other in others:
-        held = set(terms.query_terms(other))
-        if words and len(words & held) >= 0.7 * min(len(words), len(held) or 1):
+        other_words = set(terms.query_terms(other))
+        if words and len(words & other_words) >= 0.7 * min(len(words), len(other_words) or 1):
             return True
     return False
 
 
-# ---------------------------------------------------------------- said already
+# ---------------------------------------------------------------- instruction files
 
-SAID_SHARE = 0.85
+SAME_SHARE = 0.85
 """The share of a statement's words with which a paragraph says the same."""
-
-SHORTEST = 2
-"""A statement of fewer words is compared whole."""
 
 
 class Instructions:
-    """The text of the instruction files, by name. Read when first asked: most hooks never ask."""
+    """The text of the instruction files, by name. Read at the first use: most hooks need none."""
 
     def __init__(self, read: Callable[[], Sequence[tuple[str, str]]] = tuple) -> None:
         self._read = read
-        self._held: Sequence[tuple[str, str]] | None = None
-        self._paragraphs: list[tuple[str, str, frozenset[str]]] | None = None
 
-    @property
+    @cached_property
     def _files(self) -> Sequence[tuple[str, str]]:
-        if self._held is None:
-            self._held = self._read()
-        return self._held
+        return self._read()
 
-    def where(self, statement: str) -> str:
-        """Return the file that says a statement; empty when none does."""
+    @cached_property
+    def paragraphs(self) -> list[tuple[str, str, frozenset[str]]]:
+        """Return the paragraphs and list items of the files: the file's name, the text and its
+        stems."""
+        return [
+            (name, _normalise(part), frozenset(terms.query_stems(part)))
+            for name, text in self._files
+            for part in re.split(_BREAKS, text)
+            if part.strip()
+        ]
+
+    def find_statement(self, statement: str) -> str:
+        """Return the file that says the same as a statement; empty when none does."""
         if not self._files:
             return ""
-        # Who says "always" or "please" in front says the same.
+        # "Always" or "please" in front does not change a statement.
         statement = re.sub(_LEAD, "", statement)
-        wanted = frozenset(terms.query_stems(statement))
-        if not wanted:
-            return ""
-        for name, text, stems in self._split():
-            if len(wanted) < SHORTEST:
-                if _flat(statement) in text:
+        words = frozenset(terms.query_stems(statement))
+        for name, text, stems in self.paragraphs if words else ():
+            if len(words) == 1:
+                if _normalise(statement) in text:
                     return name
-            elif len(wanted & stems) >= SAID_SHARE * len(wanted):
+            elif len(words & stems) >= SAME_SHARE * len(words):
                 return name
         return ""
 
-    def where_command(self, form: str) -> str:
+    def find_command(self, form: str) -> str:
         """Return the file that names a command in this form; empty when none does."""
-        pattern = re.compile(rf"(?<![\w./:-]){re.escape(_flat(form))}(?![\w:/-])")
+        pattern = re.compile(rf"(?<![\w./:-]){re.escape(_normalise(form))}(?![\w:/-])")
         for name, text in self._files:
-            if pattern.search(_flat(text)):
+            if pattern.search(_normalise(text)):
                 return name
         return ""
-
-    def parts(self) -> list[tuple[str, str, frozenset[str]]]:
-        """Return each statement of the files: the file's name, the text and its stems."""
-        return self._split() if self._files else []
-
-    def _split(self) -> list[tuple[str, str, frozenset[str]]]:
-        if self._paragraphs is None:
-            self._paragraphs = [
-                (name, _flat(part), frozenset(terms.query_stems(part)))
-                for name, text in self._files
-                for part in re.split(_PARTS, text)
-                if part.strip()
-            ]
-        return self._paragraphs
 
 
 _LEAD = r"(?i)^(?:(?:please|always|from now on|going forward|as a rule|again)\b[,:]?\s*)+"
 NOTHING = Instructions()
-_PARTS = r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)"
-"""Match where a new statement begins: an empty line, a list item, a heading."""
+_BREAKS = r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)]|#{1,6})\s)"
+"""Match the start of a paragraph: an empty line, a list item, a heading."""
 
 
-def _flat(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.replace("`", " ").casefold().split())

@@ -1,4 +1,4 @@
-"""Operations that put memory in front of the model, one for each moment; hooks use only these."""
+"""Operations that show memories to the model, one for each moment; hooks use only these."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from . import (
 )
 
 TURN_BUDGET, COMMAND_BUDGET, EDIT_BUDGET, FAILURE_BUDGET = 400, 100, 150, 150
-"""Tokens of each moment. They are apart, so that none starves another."""
+"""The most tokens of each moment."""
 
 
 def make_briefing(
@@ -60,12 +60,12 @@ def make_briefing(
     briefing, trouble = brief_start(context, ask, budget)
     parts = [brief_turn(context, ask, briefing.items)] if query else []
     parts += [brief_edit(context, ask)] if files else []
-    for spoken in parts:
+    for part in parts:
         briefing = briefing._replace(
-            turn="\n".join(filter(None, (briefing.turn, spoken.turn))),
-            items=(*briefing.items, *spoken.items),
-            left_out=(*briefing.left_out, *spoken.left_out),
-            tokens=briefing.tokens + spoken.tokens,
+            turn="\n".join(filter(None, (briefing.turn, part.turn))),
+            items=(*briefing.items, *part.items),
+            left_out=(*briefing.left_out, *part.left_out),
+            tokens=briefing.tokens + part.tokens,
         )
     if trouble:
         notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")
@@ -73,11 +73,11 @@ def make_briefing(
     return briefing._replace(explained=explain)
 
 
-# ---------------------------------------------------------------- keep
+# ---------------------------------------------------------------- log
 
 
 class ShownMoment(NamedTuple):
-    """What is kept of a moment: its lines, values of state, and claims whose state has changed."""
+    """The data to store of a moment: its items, values of state, and claims whose state changed."""
 
     moment: str
     items: tuple[rendering.Item, ...] = ()
@@ -85,16 +85,20 @@ class ShownMoment(NamedTuple):
     checks: Sequence[freshness_sql.ClaimRow] = ()
 
 
-def keep(
+def log_shown(
     context: Context,
     ask: steps.Ask,
     shown: Sequence[ShownMoment],
     learn: Callable[[Tx], object] | None = None,
 ) -> tuple[bool, StoreError | None]:
-    """Store the shown items in one transaction; return whether the event was new (else nothing is
-    stored), and the error that prevented the write, if any. A busy store is waited for only to
-    store a start block, and to `learn` the statements of a prompt in the same transaction: an
-    answer given twice is better than none."""
+    """Log the shown items in one transaction; return whether the event was new (otherwise nothing
+    is stored), and the error that prevented the write, if any.
+
+    learn: stores the statements of a prompt in the same transaction
+
+    A busy store is waited for only to store a start block and to learn; otherwise nothing is
+    stored: an answer given twice is better than none.
+    """
     spaces = context.present_spaces()
     if not spaces:
         return True, None
@@ -128,12 +132,11 @@ def keep(
             is_kept = True
     except StoreError as trouble:
         return True, trouble
-    # The first run may have been kept although its commit was not answered: the second then finds
-    # the mark of the first.
+    # The first run may have committed although the answer was lost: the second then finds its mark.
     return not is_kept or any(answers), None
 
 
-def _check(
+def _check_claims(
     context: Context, loaded: freshness_steps.LoadedChecks | None
 ) -> tuple[Mapping[str, freshness_steps.Freshness], Sequence[freshness_sql.ClaimRow]]:
     """Return the freshness of the loaded memories, and the claims whose state has changed."""
@@ -153,11 +156,11 @@ def brief_start(
         return steps.EMPTY._replace(notes=(why_not,)), None
     load = start_loader(context, ask)
     briefing, shown = make_start(context, ask, context.read_both(load, ahead=True), budget)
-    return briefing, keep(context, ask, [shown])[1]
+    return briefing, log_shown(context, ask, [shown])[1]
 
 
 def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], steps.LoadedStart]:
-    """Return the function of a transaction that loads the material of the start block."""
+    """Return a function of transactions that loads the material of the start block."""
     instructions, now, settings = read_instructions(context, ask), context.clock(), context.settings
     changed = freshness_steps.remember_changed(context)
     added = settings.memories_summary_injection_token_limit if settings.memories_enabled else 0
@@ -167,21 +170,20 @@ def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], s
 def make_start(
     context: Context, ask: steps.Ask, loaded: steps.LoadedStart, budget: int = 0
 ) -> tuple[steps.Briefing, ShownMoment]:
-    """Return the start block, and the values to store while the context lasts. If the project has
-    no store yet, the user's space stores them, so that the user's memories are not shown again with
-    every prompt."""
+    """Return the start block, and the data to store with it. If the project has no store yet, the
+    user's space stores them, so that the user's memories are not shown again with every prompt."""
     if loaded.frozen and ask.context != "kept":
         frozen = loaded.frozen
         briefing = steps.Briefing(frozen.text, "", tokens=frozen.tokens, begins=False)
         return briefing, ShownMoment("start")
     instructions = read_instructions(context, ask)
-    fresh, checks = _check(context, loaded.checks)
+    fresh, checks = _check_claims(context, loaded.checks)
     material = steps.with_freshness(loaded.material, fresh)
     limit = budget or context.settings.briefing_budget
     withhold = context.settings.stale == "withhold"
     plan = selection.plan_start(material, limit, instructions, withhold)
     if loaded.frozen:
-        briefing = _since_resumed(context, plan, loaded)
+        briefing = _brief_resumed(context, plan, loaded.frozen, loaded.shown)
         return briefing, ShownMoment("start", briefing.items, checks=checks)
     text, tokens = rendering.start_block(plan), plan.tokens
     if loaded.summary:
@@ -192,16 +194,22 @@ def make_start(
     return briefing, ShownMoment("start", briefing.items, values, checks)
 
 
-def _since_resumed(
-    context: Context, plan: rendering.BriefingPlan, loaded: steps.LoadedStart
+def _brief_resumed(
+    context: Context,
+    plan: rendering.BriefingPlan,
+    frozen: window_sql.StableBlock,
+    shown: frozenset[str],
 ) -> steps.Briefing:
-    """Return the items of a new start block that the kept context does not have."""
-    assert loaded.frozen is not None
-    had = {*loaded.frozen.ids, *loaded.shown}
-    new = [item for item in plan.items if not had.intersection(steps_follow_up.refs_of(item))]
+    """Return the items of a new start block that a resumed context does not have.
+
+    frozen: the start block that the context has
+    shown: the ids of all items that it was shown
+    """
+    known = {*frozen.ids, *shown}
+    new = [item for item in plan.items if not known.intersection(steps_follow_up.refs_of(item))]
     added = rendering.fit_lines(new, context.settings.briefing_budget)
     return steps.Briefing(
-        stable=loaded.frozen.text,
+        stable=frozen.text,
         turn=rendering.short_block(added.items),
         items=added.items,
         left_out=plan.left_out,
@@ -213,10 +221,10 @@ def _since_resumed(
 def _values_of(
     context: Context, ask: steps.Ask, briefing: steps.Briefing, loaded: steps.LoadedStart
 ) -> dict[str, SafeText]:
-    """Return the state values that store the block, and the data of later moments. All are made of
+    """Return the values of state with the block and the data for later moments. All are made of
     stored texts: `steps.with_freshness` redacts paths from the working tree."""
-    said = sorted(loaded.summary.refs) if loaded.summary else ()
-    refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *said)
+    in_summary = sorted(loaded.summary.refs) if loaded.summary else ()
+    refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *in_summary)
     block = window_sql.StableBlock(
         briefing.stable, refs, text_tokens.count_tokens(briefing.stable) if briefing.stable else 0
     )
@@ -234,23 +242,26 @@ def _values_of(
 
 
 def brief_turn(
-    context: Context, ask: steps.Ask, beside: Sequence[rendering.Item] = ()
+    context: Context, ask: steps.Ask, start_items: Sequence[rendering.Item] = ()
 ) -> steps.Briefing:
-    """Return the memories that match a prompt and were not shown yet; mostly none."""
+    """Return the memories that match a prompt and were not shown yet; mostly none.
+
+    start_items: the items of a start block in the same answer, which are not repeated
+    """
     if steps.why_silent(context.settings.mode, ask.query):
         return steps.EMPTY
     load = turn_loader(context, ask)
     loaded = context.read_both(lambda txs: load(txs, ask.first), ahead=True)
-    spoken, shown = make_turn(context, loaded, beside)
-    keep(context, ask, [shown])
-    return spoken
+    briefing, shown = make_turn(context, loaded, start_items)
+    log_shown(context, ask, [shown])
+    return briefing
 
 
 def turn_loader(
     context: Context, ask: steps.Ask
 ) -> Callable[[Sequence[Tx], bool], steps_turn.LoadedTurn]:
-    """Return the function of a transaction that loads the candidates for a prompt, given whether it
-    is the first one of its session."""
+    """Return a function of transactions that loads the candidates for a prompt, given whether it is
+    the first one of its session."""
     instructions, now = read_instructions(context, ask), context.clock()
     changed = freshness_steps.remember_changed(context)
     words = matching.words_of(ask.query)
@@ -263,18 +274,15 @@ def turn_loader(
 
 
 def make_turn(
-    context: Context, loaded: steps_turn.LoadedTurn, beside: Sequence[rendering.Item] = ()
+    context: Context, loaded: steps_turn.LoadedTurn, start_items: Sequence[rendering.Item]
 ) -> tuple[steps.Briefing, ShownMoment]:
-    """Return the answer to a prompt, and the values to save with it.
-
-    beside: the items of a start block in the same answer, which are not said again
-    """
-    fresh, checks = _check(context, loaded.checks)
+    """Return the answer to a prompt, and the data to store with it."""
+    fresh, checks = _check_claims(context, loaded.checks)
     states = {id: one.state for id, one in fresh.items()}
     withhold = context.settings.stale == "withhold"
-    items, left_out = steps_turn.items(loaded, states, withhold, beside)
-    spoken = _spoken(context, items, TURN_BUDGET, left_out)
-    return spoken, ShownMoment("turn", spoken.items, checks=checks)
+    items, left_out = steps_turn.choose_items(loaded, states, withhold, start_items)
+    briefing = _make_turn_block(context, items, TURN_BUDGET, left_out)
+    return briefing, ShownMoment("turn", briefing.items, checks=checks)
 
 
 def brief_command(
@@ -282,10 +290,10 @@ def brief_command(
 ) -> steps.Briefing:
     """Return the advice on a shell line before it runs.
 
-    items: what `steps_action.before_command` found
+    items: the result of `steps_action.before_command`
     """
-    spoken = _spoken(context, items, COMMAND_BUDGET)
-    return _first(context, ask, spoken, ShownMoment("command", spoken.items))
+    briefing = _make_turn_block(context, items, COMMAND_BUDGET)
+    return _log_once(context, ask, briefing, ShownMoment("command", briefing.items))
 
 
 def brief_edit(context: Context, ask: steps.Ask) -> steps.Briefing:
@@ -299,12 +307,12 @@ def brief_edit(context: Context, ask: steps.Ask) -> steps.Briefing:
     if not loaded.memories and not loaded.lines:
         return steps.EMPTY
     instructions = read_instructions(context, ask)
-    fresh, checks = _check(context, loaded.checks)
+    fresh, checks = _check_claims(context, loaded.checks)
     withhold = context.settings.stale == "withhold"
     items = []
     left_out = []
     for memory in loaded.memories:
-        if selection.why_never(memory, instructions):
+        if selection.why_excluded(memory, instructions):
             continue
         state = fresh[memory.id].state if memory.id in fresh else ""
         if state in STALE_STATES and (withhold or state == "missing"):
@@ -315,9 +323,9 @@ def brief_edit(context: Context, ask: steps.Ask) -> steps.Briefing:
             left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
         else:
             why = f"applies to {', '.join(ask.files[:3])}"
-            items.append(selection.item_of(memory, "", state)._replace(why=why))
-    spoken = _spoken(context, [*items, *loaded.lines], EDIT_BUDGET, left_out)
-    return _first(context, ask, spoken, ShownMoment("edit", spoken.items, checks=checks))
+            items.append(selection.memory_item(memory, "", state)._replace(why=why))
+    briefing = _make_turn_block(context, [*items, *loaded.lines], EDIT_BUDGET, left_out)
+    return _log_once(context, ask, briefing, ShownMoment("edit", briefing.items, checks=checks))
 
 
 def brief_failure(
@@ -329,11 +337,11 @@ def brief_failure(
     items = context.read_both(
         lambda txs: steps_action.after_failure(txs, ask.session, arguments, output), ahead=True
     )
-    spoken = _spoken(context, items, FAILURE_BUDGET)
-    return _first(context, ask, spoken, ShownMoment("failure", spoken.items))
+    briefing = _make_turn_block(context, items, FAILURE_BUDGET)
+    return _log_once(context, ask, briefing, ShownMoment("failure", briefing.items))
 
 
-def _spoken(
+def _make_turn_block(
     context: Context,
     items: Sequence[rendering.Item],
     budget: int,
@@ -351,13 +359,13 @@ def _spoken(
     )
 
 
-def _first(
-    context: Context, ask: steps.Ask, spoken: steps.Briefing, shown: ShownMoment
+def _log_once(
+    context: Context, ask: steps.Ask, briefing: steps.Briefing, shown: ShownMoment
 ) -> steps.Briefing:
-    """Log the answer to an action; return an empty one if it was answered before."""
-    if not spoken.text and not shown.checks:
-        return spoken
-    return spoken if keep(context, ask, [shown])[0] else steps.EMPTY
+    """Log the answer to an action and return it; empty if the event was answered before."""
+    if not briefing.text and not shown.checks:
+        return briefing
+    return briefing if log_shown(context, ask, [shown])[0] else steps.EMPTY
 
 
 def read_instructions(context: Context, ask: steps.Ask) -> matching.Instructions:

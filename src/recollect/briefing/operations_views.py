@@ -1,7 +1,7 @@
-"""Operations that show what is stored: a record or a page made from the store (`memory://root`),
-what is worth knowing before a task, whether claims still hold.
+"""Operations that show stored records: a record or a page made from the store (`memory://root`),
+lessons for a task, the result of checking claims.
 
-They are kept apart from `briefing.operations`, which every hook loads.
+They are apart from `briefing.operations`, which every hook loads.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from . import (
 
 MOST_MEMORIES = 1000
 MOST_COMMANDS = 5
-MOST_PARTS = 300
-"""Statements of instruction files that are compared with those of the user."""
+MOST_PARAGRAPHS = 300
+"""Paragraphs of instruction files that are compared with the user's statements."""
 
 
 def recall(
@@ -71,7 +71,7 @@ def recall(
 
 
 def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:
-    """Return the commands for a purpose that worked here, those of most sessions first."""
+    """Return lines with the commands for a purpose that worked here, the most used first."""
     known = [
         one
         for one in lessons_steps_observed.known_commands(tx, now=now)
@@ -83,51 +83,51 @@ def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:
 
 
 def memory_md(txs: Sequence[Tx]) -> str:
-    """Return every memory in force, by kind, newest first; without those of sessions, and of tasks
-    that do not run."""
+    """Return all memories in force by kind, newest first; without those of sessions and of tasks
+    that are not running."""
     own = memory_steps_visible.find_memory_owners(txs)
-    held = [one for tx in txs for one in memory_sql_lists.list_in_force(tx, MOST_MEMORIES + 1, own)]
+    most = MOST_MEMORIES + 1
+    memories = [one for tx in txs for one in memory_sql_lists.list_in_force(tx, most, own)]
     lines = ["# Memory", "", rendering.READING_RULES]
     for kind in KINDS:
-        inside = [_line(memory) for memory in held[:MOST_MEMORIES] if memory.kind == kind]
+        inside = [_memory_line(one) for one in memories[:MOST_MEMORIES] if one.kind == kind]
         lines += ["", f"## {kind.capitalize()}", "", *inside] if inside else []
-    if len(held) > MOST_MEMORIES:
+    if len(memories) > MOST_MEMORIES:
         lines += ["", "There are more; `recollect recall` finds them."]
-    return "\n".join(lines) if held else ""
+    return "\n".join(lines) if memories else ""
 
 
-def _line(memory: Memory) -> str:
+def _memory_line(memory: Memory) -> str:
     scope = f"for {', '.join(memory.scope)}" if memory.scope else ""
-    return rendering.line(selection.item_of(memory, "")._replace(note=scope))
+    return rendering.line(selection.memory_item(memory, "")._replace(note=scope))
 
 
 def skill_md(txs: Sequence[Tx], name: str) -> str:
-    """Return a procedure in use as a skill; one that waits for a person's word is none yet."""
+    """Return an active procedure as SKILL.md; empty if none has this name."""
     rows = [procedures_sql.get_by_name(tx, name) for tx in txs]
     used = [row for row in rows if row is not None and row.status == "active"]
     return procedures_skills.to_skill_md(procedures_steps.parse_row(used[0])) if used else ""
 
 
 def make_document(address: addresses.Address, text: str) -> Document | None:
-    """Return the text as a document at its address; none when there is nothing in it."""
+    """Return a text as a document at an address; None for an empty text."""
     if not text:
         return None
-    title = address.path.rpartition("/")[2] or "root"
     return Document(
-        addresses.format_address(address),
-        1,
-        "root",
-        title,
-        text,
-        {},
-        "project",
-        "",
-        "active",
-        "system",
-        "system",
-        (),
-        0,
-        FOREVER,
+        address=addresses.format_address(address),
+        revision=1,
+        type="root",
+        title=address.path.rpartition("/")[2] or "root",
+        text=text,
+        fields={},
+        layer="project",
+        owner="",
+        status="active",
+        origin="system",
+        label="system",
+        sources=(),
+        valid_from=0,
+        valid_to=FOREVER,
     )
 
 
@@ -143,10 +143,10 @@ def show(context: Context, address: str) -> recall_steps_records.ShownRecord:
         return recall_operations.show_record(context, address)
     memory_operations.write_recalls(context)
     place = recall_steps_records.parse_address(address)
-    # Autonomous memory writes these; before it ran they are made of what there is.
+    # Autonomous memory writes these pages; until it has run they are made from the store.
     full, space = addresses.format_address(place), context.project_space
-    if space.present() and (held := space.read(lambda tx: documents_sql.get_document(tx, full))):
-        return recall_steps_records.ShownRecord(document=held)
+    if space.present() and (page := space.read(lambda tx: documents_sql.get_document(tx, full))):
+        return recall_steps_records.ShownRecord(document=page)
     if not place.path:
         text = operations.make_briefing(context).text or "The start block is empty.\n"
     elif place.path == "MEMORY.md":
@@ -163,7 +163,7 @@ def show(context: Context, address: str) -> recall_steps_records.ShownRecord:
 
 
 class TaskBriefing(NamedTuple):
-    """What is worth knowing before a task."""
+    """The patterns, pitfalls and skills for a task."""
 
     phase: str
     patterns: tuple[Hit, ...]
@@ -237,8 +237,7 @@ def enter_phase(
 def _advice(context: Context, goal: str) -> tuple[str, ...]:
     """Return the lines that a prompt with this goal would get."""
     ask = steps.Ask(query=goal, cwd=context.project.start, first=True)
-    spoken = operations.brief_turn(context, ask)
-    return tuple(rendering.line(item) for item in spoken.items)
+    return tuple(map(rendering.line, operations.brief_turn(context, ask).items))
 
 
 @overload
@@ -274,7 +273,7 @@ def verify(
 
 
 def follow_up(context: Context, session: str) -> int:
-    """Judge what was shown in a session that is over; return how many lines could be judged."""
+    """Judge the effect of the items shown in a finished session; return the number judged."""
     space = context.project_space
     if not space.present():
         return 0
@@ -286,16 +285,15 @@ def follow_up(context: Context, session: str) -> int:
 def _compare_instructions(context: Context) -> None:
     """Queue for review the user's statements that an older instruction file contradicts."""
     instructions = operations.read_instructions(context, steps.Ask(cwd=context.project.start))
-    parts = [(name, text) for name, text, stems in instructions.parts() if len(stems) > 1]
-    changed = {
-        name: instruction_files_io.changed_at(context.top, name) for name, _ in parts[:MOST_PARTS]
-    }
+    paragraphs = [(name, text) for name, text, stems in instructions.paragraphs if len(stems) > 1]
+    paragraphs = paragraphs[:MOST_PARAGRAPHS]
+    changed = {name: instruction_files_io.changed_at(context.top, name) for name, _ in paragraphs}
     space, now = context.project_space, context.clock()
 
     def load(tx: Tx) -> list[Memory]:
         kinds = (*BASELINE_KINDS, "decision")
-        held = memory_sql_lists.list_strongest(tx, kinds, steps.MOST_OF_A_KIND, ())
-        return [one for one in held if one.label == "user"]
+        memories = memory_sql_lists.list_strongest(tx, kinds, steps.MOST_OF_A_KIND, ())
+        return [one for one in memories if one.label == "user"]
 
-    found = review_steps.find_conflicts(space.read(load), parts[:MOST_PARTS], changed)
+    found = review_steps.find_conflicts(space.read(load), paragraphs, changed)
     space.write(lambda tx: review_steps.save_conflicts(tx, found, now))

@@ -6,15 +6,14 @@
     C  skills      up to 3, proven ones first
     D  history     related episodes
 
-Room is given first to the standing rules of the user, then to where things stand, to what the user
-said in passing or decided, and to the rest in the order above (`_SECTION_RANK`). A rule that was
-typed, confirmed or repeated has no limit but the budget; one for some files only is shown when
-such a file is changed. The order in which the sections are printed is `rendering.SECTIONS`. Never
-by itself: text of tools and imports, and memories that are hidden, superseded, quarantined or only
-proposed. The same input in any order gives the same plan.
+Standing rules of the user get room first, then the state of the work, then passing wishes and
+decisions of the user, then the rest in the order above (`_SECTION_RANK`). A rule that was typed,
+confirmed or repeated is limited by the budget only. A rule with a scope is left for the moment when
+a file of that scope is changed. Never chosen: text of tools and imports, and memories that are
+hidden, superseded, quarantined or proposed. The result does not depend on the order of the input.
 
-It is given how strong, how fresh and how useful a memory is; it knows no store, no clock and no
-wording (`briefing.rendering` and `briefing.wording` do).
+The printed order of the sections is `rendering.SECTIONS`; the text of lines is made by
+`briefing.rendering` and `briefing.wording`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from collections.abc import Sequence
 from ..actions import command_words
 from ..fast_typing import NamedTuple
 from ..freshness import claims
-from ..text import tokens
 from ..text.display import format_time as iso
 from ..text.terms import split_terms
 from ..types.records import (
@@ -53,15 +51,15 @@ from .rendering import (
     BriefingPlan,
     Item,
     LeftOut,
-    Wanted,
+    RankedItem,
     fit_start,
 )
 
 BUDGET = 800
 """The most tokens of a start block."""
 
-# Up to which size of the block, in tokens, items are added. What is left out is shown with the
-# prompt that it fits. All but the first were tuned on the first two thirds of the replayed
+# An item is added only while the block is smaller than this, in tokens; otherwise it is shown with
+# a prompt that matches it. All but STANDING_AIM were tuned on the first two thirds of the replayed
 # sessions, as was SHORT_TEXT.
 STANDING_AIM = 400  # rules that the user stated once, for good
 AIM = 293  # lessons and skills
@@ -76,26 +74,25 @@ UNCONFIRMED_SHARE = 0.15
 """The most that unconfirmed claims take of the budget."""
 
 SHORT_TEXT = 80
-"""Characters. What the user said in passing is served by its length in such steps, because more of
-it fits."""
+"""Characters. Passing wishes are ordered by length in steps of this size: more short ones fit."""
 
 LONG_TEXT = 200
-"""Characters. What is longer is served last in its section."""
+"""Characters. Longer texts come last in their section."""
 
 MOST_ITEMS = {DISCOVERIES: 15, SOLUTIONS: 15, PATTERNS: 10, PITFALLS: 10, SKILLS: 3, HISTORY: 3}
 MOST_TOKENS = {STATE: 150, ABOUT_USER: 100, COMMANDS: 135}
 
 _SECTIONS = {"solution": SOLUTIONS, "pattern": PATTERNS, "pitfall": PITFALLS, "workflow": SKILLS}
-"""The sections of kinds; other kinds are discoveries."""
+"""The section of each kind; other kinds are discoveries."""
 
 _AFTER_MEMORIES = 2
-"""The second part of the sort key of a worded line: a memory has a truth value there."""
+"""Sorts a line behind the memories of its section, which have False or True in this place."""
 
-_REACH = 6
+_COMPARED_PER_TOKEN = 6
 """Characters for each token of the budget: lines cost a token for four, and more for their ids."""
 
-_ALIKE = 0.8
-"""The share of common words from which two lines are one."""
+_SIMILAR_SHARE = 0.8
+"""The share of common words from which two lines count as the same."""
 
 
 class Candidate(NamedTuple):
@@ -107,7 +104,7 @@ class Candidate(NamedTuple):
     moved_to: str = ""
     usefulness: float = 1.0
     is_idle: bool = False
-    """Whether it was shown five times where it fitted, without effect."""
+    """It was shown five times where it fitted, without effect."""
 
 
 class Skill(NamedTuple):
@@ -125,8 +122,8 @@ class Skill(NamedTuple):
 
 
 class StartMaterial(NamedTuple):
-    """Everything that a start block may hold. `lines` are items that other modules worded: where
-    things stand, commands, conclusions."""
+    """Everything that a start block may hold. `lines` are finished items: the state of the work,
+    commands, conclusions."""
 
     memories: tuple[Candidate, ...] = ()
     lines: tuple[Item, ...] = ()
@@ -139,34 +136,34 @@ def plan_start(
     budget: int = BUDGET,
     instructions: matching.Instructions = matching.NOTHING,
     withhold: bool = False,
-    count: tokens.TokenCounter | None = None,
 ) -> BriefingPlan:
-    """Return the start block; `withhold` leaves stale memories out, else they are marked.
+    """Choose the items of the start block.
 
-    instructions: what the instruction files say that this agent loads
+    instructions: the instruction files that this agent loads
+    withhold: leave stale memories out instead of marking them
     """
-    wanted = [_of_line(item, place) for place, item in enumerate(material.lines)]
+    ranked = [_rank_line(item, place) for place, item in enumerate(material.lines)]
     left_out = list(material.left_out)
     for candidate in material.memories:
         memory = candidate.memory
         # The cheap reasons first: the others read the text and the instruction files.
-        reason = _why_not_now(candidate, withhold) or why_never(memory, instructions)
+        reason = _why_not_at_start(candidate, withhold) or why_excluded(memory, instructions)
         if reason:
             left_out.append(LeftOut(memory.id, memory.address, reason))
         else:
-            wanted.append(_of_memory(candidate))
+            ranked.append(_rank_memory(candidate))
     for skill in material.skills:
-        reason = _why_no_skill(skill)
+        reason = _why_skill_excluded(skill)
         if reason:
             left_out.append(LeftOut(skill.id, skill.address, reason))
         else:
-            place = (_SECTION_RANK[SKILLS], 0, -skill.successes, skill.name)
-            wanted.append(Wanted(skill_item(skill, SKILLS), place, skill.name, AIM))
-    distinct, alike = _distinct(sorted(wanted, key=lambda one: one.sort_key), _REACH * budget)
-    share = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
-    limits = BlockLimits(budget, MOST_ITEMS, share)
-    plan = fit_start(distinct, limits, count)
-    return plan._replace(left_out=(*plan.left_out, *alike, *sorted(left_out)))
+            sort_key = (_SECTION_RANK[SKILLS], 0, -skill.successes, skill.name)
+            ranked.append(RankedItem(skill_item(skill, SKILLS), sort_key, skill.name, AIM))
+    ranked.sort(key=lambda one: one.sort_key)
+    distinct, similar = _drop_similar(ranked, _COMPARED_PER_TOKEN * budget)
+    most_tokens = {**MOST_TOKENS, UNCONFIRMED: int(budget * UNCONFIRMED_SHARE)}
+    plan = fit_start(distinct, BlockLimits(budget, MOST_ITEMS, most_tokens))
+    return plan._replace(left_out=(*plan.left_out, *similar, *sorted(left_out)))
 
 
 _SECTION_RANK = {
@@ -179,11 +176,11 @@ _SECTION_RANK = {
     SKILLS: 6,
     HISTORY: 7,
 }
-"""Which sections get room first when the budget runs out. What the user said in passing or decided
-is served with their profile."""
+"""The order in which sections get room. Passing wishes and decisions of the user rank with
+ABOUT_USER."""
 
 
-def why_never(memory: Memory, instructions: matching.Instructions = matching.NOTHING) -> str:
+def why_excluded(memory: Memory, instructions: matching.Instructions = matching.NOTHING) -> str:
     """Return why a memory is never shown unasked; empty if it may be."""
     if memory.status != "active":
         return f"it is {memory.status}"
@@ -193,25 +190,25 @@ def why_never(memory: Memory, instructions: matching.Instructions = matching.NOT
         return f"it came from {memory.label}: only on explicit recall"
     if memory.label != "user" and command_words.suggests_danger(memory.text):
         return "it names a command that only the user may suggest"
-    if place := instructions.where(memory.text):
-        return f"{place} says it already"
+    if file := instructions.find_statement(memory.text):
+        return f"{file} says it already"
     return ""
 
 
 def is_rule(memory: Memory) -> bool:
-    """Check whether a memory speaks as the user's rule."""
+    """Check whether a memory is a rule of the user."""
     return memory.kind in BASELINE_KINDS and memory.label == "user"
 
 
 def is_profile(memory: Memory) -> bool:
     """Check whether a memory is a statement of the user about themselves: no rule, lesson or
     skill."""
-    told = memory.layer == "user" and memory.label == "user"
-    return told and memory.kind not in _SECTIONS and not is_rule(memory)
+    is_own = memory.layer == "user" and memory.label == "user"
+    return is_own and memory.kind not in _SECTIONS and not is_rule(memory)
 
 
-def _why_not_now(candidate: Candidate, withhold: bool) -> str:
-    """Return why a memory is not shown at session start; empty if it is."""
+def _why_not_at_start(candidate: Candidate, withhold: bool) -> str:
+    """Return why a memory is not shown at session start; empty if it may be."""
     memory = candidate.memory
     if withhold and candidate.freshness in STALE_STATES:
         return f"withheld: what it says of the code is {candidate.freshness}"
@@ -224,26 +221,27 @@ def _why_not_now(candidate: Candidate, withhold: bool) -> str:
     if unproven := why_unproven(memory, candidate.freshness):
         return unproven
     strength = candidate.strength * memory.confidence * candidate.usefulness
-    low = strength < LEAST_STRENGTH
-    # Cut off, not rounded: 0.2996 is no 0.30.
-    return f"strength {int(strength * 1000) / 1000} is below {LEAST_STRENGTH}" if low else ""
+    if strength >= LEAST_STRENGTH:
+        return ""
+    # Truncated, not rounded: 0.2996 must not be printed as 0.30.
+    return f"strength {int(strength * 1000) / 1000} is below {LEAST_STRENGTH}"
 
 
 def has_evidence(memory: Memory, freshness: str) -> bool:
-    """Check whether a claim has evidence besides the agent's word: it worked, or the code that it
-    names is unchanged."""
+    """Check whether a claim of an agent is supported: it worked, or the code that it names is
+    unchanged."""
     return memory.successes > memory.failures or freshness == "fresh"
 
 
 def why_unproven(memory: Memory, freshness: str) -> str:
-    """Return why a claim of an agent is not shown unasked; empty with evidence, or if it is not an
-    agent's."""
+    """Return why a claim of an agent is not shown unasked; empty with evidence, and for other
+    origins."""
     if memory.label != "agent" or has_evidence(memory, freshness):
         return ""
     return "an agent's claim that nothing confirms: only on explicit recall"
 
 
-def _why_no_skill(skill: Skill) -> str:
+def _why_skill_excluded(skill: Skill) -> str:
     if skill.status != "active":
         return f"it is {skill.status}"
     if skill.label in UNTRUSTED_ORIGINS:
@@ -251,73 +249,77 @@ def _why_no_skill(skill: Skill) -> str:
     return "" if skill.successes else "not proven yet"
 
 
-def _distinct(wanted: Sequence[Wanted], reach: int) -> tuple[list[Wanted], list[LeftOut]]:
-    """Keep the first of each group of lines that say nearly the same. Only the first `reach`
-    characters are compared: for what comes after them there is no room."""
-    kept: list[Wanted] = []
+def _drop_similar(
+    ranked: Sequence[RankedItem], most_compared: int
+) -> tuple[list[RankedItem], list[LeftOut]]:
+    """Keep the first of each group of similar lines. Items behind the first `most_compared`
+    characters are not compared: there is no room for them."""
+    kept: list[RankedItem] = []
     seen: list[tuple[str, set[str]]] = []
-    alike: list[LeftOut] = []
+    dropped: list[LeftOut] = []
     length = 0
-    for one in wanted:
-        length += len(one.item.text)
-        if length > reach:
+    for one in ranked:
+        item = one.item
+        length += len(item.text)
+        if length > most_compared:
             kept.append(one)
             continue
-        words = set(split_terms(one.item.text))
-        rule = one.item.section == USER_RULES
-        like = (id for id, had in seen if _similar(words, had, rule))
-        twin = "" if one.item.line else next(like, "")
-        if twin:
-            alike.append(LeftOut(one.item.id, one.item.address, f"{twin} says nearly the same"))
+        words = set(split_terms(item.text))
+        is_rule = item.section == USER_RULES
+        similar = (id for id, others in seen if _are_similar(words, others, is_rule))
+        first = "" if item.line else next(similar, "")
+        if first:
+            dropped.append(LeftOut(item.id, item.address, f"{first} says nearly the same"))
         else:
             kept.append(one)
-            seen.append((one.item.id, words))
-    return kept, alike
+            seen.append((item.id, words))
+    return kept, dropped
 
 
-def _similar(one: set[str], other: set[str], is_rule: bool) -> bool:
-    # Most are told apart by their number of words.
-    if not one or len(one) < _ALIKE * len(other) or len(other) < _ALIKE * len(one):
+def _are_similar(one: set[str], other: set[str], is_rule: bool) -> bool:
+    # The number of words rules out most pairs.
+    share = _SIMILAR_SHARE
+    if not one or len(one) < share * len(other) or len(other) < share * len(one):
         return False
-    if len(one & other) < _ALIKE * len(one | other):
+    if len(one & other) < share * len(one | other):
         return False
     if is_rule and one - other and other - one:
         return False  # "run lint" and "run fmt" are two rules
-    # Another number is another statement.
+    # Texts with different numbers are different statements.
     return not any(any(map(str.isdigit, word)) for word in one ^ other)
 
 
-def _of_line(item: Item, place: int) -> Wanted:
+def _rank_line(item: Item, place: int) -> RankedItem:
     aim = {UNCONFIRMED: AIM, HISTORY: HISTORY_AIM}.get(item.section, 0)
     key = (_SECTION_RANK[item.section], _AFTER_MEMORIES, place)
-    return Wanted(item, key, item.text, aim, is_expected=item.section == STATE)
+    return RankedItem(item, key, item.text, aim, is_expected=item.section == STATE)
 
 
-def _of_memory(candidate: Candidate) -> Wanted:
+def _rank_memory(candidate: Candidate) -> RankedItem:
     memory = candidate.memory
     rule, profile = is_rule(memory), is_profile(memory)
-    section = USER_RULES if rule else _SECTIONS.get(memory.kind, DISCOVERIES)
-    if profile:
-        section = ABOUT_USER
-    if memory.label == "agent":
-        section = UNCONFIRMED
-    item = item_of(memory, section, candidate.freshness, candidate.moved_to)
+    is_captured = "captured" in memory.detail
+    priority = PRIORITIES.index(memory.priority)
+    # Captured once, without a high priority: the words decide whether it was meant for good.
+    is_casual = is_captured and memory.reinforcement < 2 and priority < PRIORITIES.index("high")
+    standing = rule and (not is_casual or is_standing(memory))
     strength = f"strength {candidate.strength:.2f}"
-    why = (
-        f"a rule of the user: {memory.kind} of {memory.priority} priority, {strength}"
-        if rule
-        else "about the user, for all projects"
-        if profile
-        else f"strong enough for every session: {strength}, confidence {memory.confidence:.2f}"
-    )
-    own = memory.label == "user" and section in (USER_RULES, ABOUT_USER, DISCOVERIES)
-    once = "captured" in memory.detail and memory.reinforcement < 2
-    low = PRIORITIES.index(memory.priority) < PRIORITIES.index("high")
-    standing = rule and not (once and low and not is_standing(memory))
-    aim = STATEMENT_AIM if own and "captured" in memory.detail else 0 if profile else AIM
     if rule:
-        aim = (STANDING_AIM if once and low else 0) if standing else PASSING_AIM
-    is_late = (not rule or (once and low)) and (
+        section = USER_RULES
+        aim = PASSING_AIM if not standing else STANDING_AIM if is_casual else 0
+        why = f"a rule of the user: {memory.kind} of {memory.priority} priority, {strength}"
+    elif profile:
+        section = ABOUT_USER
+        aim = STATEMENT_AIM if is_captured else 0
+        why = "about the user, for all projects"
+    else:
+        by_kind = _SECTIONS.get(memory.kind, DISCOVERIES)
+        section = UNCONFIRMED if memory.label == "agent" else by_kind
+        is_statement = memory.label == "user" and section == DISCOVERIES
+        aim = STATEMENT_AIM if is_statement and is_captured else AIM
+        why = f"strong enough for every session: {strength}, confidence {memory.confidence:.2f}"
+    own = memory.label == "user" and section in (USER_RULES, ABOUT_USER, DISCOVERIES)
+    is_late = (not rule or is_casual) and (
         len(memory.text) > LONG_TEXT or re.search(_ONE_CASE, memory.text) is not None
     )
     sort_key = (
@@ -328,26 +330,25 @@ def _of_memory(candidate: Candidate) -> Wanted:
         candidate.freshness in STALE_STATES,
         memory.label != "user",
         is_late,
-        len(memory.text) // SHORT_TEXT
-        if own and not standing
-        else -PRIORITIES.index(memory.priority),
+        len(memory.text) // SHORT_TEXT if own and not standing else -priority,
         -candidate.strength * candidate.usefulness,
         -memory.last_reinforced,
         memory.text,
         memory.id,
     )
-    item = item._replace(why=why)
+    item = memory_item(memory, section, candidate.freshness, candidate.moved_to)
     words = memory.subject or memory.text
-    return Wanted(item, sort_key, words, aim, is_expected=standing or profile)
+    is_expected = standing or profile
+    return RankedItem(item._replace(why=why), sort_key, words, aim, is_expected)
 
 
 def is_standing(memory: Memory) -> bool:
     """Check whether a captured statement was made for good, by its words: always, never, from now
     on, prefer, don't, stop, use X and not Y. "I want the names back" was said in passing."""
     if len(memory.text) > LONG_TEXT:
-        return False  # it argues about the work at hand
-    said = f"{memory.text}\n{memory.detail.get('quote', '')}".replace("’", "'")
-    return re.search(_STANDING, said) is not None
+        return False  # long texts argue about the work at hand
+    text = f"{memory.text}\n{memory.detail.get('quote', '')}".replace("’", "'")
+    return re.search(_STANDING, text) is not None
 
 
 _STANDING = r"""(?imx)
@@ -370,7 +371,7 @@ _ONE_CASE = r"(?i:\b(?:prs?|pull request|issue|ticket|phase|step) |#)\d|\b[A-Z]{
 """Match the number of a ticket, pull request or step: a statement about one case."""
 
 
-def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:
+def memory_item(memory: Memory, section: str, freshness: str = "", moved_to: str = "") -> Item:
     """Return a memory as an item of a section."""
     marked = claims.describe_state(freshness, moved_to)
     return Item(
@@ -388,7 +389,7 @@ def item_of(memory: Memory, section: str, freshness: str = "", moved_to: str = "
 
 
 def _note(memory: Memory) -> str:
-    """Return where it applies, how often it worked and where it can be seen."""
+    """Return the scope, how often it worked, and examples in the code."""
     notes = []
     if memory.scope:
         notes.append(f"for {', '.join(memory.scope[:3])}")

@@ -10,11 +10,11 @@ from ..storage.database import Tx, batches
 
 FOLLOWED, IGNORED = "followed", "ignored"
 USED = "used"
-"""The moment of a row that says: a command was run although it was not shown any more."""
+"""The moment of a command that was run although it was not shown any more."""
 
 
 class ShownRow(NamedTuple):
-    """One thing that was put in front of a model: `ref` names a memory, command, file or passage.
+    """An item that was shown to a model: `ref` names a memory, command, file or passage.
 
     `tier` is A to D of the start block; `moment` one of start, turn, command, edit, failure.
     """
@@ -105,7 +105,7 @@ def often_shown(tx: Tx, refs: Sequence[str], since: int, sessions: int) -> set[s
 
 
 def counts(tx: Tx) -> list[InTime]:
-    """Return how often memory spoke at each moment, and how often that was followed."""
+    """Return how many items were shown at each moment, and how many were followed or ignored."""
     rows = tx.run(
         "SELECT moment, count(*), sum(CASE WHEN outcome = 'followed' THEN 1 ELSE 0 END), "
         "sum(CASE WHEN outcome = 'ignored' THEN 1 ELSE 0 END) FROM injections "
@@ -143,12 +143,12 @@ def remove_values(tx: Tx, keys: Iterable[str]) -> None:
 
 
 WATCHED = "watched programs"
-"""The value in state: the programs that there is something to say about before they run."""
+"""The key in state of the programs to look for before a command runs."""
 
 PART_COMMANDS = "part commands"
-"""The value in state: the commands that are about a part of the project."""
+"""The key in state of the commands for a part of the project."""
 
 
 def get_prepared(tx: Tx, name: str) -> str:
-    """Return the data that the last session start prepared for later moments; empty without one."""
+    """Return a value that the last session start prepared for later moments; empty if none did."""
     return storage_sql.get_value(tx, name) or ""

@@ -31,32 +31,32 @@ from .rendering import COMMANDS, Item, LeftOut
 if TYPE_CHECKING:
     from ..lessons.findings import KnownCommand
 
-REST = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
+OTHER_KINDS = ("pitfall", "solution", "workflow", "decision", "pattern", "reference", "fact")
 MOST_OF_A_KIND = 60
 MOST_SKILLS = 10
 MOST_COMMANDS, MOST_PARTS = 7, 4
-"""Commands in the block, and among them those of a part of the project: the others of that part
-are told when a file of it is changed."""
+"""The most commands in the block, and the most of them for a part of the project: the others are
+shown when a file of that part is changed."""
 
 HEADING = 10
 """Tokens kept for the heading of a section."""
 
 MOST_CONCLUSIONS = 3
 FEW_LINES = 3
-"""With fewer lines than this, the latest tasks are told as well."""
+"""With fewer lines than this, the latest tasks are shown as well."""
 
 MOST_EPISODES = 6
 SHORTEST_GOAL = 20
 
 
 class Ask(NamedTuple):
-    """What a briefing is asked for.
+    """A request for a briefing.
 
-    context: `fresh` when the session's context was thrown away, `kept` when the session goes on
-        with the context it had
-    host: the agent, whose instruction files are not repeated
-    first: whether this is the first prompt of the session
-    mark: tells whether the event that asks was answered before
+    context: `fresh` when the session's context was thrown away, `kept` when the session resumes
+        with its old context
+    host: the agent; the text of its instruction files is not repeated
+    first: this is the first prompt of the session
+    mark: identifies the event, so that it is answered once
     """
 
     session: str = ""
@@ -70,7 +70,7 @@ class Ask(NamedTuple):
 
 
 class LoadedStart(NamedTuple):
-    """What the start block is made of; `frozen` is the block that the context has already."""
+    """The loaded material of a start block; `frozen` is the block that the context already has."""
 
     material: selection.StartMaterial = selection.StartMaterial()
     frozen: window_sql.StableBlock | None = None
@@ -80,15 +80,15 @@ class LoadedStart(NamedTuple):
     """All commands that may be shown, also those that are not in the block."""
     checks: freshness_steps.LoadedChecks | None = None
     watched: str = ""
-    """The programs that there is something to say about before they run."""
+    """The programs to look for before a command runs."""
     since: int = 0
     """When the context was last thrown away."""
 
 
 class Briefing(NamedTuple):
-    """What the model sees, item by item, with the reason and the price of each.
+    """The text shown to the model, and its items with the reason and the cost of each.
 
-    `stable` is the start block, `turn` what this moment adds to it.
+    `stable` is the start block, `turn` the block of this moment.
     """
 
     stable: str
@@ -99,7 +99,7 @@ class Briefing(NamedTuple):
     notes: tuple[str, ...] = ()
     explained: bool = False
     begins: bool = True
-    """Whether the context sees its start block for the first time."""
+    """The context sees its start block for the first time."""
 
     @property
     def text(self) -> str:
@@ -110,7 +110,7 @@ EMPTY = Briefing("", "")
 
 
 def why_silent(mode: str, query: str) -> str:
-    """Return why there is no briefing now; empty if there may be one."""
+    """Return why nothing is shown now; empty if something may be."""
     if mode == "no-ltm":
         return "the mode is no-ltm: no long-term memory is injected"
     if query:
@@ -129,8 +129,10 @@ def load_start(
     now: int,
     summary_limit: int = 0,
 ) -> LoadedStart:
-    """Return what a start block may hold. The first space is the project's, which has sessions.
-    With a limit, the summary of autonomous memory comes with it, and says some of it."""
+    """Load the material of a start block. The first space is the project's, which has sessions.
+
+    summary_limit: the most tokens of memory_summary.md above the block; 0 leaves it out
+    """
     known = bool(ask.session) and ask.context != "fresh"
     frozen = window_sql.load_block(txs, ask.session) if known else None
     if known and ask.query and txs:
@@ -141,57 +143,63 @@ def load_start(
     memories: list[Memory] = []
     skills: list[selection.Skill] = []
     for tx in txs:
-        kinds = (*BASELINE_KINDS, *REST)
+        kinds = (*BASELINE_KINDS, *OTHER_KINDS)
         memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
         skills += [skill_of(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
-    rules = tuple(memories)
-    added = _summary(txs, instructions, summary_limit) if summary_limit else None
-    said = added.refs if added else frozenset()
-    seen = lessons_steps_observed.known_commands(txs[0], now=now) if txs else []
-    commands, left_out = steps_action.usable_commands(txs, seen, instructions, said)
-    lines, full = _lines(txs, ask, now, commands, said)
+    summary = _load_summary(txs, instructions, summary_limit) if summary_limit else None
+    in_summary = summary.refs if summary else frozenset()
+    known_commands = lessons_steps_observed.known_commands(txs[0], now=now) if txs else []
+    commands, left_out = steps_action.usable_commands(txs, known_commands, instructions, in_summary)
+    lines, full = _collect_lines(txs, ask, now, commands, in_summary)
     left_out += full
     left_out += [
-        LeftOut(one.id, one.address, rendering.IN_SUMMARY) for one in memories if one.id in said
+        LeftOut(one.id, one.address, rendering.IN_SUMMARY)
+        for one in memories
+        if one.id in in_summary
     ]
-    memories = [one for one in memories if one.id not in said]
-    if txs and len(lines) + len(memories) < FEW_LINES:
+    candidates = [one for one in memories if one.id not in in_summary]
+    if txs and len(lines) + len(candidates) < FEW_LINES:
         lines += _history(txs[0], ask.session)
     material = selection.StartMaterial(
-        _judged(txs, memories, now), tuple(lines), tuple(skills), tuple(left_out)
+        _rate(txs, candidates, now), tuple(lines), tuple(skills), tuple(left_out)
     )
     shown = frozenset(window_sql.shown_ids(txs, ask.session)) if frozen else frozenset()
     ids = [one.memory.id for one in material.memories if one.memory.layer != "user"]
     is_kept = bool(ask.session) and not frozen
-    # A failing form is watched although an instruction file names the one that replaced it.
-    replaced = [form for one in seen for form in one.replaces if one.retired is None]
+    # A failing command is watched even if an instruction file names the one that replaced it.
+    replaced = [form for one in known_commands for form in one.replaces if one.retired is None]
     return LoadedStart(
         material=material,
         frozen=frozen,
         shown=shown,
-        summary=added,
+        summary=summary,
         commands=tuple(commands),
         checks=freshness_steps.load_checks(txs[0], ids, changed) if ids else None,
-        watched=steps_action.watched_programs(rules, replaced) if is_kept else "",
+        watched=steps_action.watched_programs(memories, replaced) if is_kept else "",
         since=window_sql.began(txs, ask.session) if known else 0,
     )
 
 
-def _summary(
+def _load_summary(
     txs: Sequence[Tx], instructions: matching.Instructions, limit: int
 ) -> rendering.InjectedSummary | None:
-    """Return the summary of autonomous memory, if there is one."""
+    """Return memory_summary.md as a block, or None without it."""
     document = documents_sql.get_document(txs[0], rendering.SUMMARY_ADDRESS) if txs else None
-    if document is None or document.label == "import":  # the label of one changed from outside
+    # A row that was changed outside Recollect is labelled import.
+    if document is None or document.label == "import":
         return None
-    return rendering.fit_summary(document.fields, limit, instructions.where)
+    return rendering.fit_summary(document.fields, limit, instructions.find_statement)
 
 
-def _lines(
-    txs: Sequence[Tx], ask: Ask, now: int, commands: Sequence[KnownCommand], said: frozenset[str]
+def _collect_lines(
+    txs: Sequence[Tx],
+    ask: Ask,
+    now: int,
+    commands: Sequence[KnownCommand],
+    in_summary: frozenset[str],
 ) -> tuple[list[Item], list[LeftOut]]:
-    """Return where things stand, the best commands and what agents concluded, but for what is
-    `said` elsewhere; and the commands that there is no room for."""
+    """Return the lines on the state of the work, the best commands and the conclusions of agents;
+    and the commands that do not fit."""
     if not txs:
         return [], []
     project = txs[0]
@@ -208,17 +216,17 @@ def _lines(
         if one.form not in inside
     ]
     concluded = lessons_steps_observed.conclusions(project, now=now)
-    told = [
+    conclusions = [
         wording.conclusion_line(one)
         for one in concluded[:MOST_CONCLUSIONS]
         if not command_words.suggests_danger(one.text)
     ]
-    lines += [item for item in told if item.address not in said]
+    lines += [item for item in conclusions if item.address not in in_summary]
     return lines, left_out
 
 
 def _history(tx: Tx, session: str) -> Iterator[Item]:
-    """Return the latest tasks that the user asked for in their own words, with their outcomes."""
+    """Yield the latest tasks in the words that the user typed, with their outcomes."""
     for row in episodes_sql.list_episodes(tx, {"status": "active"}, MOST_EPISODES):
         if row.session == session or len(row.goal) < SHORTEST_GOAL or row.goal[0] in "/[<":
             continue
@@ -234,10 +242,10 @@ def _was_typed(tx: Tx, row: episodes_sql.EpisodeRow) -> bool:
     return message is not None and message.label == "user"
 
 
-def _judged(
+def _rate(
     txs: Sequence[Tx], memories: Iterable[Memory], now: int
 ) -> tuple[selection.Candidate, ...]:
-    """Return the memories with their strength and their rating by feedback."""
+    """Return the memories, each once, with their strength and usefulness."""
     unique = {memory.id: memory for memory in memories}
     rated = [one.id for one in unique.values() if one.successes or one.failures]
     verdicts: dict[str, dict[str, int]] = {}
@@ -248,15 +256,16 @@ def _judged(
         tried = sql.outcomes(tx, list(unique))
     found = []
     for memory in unique.values():
-        counts = verdicts.get(memory.id, {})
-        factor = lifecycle.rate_usefulness(
-            counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0)
-        ) if counts else 1.0  # fmt: skip
+        usefulness = 1.0
+        if counts := verdicts.get(memory.id):
+            usefulness = lifecycle.rate_usefulness(
+                counts.get("helped", 0), counts.get("wrong", 0), counts.get("stale", 0)
+            )
         found.append(
             selection.Candidate(
                 memory,
                 lifecycle.compute_strength(memory, now),
-                usefulness=factor,
+                usefulness=usefulness,
                 is_idle=steps_follow_up.is_idle(tried.get(memory.id, ())),
             )
         )
@@ -281,15 +290,15 @@ def skill_of(row: procedures_sql.ProcedureRow) -> selection.Skill:
 def with_freshness(
     material: selection.StartMaterial, fresh: Mapping[str, freshness_steps.Freshness]
 ) -> selection.StartMaterial:
-    """Return the material with what was found out about the claims of its memories. A new path
-    comes from the working tree: it is redacted, because nothing else in a block needs to be."""
+    """Return the material with the freshness of its memories. A new path is redacted: it comes from
+    the working tree, all other text of a block from the store."""
     if not fresh:
         return material
     memories = []
     for one in material.memories:
-        if seen := fresh.get(one.memory.id):
-            place = redaction.redact(seen.moved_to) if seen.moved_to else ""
-            one = one._replace(freshness=seen.state, moved_to=place)
+        if checked := fresh.get(one.memory.id):
+            path = redaction.redact(checked.moved_to) if checked.moved_to else ""
+            one = one._replace(freshness=checked.state, moved_to=path)
         memories.append(one)
     return material._replace(memories=tuple(memories))
 
@@ -301,7 +310,7 @@ MOST_HANDOFFS = 50
 
 
 def state_lines(tx: Tx, session: str) -> list[Item]:
-    """Return the lines of the first section; none when no work is noted."""
+    """Return the lines of the section "Where things stand"; none when no work is noted."""
     lines: list[Item] = []
     notes = documents_sql.get_document(tx, NOTES)
     if notes is not None and notes.label not in UNTRUSTED_ORIGINS:
@@ -314,7 +323,7 @@ def state_lines(tx: Tx, session: str) -> list[Item]:
         if handoff.label not in UNTRUSTED_ORIGINS and not handoff.fields.get("accepted_at"):
             lines.append(wording.handoff_line(handoff))
             break
-    # When there is no room for all, lists of the notes give way.
+    # Last, so that they are the first to be left out: the lists in the notes.
     return sorted(lines, key=lambda item: item.address.endswith(("#Blockers", "#Pending")))
 
 

@@ -1,7 +1,7 @@
 """Find the memories for an action of the agent: before a command, before an edit, after a failure.
-Also decide which commands the start block may show.
+Decide which commands the start block may show.
 
-This runs at every tool call: where nothing matches, it costs one or two indexed look-ups.
+This runs at every tool call: if nothing matches, it costs one or two indexed look-ups.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_SCOPED = 20
 MOST_PARTS = 100
 MOST_PART_COMMANDS = 2
-_NO_CHECKS = ("run", "install", "")
+_NOT_CHECKS = ("run", "install", "")
 """Purposes of commands that do not check a change."""
 
 EDIT_KINDS = ("policy", "preference", "architecture", "pitfall", "decision", "pattern", "solution")
@@ -37,8 +37,8 @@ _EDIT_RANK = {kind: place for place, kind in enumerate(EDIT_KINDS)}
 
 
 def watched_programs(memories: Sequence[Memory], replaced: Sequence[str]) -> str:
-    """Return the programs that there is something to say about: those of forms that were replaced,
-    and those that the user's rules name. A line each, with the ids of the rules."""
+    """Return the programs to look for before a command runs, as `command_rules.write_watched` does:
+    those of commands that were replaced, and those that the user's rules name."""
     watched: dict[str, list[str]] = {form.split()[0].casefold(): [] for form in replaced}
     for memory in memories:
         if selection.is_rule(memory):
@@ -51,20 +51,22 @@ def usable_commands(
     txs: Sequence[Tx],
     known: Sequence[KnownCommand],
     instructions: matching.Instructions,
-    said: frozenset[str],
+    in_summary: frozenset[str],
 ) -> tuple[list[KnownCommand], list[LeftOut]]:
-    """Return the commands that may be shown, but for what is `said` elsewhere, and the others with
-    the reasons."""
+    """Return the commands that may be shown, and the others with the reasons.
+
+    in_summary: refs that memory_summary.md holds
+    """
     refs = [wording.command_ref(one.form) for one in known]
     tried = sql.outcomes(txs[0], refs) if refs else {}
     commands: list[KnownCommand] = []
     left_out: list[LeftOut] = []
     for one, ref in zip(known, refs, strict=True):
-        reason = one.retired or (rendering.IN_SUMMARY if ref in said else "")
+        reason = one.retired or (rendering.IN_SUMMARY if ref in in_summary else "")
         if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
-        if not reason and (place := instructions.where_command(one.form)):
-            reason = f"{place} says it already"
+        if not reason and (file := instructions.find_command(one.form)):
+            reason = f"{file} says it already"
         tries = steps_follow_up.TRIES if one.sessions_succeeded > 1 else steps_follow_up.FEW_TRIES
         if not reason and steps_follow_up.is_idle(tried.get(ref, ()), tries):
             reason = f"shown {tries} times where it fitted, without effect"
@@ -76,8 +78,8 @@ def usable_commands(
 
 
 def part_commands(commands: Sequence[KnownCommand]) -> list[Json]:
-    """Return the commands that are about a part of the project, as JSON: they are shown when a file
-    of that part is changed."""
+    """Return the commands for a part of the project as JSON: they are shown when a file of that
+    part is changed."""
     return [
         [
             list(one.parts),
@@ -94,15 +96,15 @@ def part_commands(commands: Sequence[KnownCommand]) -> list[Json]:
 
 
 def before_command(txs: Sequence[Tx], session: str, line: str, watched: str) -> list[Item]:
-    """Return the advice on a shell line that was not given in this context before."""
+    """Return the advice on a shell line, without advice that this context was given before."""
     if not txs:
         return []
     advice = lessons_steps_observed.advice_for_command(txs[0], line)
     found = [
         wording.advice_line(one) for one in advice if not command_words.suggests_danger(one.better)
     ]
-    ids = command_rules.rules_on(watched, line)
-    found += [item for tx in txs for item in _rules_on(tx, ids, line)] if ids else []
+    ids = command_rules.find_rule_ids(watched, line)
+    found += [item for tx in txs for item in _load_rules(tx, ids, line)] if ids else []
     if not found:
         return []
     since = window_sql.began(txs, session)
@@ -110,23 +112,23 @@ def before_command(txs: Sequence[Tx], session: str, line: str, watched: str) -> 
     return [item for item in found if item.id not in given]
 
 
-def _rules_on(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
+def _load_rules(tx: Tx, ids: Sequence[str], line: str) -> list[Item]:
     from ..actions import shell
 
-    # The oldest first; what finds no room is told before the next such command.
-    held = sorted(memory_sql.get_many(tx, ids).values(), key=lambda one: one.first_seen)
+    # The oldest first; rules that do not fit are shown before the next such command.
+    rules = sorted(memory_sql.get_many(tx, ids).values(), key=lambda one: one.first_seen)
     commands = shell.command_words(line[:2_000])
     return [
-        selection.item_of(memory, "")._replace(why="a rule of the user names this command")
-        for memory in held
-        if not selection.why_never(memory)
-        and any(command_rules.concerns(memory.text, command) for command in commands)
+        selection.memory_item(rule, "")._replace(why="a rule of the user names this command")
+        for rule in rules
+        if not selection.why_excluded(rule)
+        and any(command_rules.applies(rule.text, command) for command in commands)
     ]
 
 
 class LoadedEdit(NamedTuple):
-    """What belongs to files that are about to be changed and was not shown yet: memories still
-    have to be checked against the code, `lines` are worded."""
+    """The new material for files about to be changed: memories, whose claims are still to be
+    checked against the code, and finished lines."""
 
     memories: tuple[Memory, ...] = ()
     lines: tuple[Item, ...] = ()
@@ -136,8 +138,8 @@ class LoadedEdit(NamedTuple):
 def load_edit(
     txs: Sequence[Tx], session: str, files: Sequence[str], changed: freshness_steps.FindChanged
 ) -> LoadedEdit:
-    """Return the rules, pitfalls and decisions that apply to files, what was changed together with
-    them, and the commands of their part of the project."""
+    """Return the rules, pitfalls and decisions that apply to files, the files that were changed
+    together with them, and the commands of their part of the project."""
     if not txs:
         return LoadedEdit()
     own = memory_steps_visible.find_memory_owners(txs, session)
@@ -156,22 +158,22 @@ def load_edit(
     shown = window_sql.shown_ids(txs, session) if session else set()
     new = [one for one in commands if wording.command_ref(one.form) not in shown]
     if new and session:
-        # Of each part it is told once.
-        told = sql.shown_at(txs[0], session, "edit", window_sql.began(txs, session))
-        if any(wording.command_ref(one.form) in told for one in commands):
+        # The commands of a part are shown once.
+        earlier = sql.shown_at(txs[0], session, "edit", window_sql.began(txs, session))
+        if any(wording.command_ref(one.form) in earlier for one in commands):
             new = []
     kept = [memory for memory in found.values() if memory.id not in shown]
     kept.sort(key=lambda one: (one.label != "user", _EDIT_RANK.get(one.kind, 9), one.text))
     lines = [item for item in places if item.address not in shown]
     ids = [memory.id for memory in kept if memory.layer != "user"]
     checks = freshness_steps.load_checks(txs[0], ids, changed) if ids else None
-    told_commands = wording.command_lines(new[:MOST_PART_COMMANDS])[:1]
-    return LoadedEdit(tuple(kept), (*lines, *told_commands), checks)
+    lines += wording.command_lines(new[:MOST_PART_COMMANDS])[:1]
+    return LoadedEdit(tuple(kept), tuple(lines), checks)
 
 
 def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
-    """Return the commands that name a folder which one of the files is in: checks first, then by
-    how many sessions they worked in."""
+    """Return the commands for the folders of these files: checks first, then by the number of
+    sessions that they worked in."""
     prepared = sql.get_prepared(tx, sql.PART_COMMANDS)
     if not prepared:
         return []
@@ -199,7 +201,7 @@ def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
     return sorted(
         known,
         key=lambda one: (
-            one.purpose in _NO_CHECKS,
+            one.purpose in _NOT_CHECKS,
             -one.sessions_succeeded,
             -one.last_success,
             one.form,
@@ -210,7 +212,7 @@ def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
 def after_failure(
     txs: Sequence[Tx], session: str, arguments: Mapping[str, Json], output: str
 ) -> list[Item]:
-    """Return what resolved the same error before, the confirmed first, not shown yet."""
+    """Return up to two earlier resolutions of the same error that were not shown yet."""
     if not txs:
         return []
     known = lessons_steps_observed.resolutions_for_failure(txs[0], arguments, output)

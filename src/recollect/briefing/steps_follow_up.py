@@ -1,8 +1,8 @@
 """Log the items that were shown, and judge their effect: the command was run, the file was opened,
-the failing form was avoided.
+the failing command was avoided.
 
-Only tool calls of the session count. An error that does not come back proves nothing: a warning
-must not confirm itself. A rule that names no command and no file is never judged by silence.
+Only tool calls of the session count. The absence of an error proves nothing: a warning must not
+confirm itself. A rule that names no command and no file is not judged.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from .rendering import Item
 COMMAND, AVOID, FILE = "command:", "avoid:", "file:"
 MOST_MESSAGES = 5_000
 TRIES, FEW_TRIES = 5, 3
-"""What was shown so often where it fitted, without effect, leaves the start block; a command that
-worked once leaves it earlier."""
+"""An item shown so often where it fitted, without effect, leaves the start block; a command that
+worked in one session leaves it after fewer."""
 
 MOMENTS = ("start", "turn", "command", "edit", "failure")
 _KEY = "moments:"
 _TOTAL = _KEY
-"""The key of the sum of sessions that are not kept apart any more."""
+"""The key of the sum over old sessions."""
 
 MOST_APART = 100
-"""So many sessions have their chances apart, so that one that goes on is counted once."""
+"""The newest sessions that have a row of chances each, so that resuming one does not count
+twice."""
 
 
 class SessionActs(NamedTuple):
-    """What an agent did in a session: forms of commands and files by time, and how many chances to
-    speak there were at each moment."""
+    """The actions of an agent in a session: forms of commands and files by time, and the number of
+    chances to show something at each moment."""
 
     forms: tuple[tuple[int, str], ...] = ()
     files: tuple[tuple[int, str], ...] = ()
@@ -50,7 +51,7 @@ class SessionActs(NamedTuple):
 
 
 def refs_of(item: Item) -> list[str]:
-    """Return the names under which an item is logged: each command form on its own."""
+    """Return the names under which an item is logged, one for each command form and file."""
     if item.kind == "command":
         return [wording.command_ref(form) for form in item.forms]
     if item.kind == "advice":
@@ -64,16 +65,16 @@ _BY_ADDRESS = ("message", "conclusion", "resolution", "place")
 
 
 def log(tx: Tx, session: str, items: Sequence[tuple[str, str, str, Item]], now: int) -> None:
-    """Log what was shown; `items` are the moment, an id, the logged name and the item.
+    """Log shown items, given as the moment, an id, the logged name and the item.
 
-    The tokens of a line stand at the first of its names.
+    The tokens of a line are logged with the first of its names.
     """
     rows = []
-    before = None
+    previous = None
     for moment, id, ref, item in items:
-        tokens = 0 if item is before else item.tokens
+        tokens = 0 if item is previous else item.tokens
         rows.append(sql.ShownRow(id, session, now, item.tier, ref, tokens, moment))
-        before = item
+        previous = item
     sql.add(tx, rows, now)
 
 
@@ -81,24 +82,25 @@ def log(tx: Tx, session: str, items: Sequence[tuple[str, str, str, Item]], now: 
 
 
 def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
-    """Judge what was shown in a session, and note how many chances there were; return the count.
+    """Judge the items shown in a session and store its chances; return the number of judged items.
 
-    root: the top of the working tree, to know files by
+    root: the top of the working tree; paths are relative to it
     """
-    acts = _acts(tx, session, root)
-    shown = [one._replace(ref=_keyed(one.ref)) for one in sql.list_unjudged(tx, session)]
+    acts = _load_acts(tx, session, root)
+    shown = [one._replace(ref=_normalise_ref(one.ref)) for one in sql.list_unjudged(tx, session)]
     outcomes = judge(shown, acts)
     if outcomes:
         sql.judge(tx, outcomes)
-    _bring_back(tx, session, acts, now)
+    _restore_used(tx, session, acts, now)
     chances = redaction.redact_json(dict(acts.chances)).text
     storage_sql.set_value(tx, f"{_KEY}{session}", chances, now)
-    _sum_up(tx, now)
+    _merge_old_chances(tx, now)
     return len(outcomes)
 
 
-def _sum_up(tx: Tx, now: int) -> None:
-    """Add the chances of the oldest sessions to the total, so that a bounded number is kept."""
+def _merge_old_chances(tx: Tx, now: int) -> None:
+    """Add the chances of the oldest sessions to the total, so that the number of rows is
+    bounded."""
     apart = [one for one in sql.values_below(tx, _KEY) if one[0] != _TOTAL]
     if len(apart) <= MOST_APART:
         return
@@ -117,8 +119,9 @@ def _add_up(values: Iterable[str]) -> dict[str, int]:
     return chances
 
 
-def _bring_back(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
-    """Return to the start block commands that had left it unused and were run now."""
+def _restore_used(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
+    """Log as followed the commands that had left the start block unused and were run now: they
+    return to it."""
     refs = list(dict.fromkeys(f"{COMMAND}{line}" for line in acts.lines))
     tried = sql.outcomes(tx, refs) if refs else {}
     rows = [
@@ -136,7 +139,7 @@ def is_idle(outcomes: Sequence[str], tries: int = TRIES) -> bool:
 
 
 def count_in_time(tx: Tx) -> tuple[sql.InTime, ...]:
-    """Return how often memory came in time, moment by moment."""
+    """Return the counts of shown and followed items for each moment."""
     chances = _add_up(value for _, value in sql.values_below(tx, _KEY))
     counted = {one.moment: one for one in sql.counts(tx)}
     every = [counted.get(moment, sql.InTime(moment)) for moment in MOMENTS]
@@ -144,7 +147,7 @@ def count_in_time(tx: Tx) -> tuple[sql.InTime, ...]:
     return tuple(one for one in found if one.chances)
 
 
-def _acts(tx: Tx, session: str, root: str) -> SessionActs:
+def _load_acts(tx: Tx, session: str, root: str) -> SessionActs:
     placed = list(_messages(tx, session))
     forms: list[tuple[int, str]] = []
     files: list[tuple[int, str]] = []
@@ -168,8 +171,8 @@ def _acts(tx: Tx, session: str, root: str) -> SessionActs:
     return SessionActs(tuple(forms), tuple(files), tuple(count.items()), tuple(lines))
 
 
-def _keyed(ref: str) -> str:
-    """Return a logged name with the key of its command: wordings of one command are the same."""
+def _normalise_ref(ref: str) -> str:
+    """Return a logged name with the canonical form of its command."""
     kind, colon, line = ref.partition(":")
     if f"{kind}:" not in (COMMAND, AVOID):
         return ref
@@ -190,8 +193,8 @@ def judge(shown: Sequence[sql.ShownRef], acts: SessionActs) -> list[tuple[str, s
 
 
 def _outcome(one: sql.ShownRef, acts: SessionActs) -> str:
-    """Return whether a shown command was run, or others in its place; a failing form avoided; a
-    shown file opened, or only others."""
+    """Return followed if the shown command was run, the failing one avoided or the file opened;
+    ignored if others were; empty if nothing comparable was done."""
     ran = [name for at, name in acts.forms if one.moment == "start" or at > one.at]
     if one.ref.startswith(COMMAND):
         done = one.ref.removeprefix(COMMAND) in ran

@@ -1,8 +1,8 @@
 """Find the memories for a prompt: the user's own earlier words and rules first, then lessons, then
 claims of agents. Most prompts get none.
 
-Words find candidates; exact names and rare words decide (`briefing.matching`). Similar vectors
-alone are never enough.
+Words find candidates; exact names and rare words decide (`briefing.matching`). Vectors are not
+used: similar meaning alone is never enough.
 """
 
 from __future__ import annotations
@@ -30,21 +30,23 @@ from .steps import Ask, skill_of
 
 MOST_MATCHES = 60
 MOST_SCORED = 1_000
-"""Entries with a word of the prompt that are all scored; of more, only those with a rare word."""
+"""Up to so many entries with a word of the prompt, all are scored; above, those with a rare
+word."""
 
 MOST_PASSAGES = 1
 MOST_MEMORIES = 1
 LONGEST_TYPED = 4_000
-"""Characters. A longer message of the user was pasted or generated for the most part."""
+"""Characters. A longer message of the user is mostly pasted or generated text."""
 
 COOLDOWN_SESSIONS, COOLDOWN = 3, 7 * 86_400_000_000
-"""Sessions in which a passage was shown without effect, before it is not shown for a week."""
+"""A passage shown in so many sessions of the last week without effect is not shown."""
 
 _SHOWN_ORIGINS = tuple(one for one in ORIGINS if one not in UNTRUSTED_ORIGINS)
 
 
 class LoadedTurn(NamedTuple):
-    """What fits a prompt, best first: memories still have to be checked against the code."""
+    """The new material that matches a prompt, best first: memories, whose claims are still to be
+    checked against the code, and finished lines."""
 
     memories: tuple[tuple[Memory, matching.Passage], ...] = ()
     lines: tuple[Item, ...] = ()
@@ -61,10 +63,7 @@ def load_turn(
     changed: freshness_steps.FindChanged,
     now: int,
 ) -> LoadedTurn:
-    """Return what fits a prompt and was not shown in this context before.
-
-    words: the words of the prompt, as `matching.words_of` returns them
-    """
+    """Load the material that matches a prompt and was not shown in this context before."""
     if words.is_empty or not txs:
         return LoadedTurn()
     shown = window_sql.shown_ids(txs, ask.session) if ask.session else set()
@@ -74,57 +73,45 @@ def load_turn(
     left_out: list[LeftOut] = []
     refs: list[str] = []
     for tx in txs:
-        looked_up = _looked_up(words)
-        known = tx.frequencies(looked_up)
-        rule = partial(
+        stems = _stems_to_find(words)
+        known = tx.frequencies(stems)
+        match_text = partial(
             matching.match_sentence, words=words, holding=known.holding, passages=known.entries
         )
-        rare = [one for one in looked_up if matching.is_rare(known.holding[one], known.entries)]
+        rare = [one for one in stems if matching.is_rare(known.holding[one], known.entries)]
         if words.stems:
             found, are_all = _find_memories(tx, rare, words, known, own, ask.first)
             refs += [match.ref for match in found if tx is txs[0]]
-            memories += _memories(tx, found, words, ask.first, rule, are_all)
+            memories += _match_memories(tx, found, words, ask.first, match_text, are_all)
         if rare:
             best = partial(
                 matching.best_passage, words=words, holding=known.holding, passages=known.entries
             )
-            lines += _messages(tx, rare, ask, best)
-    skilled = [item for tx in txs for item in skills(tx, words)] if ask.first else []
+            lines += _match_messages(tx, rare, ask, best)
+    skills = [item for tx in txs for item in find_skills(tx, words)] if ask.first else []
     for memory, _ in memories:
         if reason := _why_not(memory, shown, instructions):
             left_out.append(LeftOut(memory.id, memory.address, reason))
-    barred = {one.id for one in left_out}
-    kept = [one for one in memories if one[0].id not in barred]
-    fresh, tired = _rested(txs[0], lines, shown, now)
-    said = _texts(txs, shown) if fresh else []
-    tired += [
-        LeftOut(one.id, one.address, "a memory that is shown says it")
-        for one in fresh
-        if matching.is_alike(one.text, said)
-    ]
-    fresh = [one for one in fresh if not matching.is_alike(one.text, said)]
+    excluded = {one.id for one in left_out}
+    kept = [one for one in memories if one[0].id not in excluded]
     kept.sort(key=lambda one: (_RANK[one[0].label], -one[1].score, one[0].text))
-    used = {memory.id for memory, _ in kept}
+    kept_lines, dropped = _drop_repeated(txs, lines, shown, now)
     return LoadedTurn(
         memories=tuple(kept),
-        lines=tuple(fresh),
-        skills=tuple(skilled[:1]),
-        left_out=(*left_out, *tired),
-        # Asked for with the memories themselves: one round trip less.
-        checks=freshness_steps.load_checks(txs[0], refs, changed, used) if refs else None,
-    )
-
-
-def _texts(txs: Sequence[Tx], shown: set[str]) -> list[str]:
-    """Return the texts of the memories that the context has."""
-    ids = [id for id in shown if id.startswith("m-")]
-    return [memory.text for tx in txs for memory in memory_sql.get_many(tx, ids).values()]
+        lines=tuple(kept_lines),
+        skills=tuple(skills[:1]),
+        left_out=(*left_out, *dropped),
+        # Asked for all that were found, not only the kept ones: that saves a round trip.
+        checks=freshness_steps.load_checks(
+            txs[0], refs, changed, {memory.id for memory, _ in kept}
+        ) if refs else None,
+    )  # fmt: skip
 
 
 _RANK = {"user": 0, "system": 1, "teammate": 2, "agent": 3}
 
 
-def _looked_up(words: matching.PromptWords) -> list[str]:
+def _stems_to_find(words: matching.PromptWords) -> list[str]:
     """Return the stems to look up: those of the prompt's words and of the parts of its names."""
     named = (terms.stem(term) for name in words.names for term in terms.query_terms(name))
     return list(dict.fromkeys((*words.stems, *named)))
@@ -138,7 +125,7 @@ def _find_memories(
     owners: Sequence[str],
     is_first: bool,
 ) -> tuple[list[IndexMatch], bool]:
-    """Return the memories with words of the prompt, and whether these are all."""
+    """Return the memories with words of the prompt, and whether these are all of them."""
     seen = {"status": ("active",), "source": ("memory",), "label": _SHOWN_ORIGINS, "seen": owners}
     stems = list(dict.fromkeys((*rare, *words.stems)))
     most, are_all = MOST_MATCHES, True
@@ -146,8 +133,8 @@ def _find_memories(
         some = index_sql.find_some(tx, stems, MOST_MATCHES, seen)
         if len(some) < MOST_MATCHES:
             return list({one.ref: one for one in some}.values()), True
-        # What may be shown has a rare word or, with the first prompt, most of a task's words, and
-        # so one of its rarest.
+        # A memory matches by a rare word or, at the first prompt, by most of the prompt's words,
+        # so that it holds one of the rarest.
         by_rarity = sorted(words.stems, key=known.holding.__getitem__)
         likely = by_rarity[: len(words.stems) // 3 + 1] if is_first else []
         stems, are_all = list(dict.fromkeys((*rare, *likely))), False
@@ -159,28 +146,28 @@ def _find_memories(
     return found[:MOST_MATCHES], are_all and len(found) < MOST_MATCHES
 
 
-def _memories(
+def _match_memories(
     tx: Tx,
     found: Sequence[IndexMatch],
     words: matching.PromptWords,
     is_first: bool,
-    rule: partial[matching.Passage | None],
+    match_text: partial[matching.Passage | None],
     are_all: bool,
 ) -> Iterator[tuple[Memory, matching.Passage]]:
-    """Return memories that share a name or two rare words with the prompt; with the first prompt of
-    a session, also lessons that hold most of what it asks for."""
-    held = memory_sql.get_many(tx, [match.ref for match in found])
-    stated = {
+    """Yield the memories that share a name or two rare words with the prompt; at the first prompt
+    of a session, also those that share most of its words."""
+    memories = memory_sql.get_many(tx, [match.ref for match in found])
+    statements = {
         memory.id: frozenset(matching.content_stems(memory.text))
-        for memory in held.values()
+        for memory in memories.values()
         if are_all and memory.label == "user"
     }
-    own_words = matching.shared_by_statements(words, stated)
+    own_words = matching.shared_by_statements(words, statements)
     for match in found:
-        memory = held.get(match.ref)
+        memory = memories.get(match.ref)
         if memory is None or (memory.scope and memory.label != "user"):
             continue
-        passage = rule(memory.text) or own_words.get(memory.id)
+        passage = match_text(memory.text) or own_words.get(memory.id)
         if passage is None and is_first:
             passage = _task_match(match, words)
         if passage is not None:
@@ -188,18 +175,19 @@ def _memories(
 
 
 def _task_match(match: IndexMatch, words: matching.PromptWords) -> matching.Passage | None:
-    """Return a passage when a lesson holds two words and most of what a task asks for."""
-    held = frozenset(match.stems.split())
-    shared = [one for one in words.stems if one in held]
+    """Return a passage if an entry shares two words, and two thirds of the prompt's words."""
+    stems = frozenset(match.stems.split())
+    shared = [one for one in words.stems if one in stems]
     if len(shared) < 2 or 3 * len(shared) < 2 * len(words.stems):
         return None
     return matching.Passage("", f"shares most of the task: {', '.join(shared[:4])}", 1.0)
 
 
-def _messages(
+def _match_messages(
     tx: Tx, rare: Sequence[str], ask: Ask, best: partial[matching.Passage | None]
 ) -> Iterator[tuple[float, Item]]:
-    """Return what the user typed in earlier sessions, the sentence that fits."""
+    """Yield the best sentence of each message that the user typed in an earlier session, with its
+    score."""
     filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
     for match in index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters, few=True):
         if match.ref == ask.session:
@@ -212,10 +200,10 @@ def _messages(
         text = messages.typed_text(messages.message_from_body(json.loads(row.body)))
         passage = best(text) if len(text) <= LONGEST_TYPED else None
         if passage is not None:
-            yield passage.score, _passage(match, row.at, passage)
+            yield passage.score, _passage_item(match, row.at, passage)
 
 
-def _passage(match: IndexMatch, at: int, passage: matching.Passage) -> Item:
+def _passage_item(match: IndexMatch, at: int, passage: matching.Passage) -> Item:
     short = wording.short_session(match.ref).rpartition(".")[2]
     return Item(
         id=f"{short}:{match.seq}",
@@ -232,54 +220,63 @@ def _passage(match: IndexMatch, at: int, passage: matching.Passage) -> Item:
 def _why_not(memory: Memory, shown: set[str], instructions: matching.Instructions) -> str:
     if memory.id in shown:
         return "shown in this context already"
-    return selection.why_never(memory, instructions)
+    return selection.why_excluded(memory, instructions)
 
 
-def _rested(
-    tx: Tx, lines: Sequence[tuple[float, Item]], shown: set[str], now: int
+def _drop_repeated(
+    txs: Sequence[Tx], lines: Sequence[tuple[float, Item]], shown: set[str], now: int
 ) -> tuple[list[Item], list[LeftOut]]:
-    """Leave out passages that were shown in this context, or again and again without effect."""
+    """Return the passages, best first, without those that this context has, that a memory in it
+    says, or that were shown in several sessions without effect."""
+    if not lines:
+        return [], []
     ordered = [item for _, item in sorted(lines, key=lambda one: (-one[0], one[1].text))]
     refs = [item.address for item in ordered]
-    tired = sql.often_shown(tx, refs, now - COOLDOWN, COOLDOWN_SESSIONS) if refs else set()
-    kept, left = [], []
+    ineffective = sql.often_shown(txs[0], refs, now - COOLDOWN, COOLDOWN_SESSIONS)
+    ids = [id for id in shown if id.startswith("m-")]
+    texts = [memory.text for tx in txs for memory in memory_sql.get_many(tx, ids).values()]
+    kept, dropped = [], []
     for item in ordered:
         if item.address in shown:
-            left.append(LeftOut(item.id, item.address, "shown in this context already"))
-        elif item.address in tired:
-            left.append(LeftOut(item.id, item.address, "shown in three sessions without effect"))
+            reason = "shown in this context already"
+        elif item.address in ineffective:
+            reason = "shown in three sessions without effect"
+        elif matching.is_alike(item.text, texts):
+            reason = "a memory that is shown says it"
         else:
             kept.append(item)
-    return kept, left
+            continue
+        dropped.append(LeftOut(item.id, item.address, reason))
+    return kept, dropped
 
 
-def skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
-    """Return the proven skills that fit the task of a session's first prompt."""
+def find_skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
+    """Return the proven skills that match the first prompt of a session."""
     found = []
     filters = {"status": ("active",), "source": ("procedure",), "label": _SHOWN_ORIGINS}
     for match in index_sql.find_candidates(tx, list(words.stems), MOST_MATCHES, filters):
         row = database.read_or_none(partial(procedures_sql.get, tx, match.ref))
         passage = _task_match(match, words)
-        # The label of a row that was changed from outside is not the one that the index has.
+        # The label is checked again: a row changed outside Recollect differs from its index entry.
         if row and row.label in _SHOWN_ORIGINS and passage is not None and row.successes:
             found.append(selection.skill_item(skill_of(row), "")._replace(why=passage.why))
     return found
 
 
-def items(
-    loaded: LoadedTurn, fresh: Mapping[str, str], withhold: bool, beside: Sequence[Item] = ()
+def choose_items(
+    loaded: LoadedTurn, fresh: Mapping[str, str], withhold: bool, start_items: Sequence[Item]
 ) -> tuple[list[Item], list[LeftOut]]:
-    """Return the lines of the turn, in their order: a memory of the user, a passage, a memory of an
-    agent if there is none of the user, a skill.
+    """Return the items for a prompt, in their order: a memory of the user, a passage, a memory of
+    an agent if there is none of the user, a skill.
 
     fresh: the freshness of memories by id
-    beside: the items of a start block in the same answer, which are not said again
+    start_items: the items of a start block in the same answer, which are not repeated
     """
-    said, texts = {item.id for item in beside}, [item.text for item in beside]
-    chosen: list[Item] = []
+    in_start, texts = {item.id for item in start_items}, [item.text for item in start_items]
+    passages: list[Item] = []
     left = list(loaded.left_out)
-    rules: list[Item] = []
-    rest: list[Item] = []
+    own: list[Item] = []
+    others: list[Item] = []
     for memory, passage in loaded.memories:
         state = fresh.get(memory.id, "")
         reason = ""
@@ -287,25 +284,25 @@ def items(
             reason = f"withheld: what it says of the code is {state}"
         elif unproven := selection.why_unproven(memory, state):
             reason = unproven
-        elif memory.id in said:
+        elif memory.id in in_start:
             reason = "it is in the start block"
         elif matching.is_alike(memory.text, texts):
             reason = "another line says nearly the same"
-        elif len(rules) + len(rest) >= MOST_MEMORIES:
+        elif len(own) + len(others) >= MOST_MEMORIES:
             reason = "another one fits better"
         if reason:
             left.append(LeftOut(memory.id, memory.address, reason))
             continue
-        item = selection.item_of(memory, "", state)._replace(why=passage.why)
-        (rules if memory.label == "user" else rest).append(item)
+        item = selection.memory_item(memory, "", state)._replace(why=passage.why)
+        (own if memory.label == "user" else others).append(item)
         texts.append(item.text)
     for item in loaded.lines:
-        if len(chosen) >= MOST_PASSAGES:
+        if len(passages) >= MOST_PASSAGES:
             left.append(LeftOut(item.id, item.address, "another one fits better"))
         elif matching.is_alike(item.text, texts):
             left.append(LeftOut(item.id, item.address, "another line says nearly the same"))
         else:
             texts.append(item.text)
-            chosen.append(item)
-    skilled = [item for item in loaded.skills if item.id not in said]
-    return [*rules, *chosen, *rest, *skilled], left
+            passages.append(item)
+    skills = [item for item in loaded.skills if item.id not in in_start]
+    return [*own, *passages, *others, *skills], left

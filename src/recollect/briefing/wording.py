@@ -1,11 +1,11 @@
-"""Word what earlier sessions found out: past tense, with counts and dates, commands in code marks.
+"""Word the findings of earlier sessions: past tense, with counts and dates, commands in code marks.
 
     test: `pnpm test` worked in 6 sessions, last on 2026-03-02; `pnpm e2e` once, on 2026-02-11
     `npm test` failed in 3 sessions; `pnpm test` worked since, in 6 sessions, last on 2026-03-02
     Resolved before, in 2 sessions, last on 2026-03-02: …
 
-These are facts that our own code computed from calls and exit statuses. None of them is an
-instruction, and none holds the prose of a tool.
+Our own code computed these facts from tool calls and exit statuses. They are statements, never
+instructions, and hold no prose of a tool.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LONGEST_LINE = 158
 LONGEST_STATE = 240
 MOST_FILES, MOST_ADDED = 3, 2
 LEAST_TOGETHER, MOST_TOGETHER = 3, 2
-"""From how many sessions files changed together are named, and how many of them: with two
-sessions and three files half of those named were not touched."""
+"""The sessions in which files must have changed together to be named, and how many are named: with
+two sessions and three files, half of those named were not touched."""
 
 
 def command_lines(commands: Sequence[KnownCommand], budget: int = 0) -> list[Item]:
-    """Return the commands that worked, those of one purpose side by side and several to a line; as
-    many of the best as fit into a budget of tokens."""
+    """Return the commands that worked as lines with several commands each, grouped by purpose; with
+    a budget of tokens, as many of the first as fit."""
     while budget and commands:
         lines = _command_items(commands)
         if sum(count_tokens(f"- {item.line}\n") for item in lines) <= budget:
@@ -78,7 +78,7 @@ def _command_item(group: Sequence[KnownCommand], before: KnownCommand | None) ->
 
 
 def _fact(kind: str, ref: str, section: str = "", **more: Json) -> Item:
-    """Return a line that our own code worded."""
+    """Return an item with a line made by our own code."""
     return Item(ref, ref, section, kind, label="system", **more)
 
 
@@ -88,12 +88,15 @@ def command_ref(form: str) -> str:
 
 
 def avoid_ref(form: str) -> str:
-    """Return the name under which a warning of a failing form is logged."""
+    """Return the name under which the warning about a failing command is logged."""
     return f"avoid:{form}"
 
 
 def _command_line(group: Sequence[KnownCommand], before: KnownCommand | None) -> str:
-    """Format the commands of a line; date and unit stand at the first one they apply to."""
+    """Format the commands of a line; a date that is the same as before is not repeated.
+
+    before: the last command of the line above
+    """
     parts = []
     for place, one in enumerate(group):
         goes_on = place > 0 and one.purpose == group[place - 1].purpose
@@ -113,24 +116,20 @@ def _command_line(group: Sequence[KnownCommand], before: KnownCommand | None) ->
 
 
 def _where(command: KnownCommand) -> str:
-    """Say in which folder a command was run, or below which one it was used."""
+    """Return the folder that a command was run in, or below which it was used."""
     if command.folder:
         return f" in {code(command.folder)}"
     return f" below {code(command.below)}" if command.below else ""
 
 
-def _times(sessions: int, last: int, verb: str) -> str:
-    if sessions <= 1:
-        return f"{verb}once, on {_date(last)}"
-    unit = " sessions" if verb else ""
-    return f"{verb}in {sessions}{unit}, last on {_date(last)}"
-
-
 def advice_line(advice: CommandAdvice) -> Item:
     """Return the warning before a command that failed, with the form that worked since."""
     failed = f"failed in {advice.sessions_failed} sessions"
-    worked = _times(advice.sessions_succeeded, advice.last, "worked since, ")
-    worked = worked.replace("since, in ", "since in ").replace("since, once", "since once")
+    worked = (
+        f"worked since in {advice.sessions_succeeded} sessions, last on {_date(advice.last)}"
+        if advice.sessions_succeeded > 1
+        else f"worked since once, on {_date(advice.last)}"
+    )
     return _fact(
         "advice",
         avoid_ref(advice.form),
@@ -143,15 +142,15 @@ def advice_line(advice: CommandAdvice) -> Item:
 
 
 def resolution_lines(known: Sequence[KnownResolution]) -> list[Item]:
-    """Return what resolved an error before, a line for each way; of single sightings in which files
-    were edited only the newest."""
+    """Return the earlier resolutions of an error, a line each; of unconfirmed ones that edited
+    files only the newest."""
     single = [one for one in known if not one.confirmed and one.remedy.files]
     newest = max(single, key=lambda one: one.last, default=None)
     return [resolution_line(one) for one in known if one not in single or one is newest]
 
 
 def resolution_line(known: KnownResolution) -> Item:
-    """Return what resolved the same error before."""
+    """Return a line about an earlier resolution of the same error."""
     sessions = f"{known.sessions} sessions" if known.sessions > 1 else "one session"
     when = (
         f"Resolved in {sessions}, last on {_date(known.last)}"
@@ -172,7 +171,7 @@ def resolution_line(known: KnownResolution) -> Item:
 
 
 def describe_remedy(remedy: Remedy, command: str) -> str:
-    """Return after which changes an error went away."""
+    """Return the changes after which an error went away: "after `make gen` was run before"."""
     parts = []
     if remedy.step_before:
         parts.append(f"{code(remedy.step_before)} was run before")
@@ -222,7 +221,7 @@ def _are_neighbours(path: str, files: Sequence[str]) -> bool:
 
 
 def conclusion_line(known: Conclusion) -> Item:
-    """Return what an agent concluded, quoted, with its session and date."""
+    """Return a line with a conclusion of an agent, quoted, with its session and date."""
     session = short_session(known.session)
     ref = f"conclusion:{known.session}:{known.at}"
     return Item(
@@ -238,7 +237,7 @@ def conclusion_line(known: Conclusion) -> Item:
 
 
 def episode_line(id: str, goal: str, outcome: str, at: int) -> Item:
-    """Return a task of an earlier session in the user's words, quoted, with how it ended."""
+    """Return a line with a task of an earlier session in the user's words, and its outcome."""
     return Item(
         id=id,
         address=f"memory://{id}",
@@ -253,7 +252,7 @@ def episode_line(id: str, goal: str, outcome: str, at: int) -> Item:
 
 
 def task_lines(document: Document) -> Iterator[Item]:
-    """Return the running task, and its blocked phases."""
+    """Yield a line for the running task, and one for each blocked phase."""
     from ..work import records
 
     task = records.task_from_json(document.fields)
@@ -268,14 +267,14 @@ def task_lines(document: Document) -> Iterator[Item]:
 
 
 def handoff_line(document: Document) -> Item:
-    """Return a handoff that waits, with the command that accepts it."""
+    """Return a line for a waiting handoff, with the command that accepts it."""
     name = document.address.removeprefix("memory://handoff/")
     item = state_line(document, "A handoff waits", document.title, "it was not accepted yet")
     return item._replace(line=f"{item.line}; {code(f'recollect handoff accept {name}')}")
 
 
 def state_line(document: Document, name: str, content: str, why: str) -> Item:
-    """Return a line of the first section: where the work stands."""
+    """Return a line of the section "Where things stand"."""
     text = plain(content)[:LONGEST_STATE]
     own = document.label == "user"
     when = "" if own else f", {document.label} {_date(document.valid_from)}"
@@ -292,7 +291,7 @@ def state_line(document: Document, name: str, content: str, why: str) -> Item:
 
 
 def short_session(session: str) -> str:
-    """Return enough of a session's id to find it."""
+    """Return a prefix of a session's id that finds it."""
     host, dot, own = session.partition(".")
     return f"{host}.{own[:8]}" if dot else session[:16]
 
