@@ -21,6 +21,7 @@ from recollect.freshness.claims import (
     extract_claims,
     find_moves,
     judge_claim,
+    may_name_file,
     pick_worse,
     replace_paths,
 )
@@ -106,6 +107,7 @@ Found = list[tuple[str, str, int, str]]
 )  # fmt: skip
 def test_a_text_claims_what_it_names(text: str, claims: Found) -> None:
     assert [claim[:4] for claim in extract_claims(text)] == claims
+    assert may_name_file(text) or not any(path for path, *_ in claims)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +152,15 @@ def test_a_memory_makes_a_bounded_number_of_claims() -> None:
 def test_any_text_can_be_read(text: str) -> None:
     for claim in extract_claims(text, [text]):
         assert claim.path or claim.symbol
+
+
+_CODE = ("`", "make ", "just test", "npm run a", "tool.ruff", "a.py", "Makefile", "src/", "::", " ")
+
+
+@law
+@given(st.lists(st.sampled_from(_CODE) | st.text(max_size=3), max_size=8).map("".join))
+def test_a_text_that_may_name_no_file_has_no_claim_with_a_path(text: str) -> None:
+    assert may_name_file(text) or not any(claim.path for claim in extract_claims(text))
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,14 @@ class ClaimTree(Protocol):
     def check(self, known: Sequence[PinnedClaim], thorough: bool = False) -> list[PinnedClaim]: ...
 
 
-def find_claims(text: str, citations: Sequence[Json]) -> list[Claim]:
-    """Return the claims in a text; without a character of code there are none."""
-    if not citations and not any(mark in text for mark in "`/.(_"):
-        return []
+def find_claims(text: str, citations: Sequence[Json], quick: bool = False) -> list[Claim]:
+    """Return the claims in a text; without a character of code there are none. A `quick` tree
+    confirms none of a text that names no file."""
+    if not citations:
+        if not any(mark in text for mark in "`/.(_"):
+            return []
+        if quick and not claims.may_name_file(text):
+            return []
     return claims.extract_claims(text, citations)
 
 
@@ -196,5 +200,5 @@ def pin_claims(
     context: Context, text: str, citations: Sequence[Json], quick: bool = False
 ) -> list[PinnedClaim]:
     """Extract the claims of a text and pin them to the current code; `quick` starts no process."""
-    found = find_claims(text, citations)
+    found = find_claims(text, citations, quick)
     return open_working_tree(context, quick).pin(found) if found else []

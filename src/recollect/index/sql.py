@@ -38,6 +38,8 @@ class IndexEntry(NamedTuple):
     """Name and value: its tags and scopes (an empty scope applies everywhere)."""
 
 
+_FACETS = IndexEntry._fields.index("facets")
+
 FEW = 600
 """So many entries that a filter leaves are compared themselves."""
 
@@ -54,11 +56,15 @@ def insert_entry(tx: Tx, entry: IndexEntry, parts: Sequence[str]) -> None:
 
 def insert_entries(tx: Tx, records: Iterable[tuple[IndexEntry, Sequence[str]]]) -> None:
     """Index many new records."""
-    made = [
-        IndexedRecord(*entry[:9], part, stems, _stored_facets(entry))
-        for entry, parts in records
-        for part, stems in enumerate(parts)
-    ]
+    facets: dict[tuple[tuple[str, str], ...], list[tuple[str, str]]] = {}
+    made = []
+    for entry, parts in records:
+        # Most records of a call have the same ones.
+        stored = facets.get(entry.facets)
+        if stored is None:
+            stored = facets[entry.facets] = _stored_facets(entry)
+        for part, stems in enumerate(parts):
+            made.append(IndexedRecord._make((*entry[:_FACETS], part, stems, stored)))
     if made:
         tx.add_entries(made)
 

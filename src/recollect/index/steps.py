@@ -42,6 +42,11 @@ def split_stems(*texts: str) -> StemParts:
     )
 
 
+def split_stems_many(texts: Sequence[str]) -> list[StemParts]:
+    """Return the stems of each of many texts."""
+    return list(map(split_stems, texts))
+
+
 def _stem_visible(text: str) -> str:
     """Stem a text without its terminal colours."""
     if "\x1b" in text:

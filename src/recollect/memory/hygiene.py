@@ -74,6 +74,17 @@ def find_refusal(
     return found
 
 
+def find_doubtful(texts: Sequence[str], words: Sequence[Sequence[str]]) -> list[int]:
+    """Return the places of the texts that `find_refusal` may refuse: most have none of the signs.
+    `words` are the `split_lower_words` of each."""
+    has_no_cue = _cues().isdisjoint
+    return [
+        at
+        for at, (text, spelled) in enumerate(zip(texts, words, strict=True))
+        if not has_no_cue(spelled) or _HEX_RUN in _find_shape(text) or len(text.splitlines()) > 1
+    ]
+
+
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text without bullets and numbers."""
     # The pattern is tried at every character: most notes are one sentence.
@@ -96,10 +107,14 @@ def _find_rules(text: str, words: Sequence[str]) -> list[int]:
     found = set()
     if not _cues().isdisjoint(words):  # most texts have none
         found = {at for word in known.keys() & words for at in known[word]}
-    shape = text.encode("ascii", "replace").translate(_HEX)
-    if _HEX_RUN in shape and _pattern("hash").search(text):
+    if _HEX_RUN in _find_shape(text) and _pattern("hash").search(text):
         found.add(_HASH_RULE)
     return sorted(found)
+
+
+def _find_shape(text: str) -> bytes:
+    """Return a text with an h for each digit of a hash, and a space for all else."""
+    return text.encode("ascii", "replace").translate(_HEX)
 
 
 @cache

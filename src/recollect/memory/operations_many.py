@@ -59,16 +59,17 @@ def _prepare(
     layer: str,
     now: int,
 ) -> list[steps.PreparedMemory]:
-    origin = context.origin
-    drafts = []
+    made: dict[str, steps.LabelledDraft] = {}
+    statements = []
     for item, id in zip(items, ids, strict=True):
-        draft = _read_draft(context, item, layer)
-        label = origin
-        if draft.evidence:
-            look = partial(steps.find_label, origin=origin, evidence=draft.evidence)
-            label = context.project_space.read(look)
-        drafts.append(steps.LabelledDraft(draft, id, label))
-    return steps.prepare_all(drafts, origin, now)
+        text = item.get("text", "")
+        rest = {name: value for name, value in item.items() if name != "text"}
+        # Most statements of a call have the same other fields: these are read once.
+        fields = made.get(named := repr(rest))
+        if fields is None or not isinstance(text, str):
+            fields = made[named] = _read_fields(context, item, layer)
+        statements.append(steps.NewStatement(id, text, fields))
+    return steps.prepare_all(statements, context.origin, now)
 
 
 def _pin_all(
@@ -77,7 +78,7 @@ def _pin_all(
     """Pin the claims of many statements to the code, reading each file once, without a process."""
     tree = freshness_steps.open_working_tree(context, quick=True)
     claims = {
-        item.row.id: freshness_steps.find_claims(item.row.text, item.memory.citations)
+        item.row.id: freshness_steps.find_claims(item.row.text, item.memory.citations, quick=True)
         for item in ready
     }
     pinned = {id: tree.pin(some) for id, some in claims.items() if some}
@@ -93,8 +94,8 @@ _FIELDS: Mapping[str, Any] = {
 }
 
 
-def _read_draft(context: Context, item: Mapping[str, Json], layer: str) -> steps.Draft:
-    """Return the draft in an object; raise InvalidInput for a wrong field."""
+def _read_fields(context: Context, item: Mapping[str, Json], layer: str) -> steps.LabelledDraft:
+    """Return the draft in an object, with its label; raise InvalidInput for a wrong field."""
     for name, value in item.items():
         known = _FIELDS.get(name)
         if known is None:
@@ -114,4 +115,9 @@ def _read_draft(context: Context, item: Mapping[str, Json], layer: str) -> steps
             where="layer",
             hint="pass --layer user for statements about you",
         )
-    return make_draft(context, str(item.get("text", "")), str(item.get("kind", "fact")), fields)
+    draft = make_draft(context, "", str(item.get("kind", "fact")), fields)
+    label = context.origin
+    if draft.evidence:
+        look = partial(steps.find_label, origin=label, evidence=draft.evidence)
+        label = context.project_space.read(look)
+    return steps.LabelledDraft(draft, label)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from ..fast_typing import NamedTuple
+from ..fast_typing import TYPE_CHECKING, Any, NamedTuple
 from ..storage.database import (
     Row,
     Tx,
@@ -78,6 +78,23 @@ class MemoryRow(NamedTuple):
     digest: str
     change: str = "learn"
     author: str = ""
+
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Written = TypeVar("Written", MemoryRow, Memory)
+
+_ID, _ROOT, _TEXT, _DIGEST = map(_COLUMNS.index, ("id", "root", "text", "digest"))
+
+
+def put_text(record: Written, id: str, text: SafeText, digest: str) -> Written:
+    """Return a new memory, or its row, with this id and text and all other fields of a record."""
+    values: list[Any] = list(record)
+    values[_ID] = values[_ROOT] = id
+    values[_TEXT], values[_DIGEST] = text, digest
+    made: Written = tuple.__new__(type(record), values)
+    return made
 
 
 _SEALED = tuple(_COLUMNS.index(name) for name in seals.COLUMNS["memories"])

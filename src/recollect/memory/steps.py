@@ -57,18 +57,10 @@ class Draft(NamedTuple):
     key: str = ""
 
 
-def check_draft(draft: Draft) -> Draft:
-    """Return the draft, or raise the error that names the wrong field."""
+def check_fields(draft: Draft) -> Draft:
+    """Return the draft, or raise the error that names the wrong field. Its text is not read."""
     if draft.kind in KIND_NAMES:
         draft = draft._replace(kind=KIND_NAMES[draft.kind])
-    if not draft.text.strip():
-        raise InvalidInput("there is nothing to learn: the text is empty", where="text")
-    if len(draft.text) > LONGEST_TEXT:
-        raise InvalidInput(
-            f"a memory is one statement; this text has {len(draft.text):,} characters",
-            where="text",
-            hint=f"at most {LONGEST_TEXT:,}; keep long texts with `recollect store KEY`",
-        )
     for field, value, allowed in (
         ("kind", draft.kind, KINDS),
         ("layer", draft.layer, LAYERS),
@@ -96,14 +88,6 @@ def check_draft(draft: Draft) -> Draft:
     return draft
 
 
-def _check_text(draft: Draft, words: Sequence[str]) -> None:
-    refused = hygiene.find_refusal(draft.text, draft.kind, draft.layer, words)
-    if refused:
-        raise Refused(
-            f"this does not belong in long-term memory: {refused.rule}", hint=refused.where
-        )
-
-
 class PreparedMemory(NamedTuple):
     """A draft ready to be written: redacted, admitted, indexed, with its idempotency key."""
 
@@ -116,76 +100,118 @@ class PreparedMemory(NamedTuple):
 
 
 class LabelledDraft(NamedTuple):
-    """A draft, the id of its memory, and its label: the origin's unless it is lower."""
+    """A draft and its label: the origin's unless it is lower."""
 
     draft: Draft
-    id: str
     label: str
+
+
+class NewStatement(NamedTuple):
+    """A text, the id of its memory, and all its other fields: many statements may share these, and
+    the text of that draft is not read."""
+
+    id: str
+    text: str
+    fields: LabelledDraft
 
 
 def prepare(
     draft: Draft, origin: str, now: int, id: str, label: str = "", propose: bool = False
 ) -> PreparedMemory:
     """Prepare one statement."""
-    return prepare_all([LabelledDraft(draft, id, label or origin)], origin, now, propose)[0]
+    one = NewStatement(id, draft.text, LabelledDraft(draft, label or origin))
+    return prepare_all([one], origin, now, propose)[0]
 
 
 def prepare_all(
-    drafts: Sequence[LabelledDraft], origin: str, now: int, propose: bool = False
+    statements: Sequence[NewStatement], origin: str, now: int, propose: bool = False
 ) -> list[PreparedMemory]:
     """Do all the work that needs no transaction. `propose` saves them for a person to confirm,
     whatever their kinds and labels."""
     # One step for all, then the next: what a step needs stays in the processor's caches, which
     # takes a third off the whole.
-    for draft, _, _ in drafts:
-        trust.check_priority(draft.priority, origin)
-    drafts = [LabelledDraft(check_draft(draft), id, label) for draft, id, label in drafts]
-    spelled = [split_lower_words(draft.text) for draft, _, _ in drafts]
-    for (draft, _, _), words in zip(drafts, spelled, strict=True):
-        _check_text(draft, words)
-    statuses = [
-        "proposed" if propose else trust.admit_memory(draft.kind, label)
-        for draft, _, label in drafts
-    ]
-    texts = [
-        dates.replace_relative_dates(draft.text.strip(), now, words)
-        for (draft, _, _), words in zip(drafts, spelled, strict=True)
-    ]
-    clean = redaction.redact_many(texts)
-    made = [
-        _make_row(one, text, status, origin, now)
-        for one, text, status in zip(drafts, clean, statuses, strict=True)
-    ]
-    memories = [sql.load_memory(row) for row, _ in made]
-    indexed = [
-        index_steps.split_stems(steps_revisions.make_searchable_text(one)) for one in memories
-    ]
+    shared = {id(one.fields): one.fields for one in statements}
+    made = {at: _make_fields(fields, origin, now, propose) for at, fields in shared.items()}
+    common = [made[id(one.fields)] for one in statements]
+    texts = [_check_size(one.text) for one in statements]
+    clean = redaction.redact_many(_check_texts(texts, common, now))
+    digests = messages.text_digests([text for text, _ in clean])
+    stems = index_steps.split_stems_many(
+        [
+            fields.before + text + fields.behind
+            for fields, (text, _) in zip(common, clean, strict=True)
+        ]
+    )
     return [
         PreparedMemory(
-            row=row,
-            words=stems,
-            key=one.draft.key,
-            near=one.draft.near,
-            redacted=redacted,
-            memory=memory,
+            row=sql.put_text(fields.row, one.id, text, digest),
+            words=words,
+            key=fields.key,
+            near=fields.near,
+            redacted=found + fields.found,
+            memory=sql.put_text(fields.memory, one.id, text, digest),
         )
-        for one, (row, redacted), stems, memory in zip(drafts, made, indexed, memories, strict=True)
+        for one, fields, (text, found), digest, words in zip(
+            statements, common, clean, digests, stems, strict=True
+        )
     ]
 
 
-def _make_row(
-    one: LabelledDraft, text: redaction.Redacted, status: str, origin: str, now: int
-) -> tuple[sql.MemoryRow, tuple[str, ...]]:
-    """Return the row of a draft with a redacted text, and the types of all removed secrets."""
-    draft, id, label = one
+def _check_size(text: str) -> str:
+    """Return the text without the space around it; raise InvalidInput if it is empty or long."""
+    bare = text.strip()
+    if not bare:
+        raise InvalidInput("there is nothing to learn: the text is empty", where="text")
+    if len(text) > LONGEST_TEXT:
+        raise InvalidInput(
+            f"a memory is one statement; this text has {len(text):,} characters",
+            where="text",
+            hint=f"at most {LONGEST_TEXT:,}; keep long texts with `recollect store KEY`",
+        )
+    return bare
+
+
+def _check_texts(texts: Sequence[str], common: Sequence[_CommonFields], now: int) -> list[str]:
+    """Return the texts with absolute dates; raise Refused for one that is not to be kept."""
+    spelled = list(map(split_lower_words, texts))
+    for at in hygiene.find_doubtful(texts, spelled):
+        memory = common[at].memory
+        refused = hygiene.find_refusal(texts[at], memory.kind, memory.layer, spelled[at])
+        if refused:
+            raise Refused(
+                f"this does not belong in long-term memory: {refused.rule}", hint=refused.where
+            )
+    return [
+        dates.replace_relative_dates(text, now, words)
+        for text, words in zip(texts, spelled, strict=True)
+    ]
+
+
+class _CommonFields(NamedTuple):
+    """What statements with the same other fields share: a row and a memory without id and text, and
+    the searchable words before and behind the text."""
+
+    row: sql.MemoryRow
+    memory: Memory
+    before: str
+    behind: str
+    key: str
+    near: str
+    found: tuple[str, ...]
+
+
+def _make_fields(one: LabelledDraft, origin: str, now: int, propose: bool) -> _CommonFields:
+    """Check a draft but for its text, and redact its fields."""
+    trust.check_priority(one.draft.priority, origin)
+    draft = check_fields(one.draft)
     kind = KINDS[draft.kind]
-    found = list(text.found)
+    found: list[str] = []
     row = sql.MemoryRow(
-        id=id,
-        root=id,
+        id="",
+        root="",
         revision=1,
         kind=draft.kind,
-        text=text.text,
+        text=_EMPTY,
         subject=_clean(draft.subject, found),
         detail=_pack(dict(draft.detail), found) if draft.detail else _NO_OBJECT,
         category=draft.category or kind.category,
@@ -199,9 +225,9 @@ def _make_row(
         priority=draft.priority or kind.priority,
         layer=draft.layer,
         owner=draft.owner,
-        status=status,
+        status="proposed" if propose else trust.admit_memory(draft.kind, one.label),
         origin=origin,
-        label=label,
+        label=one.label,
         sources=_pack(draft.sources, found),
         reinforcement=1,
         successes=0,
@@ -213,9 +239,19 @@ def _make_row(
         last_recalled=0,
         valid_from=now,
         valid_to=FOREVER,
-        digest=messages.text_digest(text.text),
+        digest="",
     )
-    return row, tuple(found)
+    memory = sql.load_memory(row)
+    before, behind = steps_revisions.make_searchable_fields(memory)
+    return _CommonFields(
+        row=row,
+        memory=memory,
+        before=before,
+        behind=behind,
+        key=draft.key,
+        near=draft.near,
+        found=tuple(found),
+    )
 
 
 def _clean(value: str, found: list[str]) -> SafeText:

@@ -200,10 +200,17 @@ def make_entry(memory: Memory | sql.MemoryRow, earlier: bool = False) -> index_s
 def make_searchable_text(memory: Memory) -> str:
     """Return all the words a memory is found by: subject, tags, scope, examples, details and
     cited paths besides its text."""
-    pieces = [memory.subject, memory.text, *memory.tags, *memory.scope, *memory.examples]
+    before, behind = make_searchable_fields(memory)
+    return before + memory.text + behind
+
+
+def make_searchable_fields(memory: Memory) -> tuple[str, str]:
+    """Return the words that a memory is found by before its text, and those behind it."""
+    pieces = [*memory.tags, *memory.scope, *memory.examples]
     pieces += [str(value) for value in memory.detail.values()]
     pieces += [str(item.get("path", "")) for item in memory.citations]
-    return "\n".join(piece for piece in pieces if piece)
+    before = f"{memory.subject}\n" if memory.subject else ""
+    return before, "".join([f"\n{piece}" for piece in pieces if piece])
 
 
 def make_row(memory: Memory) -> sql.MemoryRow:

@@ -183,10 +183,9 @@ class SqliteTx:
         space = self.space
         if table in seals.COLUMNS:
             # Sealing a row after its insertion takes a third of the insertion.
-            names = columns.split(", ")
-            sealed = itemgetter(*[names.index(name) for name in seals.COLUMNS[table]])
-            seal = seals.make_seal
-            kept = [(space, *row, seal(*sealed(row))) for row in rows]
+            rows = list(rows)
+            sealed = _seal_rows(table, columns.split(", "), rows)
+            kept = [(space, *row, seal) for row, seal in zip(rows, sealed, strict=True)]
             columns = f"{columns}, seal"
         else:
             kept = [(space, *row) for row in rows]
@@ -325,6 +324,13 @@ class SqliteTx:
         self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
     ) -> list[IndexMatch]:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
+
+
+def _seal_rows(table: str, names: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    if table == "memories" and len(rows) >= _MANY:
+        return seals.make_seals(names, rows)
+    sealed = itemgetter(*[names.index(name) for name in seals.COLUMNS[table]])
+    return [seals.make_seal(*sealed(row)) for row in rows]
 
 
 def _any_of(stems: Sequence[str]) -> str:

@@ -401,5 +401,11 @@ def chain_hash(previous: str, seq: int, role: str, origin: str, at: int, digest:
 
 def text_digest(text: str) -> str:
     """Hash a text, ignoring case and white space."""
-    words = " ".join(text.casefold().split())
-    return seals.find_sha256()(words.encode("utf-8", "replace")).hexdigest()
+    return text_digests([text])[0]
+
+
+def text_digests(texts: Sequence[str]) -> list[str]:
+    """Hash each of many texts, ignoring case and white space."""
+    sha256 = seals.find_sha256()
+    spaced = [" ".join(text.casefold().split()) for text in texts]
+    return [sha256(words.encode("utf-8", "replace")).hexdigest() for words in spaced]

@@ -8,6 +8,7 @@ this module can make a seal.
 
 from __future__ import annotations
 
+from _operator import itemgetter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
@@ -66,6 +67,36 @@ def make_seal(*values: object) -> str:
         return _digest(f"{sizes}\n{whole}".encode())
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     return _digest(b"\n".join((",".join(map(str, map(len, parts))).encode(), *parts)))
+
+
+_OWN = ("id", "root", "text", "digest")
+
+
+def make_seals(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Return the seals of many new memories, whose columns have these names. Most of a call have
+    all values but their own in common: these are joined once, which takes half of the time."""
+    sealed = itemgetter(*map(names.index, _MEMORY))
+    own = itemgetter(*map(names.index, _OWN))
+    common = itemgetter(*[names.index(name) for name in _MEMORY if name not in _OWN])
+    forms: dict[tuple[object, ...], str] = {}
+    found = []
+    for row in rows:
+        shared = common(row)
+        form = forms.get(shared)
+        if form is None:
+            form = forms[shared] = _make_form(dict(zip(names, row, strict=True)))
+        values = own(row)
+        whole = form % (*map(len, values), *values)
+        found.append(_digest(whole.encode()) if whole.isascii() else make_seal(*sealed(row)))
+    return found
+
+
+def _make_form(record: Mapping[str, object]) -> str:
+    """Return what `make_seal` joins, with a place for each of a memory's own values."""
+    texts = {name: str(record[name]) for name in _MEMORY}
+    sizes = ["%d" if name in _OWN else str(len(text)) for name, text in texts.items()]
+    whole = ["%s" if name in _OWN else text.replace("%", "%%") for name, text in texts.items()]
+    return "\n".join([",".join(sizes), *whole])
 
 
 def digest_utf8(joined: bytes) -> str | None:
