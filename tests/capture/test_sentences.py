@@ -80,6 +80,7 @@ STATED = {
         "Les tests sont obligatoires pour chaque nouvelle fonction.",
     ],
     "preference": [
+        "could you please always run the formatter",
         "I'd prefer the inline credentials over a file.",
         "I'd rather not have two implementations of the same thing",
         "again: from now on use the same line endings everywhere",
@@ -183,6 +184,85 @@ def test_every_form_is_met_by_an_example_that_has_one_of_its_cues() -> None:
         if statements.rule_of(text, [form])
     }
     assert [form.cues for form in FORMS if form not in met] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "create a checklist, all items must be done before you stop",
+        "implement a retry, it should always back off",
+        "add validation: name is required, all fields must be trimmed",
+        "let's do the cleanup first, we must keep the API stable while doing so",
+        "spawn two reviewers and tell them to never write to disk",
+        "have a subagent go over the docs, each page should have a title",
+        "open a PR, use a plain title instead of the default one",
+        "use pytest instead of unittest for this test",
+        "Use the small database instead of the big one for the next run",
+        "don't use the old helper here, just inline it",
+        "let's use a dataclass here instead of a dict",
+        "No, use the other endpoint",
+        "I prefer the second option",
+        "i'd rather you start with the tests",
+        "it would be cleaner to extract that into a helper",
+        "we decided to postpone this",
+        "let's stick with the current approach and finish the cleanup",
+        "remember to push when done",
+        "remember to bump the version",
+        "don't forget to add a test",
+        "keep in mind that the deadline is tomorrow",
+        "stop adding comments to this file",
+        "summarise what we decided so far",
+        "Please read @docs/release.md and make sure all steps have been followed.",
+        "There's new feedback in notes.md, make sure you check it before continuing.",
+        "let's get this in soon, but it is not top prio",
+        "second step, we run the importer on the new data",
+        "I'd like all those checks replaced with one comparison",
+    ],
+)
+def test_what_is_asked_for_this_turn_only_is_not_captured(text: str) -> None:
+    assert capture(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("spawn an agent to check the tests, we no longer need the old runner",
+         "we no longer need the old runner"),
+        ("Fix the login bug, and from now on always add a regression test",
+         "from now on always add a regression test"),
+        ("update the docs; we no longer support Python 3.9", "we no longer support Python 3.9"),
+        ("Suggest more changes and make sure each sentence is on its own line",
+         "make sure each sentence is on its own line"),
+    ],
+)  # fmt: skip
+def test_an_order_before_a_statement_is_cut_off(text: str, kept: str) -> None:
+    (found,) = capture(text)
+    assert (found.text, found.quote) == (kept, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "can you always run the formatter before committing",
+        "could you please never force push?",
+        "can you keep your answers short from now on",
+        "in future, don't reformat files you don't touch",
+        "next time run the unit tests before pushing",
+        "please make sure to run the tests before every commit",
+        "keep functions short, prefer early returns",
+        "no default exports in this repo",
+        "all scripts live in tools/",
+        "remember that staging is read-only",
+        "our staging host is build-7, remember that",
+        "Remember to run make lint before you commit.",
+        "don't forget to use tabs",
+        "Write a test for every fix, always.",
+        "fix it, but ask me before you push",
+    ],
+)
+def test_a_lasting_rule_in_the_form_of_a_request_is_captured(text: str) -> None:
+    (found,) = capture(text)
+    assert not found.doubt
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,9 @@ def _lines(text: str, masked: str) -> Iterator[TypedLine]:
 
 def _of_content(sentence: str) -> str:
     """Return the reason why a sentence needs confirmation by its content alone."""
-    if sign("url").search(sentence):
+    if sign("url").search(sentence) or (
+        sign("host").search(sentence) and sign("traffic").search(sentence)
+    ):
         return "it has a URL"
     if sign("run").search(sentence):
         return "it runs downloaded code"

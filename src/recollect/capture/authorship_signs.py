@@ -64,8 +64,15 @@ _ORDER = rf"^\W*(?:(?:{_SOFTENERS})\W+)*"
 _SOURCES = {
     # Content: what only the user's confirmation makes a rule.
     "url": r"\b(?:https?|ftp|ssh|git|wss?)://(?!(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])\b)|"
-    r"\bwww\.\w|\bgit@\w|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,12}(?::\d+)?/\S|"
-    r"\b(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|xyz|info|example|ru|cn|top|site|online|cloud)\b|"
+    r"\bwww\.\w|\bgit@\w|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,12}(?::\d+)?/\S",
+    # A bare host says where something is; with one of these words it says where to send, or where
+    # to fetch from.
+    "traffic": r"\b(?:send|post|upload|forward|report|submit|fetch|download|install|pull|push|"
+    r"clone|resolve|publish|sync|copy|mirrors?|route|prox(?:y|ies)|point|connect|load|import|get|use|"
+    r"call|contact|notify|log|add|set|e?mail|ping|visit|open|follow|read|registr(?:y|ies)|"
+    r"index(?:es)?|webhooks?|remotes?|repos?(?:itor(?:y|ies))?|packages?|updates?|releases?)\b",
+    "host": r"\b(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|xyz|info|example|ru|cn|top|site|"
+    r"online|cloud)\b|"
     r"\b(?:[a-z0-9-]{1,63}\.){2,8}(?:net|io|dev|app|ai|co|me|sh)\b|"
     r"\b(?!127\.|0\.)\d{1,3}(?:\.\d{1,3}){3}\b",
     "run": r"\|\s*(?:sudo\s+)?(?:\S{0,40}/)?(?:(?:ba|z|da|k|fi|pw)?sh|python\d?|node|perl|ruby|iex|"

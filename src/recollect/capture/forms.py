@@ -140,7 +140,12 @@ RULE_FORMS = {
     ),
     "preference: prefer": (
         r"(?:\bi|^(?:[^,;:]{1,20}, +)?we)(?:'?d| would)?(?: \w+ly| much| still| always)? prefer\b|"
-        r"(?:^|\b(?:but|and) )would prefer\b|\bmy preference is\b|^(?:please )?prefer \w"
+        r"(?:^|\b(?:but|and) )would prefer\b|\bmy preference is\b|(?:^|, )(?:please )?prefer \w"
+    ),
+    "preference, asked: you &always|you &never|you &from now on|you &going forward|"
+    "you &in future": (
+        r"^(?:can|could|would|will) you (?:please |also |just )?(?:"
+        rf"(?:always|never) (?:{VERBS}|force)\b|.*\b(?:from now on|going forward|in future)\b)"
     ),
     "preference: d rather": r"\b(?:i|we)(?:'?d| would)(?: much)? rather \w",
     "preference: from now on|going forward|as a rule,": (
@@ -205,11 +210,13 @@ RULE_FORMS = {
     "preference: next time|every time|each time|whenever|at all times": (
         r"^(?=.*\b(?:please|make sure|ensure|you (?:should|need to|have to)|do not|don't|tell me|"
         r"ask me|i want|i'd like|i would like)\b).*"
-        r"\b(?:next time|(?:every|each) time|whenever|at all times)\b"
+        r"\b(?:next time|(?:every|each) time|whenever|at all times)\b|"
+        rf"{LEAD}next time,? (?:please )?(?:{VERBS})\b"
     ),
     "preference: in the future|in future": (
         r"^(?=.*\b(?:please|make sure you|ensure you|do not|don't)\b).*"
-        r"\bin (?:the )?future[.!,]*(?: please)?$"
+        r"\bin (?:the )?future[.!,]*(?: please)?$|"
+        rf"{LEAD}in (?:the )?future,? (?:please )?(?:{VERBS}|don'?t|do not|always|never)\b"
     ),
     "preference: everywhere|wherever |in all cases|no matter what": (
         r"(?:\bmake sure (?:we(?:'re)?|you|to) (?:are |be )?us(?:e|ing)|^(?:please )?use|"

@@ -7,7 +7,17 @@ it: a habit, a reason, a comparison, a name.
 
 from __future__ import annotations
 
-from .forms import CLAUSE_STARTS, IN_GENERAL, LEAD, NAMED, PARTICULAR, PLURAL, POINTERS, STATES
+from .forms import (
+    CLAUSE_STARTS,
+    IN_GENERAL,
+    LEAD,
+    NAMED,
+    PARTICULAR,
+    PLURAL,
+    POINTERS,
+    STATES,
+    STEP,
+)
 
 # Commitments; "go with it" and "use option 2" mean something said elsewhere.
 _CHOICE = rf"(?!(?:{POINTERS}|option|your|both|all|one|the (?:first|second|third|last|other)|\d)\b)"
@@ -88,7 +98,8 @@ CORRECTION_FORMS = {
         r"|,? +(?=(?:the|our|we|you|all(?! the)|every)\b))\w|\b(?:keep|bear) in mind\b *[,:]? *\w|"
         r"^(?:\w+ )?note that (?:as a rule|this is|we|our|the|all|every)\b|"
         r"\bfor (?:your |the )?future reference\b|"
-        r"\b(?:take|make a) note (?:that|of)\b"
+        r"\b(?:take|make a) note (?:that|of)\b|"
+        r"\w[^?]{8,}[,;–—-] *(?:please )?(?:remember|note|keep in mind) (?:this|that|it)[.!]*$"
     ),
     "remember, asked: memori": r"\bmemori[sz]e (?!(?:it|this|that)[.!]*$)\w",
 }
@@ -121,6 +132,7 @@ DECISION_FORMS = {
         r"\bwe (?:want|use|keep|follow|do|don't|never|always)\b[^,;:?]{2,80}\b(?:in|"
         r"across) (?:this|our) (?:repo|repository|project|codebase|package|workspace|monorepo)\b|"
         r"\b(?:our|the|\w+) (?:naming |coding |style )?conventions? (?:here )?(?:is|are|says)\b|"
+        r"^no [\w -]{3,40} in (?:this|our) (?:repo|repository|project|codebase|package)\b|"
         r"\b(?:by|as a) convention\b|\bour (?:standard|house style) is\b"
     ),
     # What "we" do as a habit.
@@ -191,7 +203,7 @@ DECISION_FORMS = {
         r"of)|any|no|our)\b[^?]{8,}$|"
         r"\bwe (?:need|have) to (?:be|make) sure(?: that)? (?:our|all|every|each|the) \w|"
         rf"\b(?:make sure|ensure)(?: that)? (?:you|we|to) (?!(?:{POINTERS})\b)"
-        r"[^?]{3,100}\bbefore (?:you |we )?\w+ing\b"
+        rf"[^?]{{3,100}}\b(?:before (?:you |we )?\w+ing\b|(?:before|after|with|on|for) {STEP})"
     ),
     # A rule that says when it holds.
     "preference: "
@@ -260,6 +272,6 @@ DECISION_FORMS = {
         r"(?:_|[\w`@~-]*[/._:][\w`]))|"
         r"\b(?:all|every|\w+s|[a-z]+tion) can be (?:done|run|tested|verified|checked|built|started|"
         r"reached|found|generated|reset|skipped)\b[^?]{0,40} (?:with|via|by|using|through|in|at|on)"
-        r" \S|\blives? (?:in|under|at) [`\w-]*[/._][\w./-]+"
+        r" \S|\blives? (?:in|under|at) [`\w-]*(?:[/._][\w./-]+|/)"
     ),
 }

@@ -40,7 +40,14 @@ _SOURCES = {
     r"|(?:this|that|it) (?:should|must)(?:n't| not)? \w+(?: \w+)?, (?=only\b)",
     # A request with which the sentence begins, before what it states.
     "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and|"
-    r" but) (?=(?:i|we|let's|lets|don'?t|do not|never|always|no) )",
+    r" but) (?=(?:i|we|let's|lets|don'?t|do not|never|always|no) )|"
+    # An order of this moment, before what "we" do or what holds for all of a kind.
+    r"(?:please )?(?:spawn|launch|spin up|kick off|suggest|add|check|commit|create|delete|fix|go|"
+    r"implement|investigate|look|merge|move|open|push|refactor|remove|rename|replace|review|run|"
+    r"start|update|write) [^;:?]{1,160}?"
+    r"(?:(?:[,;]| and| but| since| because| as) (?=(?:we (?:never|always|only|usually|do not|"
+    r"don'?t|decided|agreed)|from now on|going forward|in future|(?:make sure|ensure) (?:each|"
+    r"every|all)) )|[,;]? (?=we no longer ))",
     "pronoun": r"(?:it|this|that)(?:'s(?! (?:our|the|been|got)\b)|(?= (?!is (?:our|the)\b)\w))|"
     r"(?:they|these|those)(?:'re|(?= \w))",
     # What may follow a pronoun that is a subject: a verb, not the noun that it belongs to.
@@ -133,7 +140,10 @@ def _pattern(name: str) -> re.Pattern[str]:
 _JOINING = frozenset(
     ("and", "but", "so", "also", "ok", "okay", "yes", "yeah", "yep", "oh", "btw", "actually", "no",
      "nope", "right", "great", "cool", "nice", "perfect", "thanks", "sorry", "wait", "well",
-     "however", "then", "plus", "can", "could", "would", "will", "should", "this", "that", "it")
+     "however", "then", "plus", "can", "could", "would", "will", "should", "this", "that", "it",
+     "please", "spawn", "launch", "spin", "kick", "suggest", "add", "check", "commit", "create",
+     "delete", "fix", "go", "implement", "investigate", "look", "merge", "move", "open", "push",
+     "refactor", "remove", "rename", "replace", "review", "run", "start", "update", "write")
 )  # fmt: skip
 _KEEPING = ("remember", "memori", "forget", "note ", "save ", "keep ")
 _POINTING = frozenset(("it", "it's", "this", "that", "that's", "they", "they're", "these", "those"))

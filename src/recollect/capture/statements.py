@@ -77,6 +77,7 @@ def _is_objected(sentence: str, form: Form) -> bool:
         or (_compiled(_SOFTENED).search(sentence) and not form.hedged)
         or (_compiled(_HEDGE).search(sentence) and not form.asked)
         or _compiled(_PASSING).search(sentence)
+        or (_compiled(_TASK).match(sentence) and not _compiled(_FOR_GOOD).search(sentence))
         or _compiled(_UNLESS[form.rule]).search(sentence)
     )
 
@@ -112,10 +113,14 @@ _SOFTENED = r"\b(?:i (?:think|believe|feel)|probably|(?<!if it )seems?)\b"
 # What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
 _PASSING = (
     r"\bfor this[.!]*$|\b(?:in|for|on|within) this (?:pr|pull request|branch|commit|session|chat|"
-    r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case)\b|\bthis "
-    r"once\b|"
-    r"\b(?:for )?today\b|\bfor the time being\b|\buntil (?:tomorrow|later|then)\b|\b(?:do|did|"
-    r"does|like) (?:this|that|it)\b|\bmake sure (?:this|it)\b|"
+    r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case|step|"
+    r"refactor\w*|change|feature|function|method|test|query)\b|\b(?:in|to|for) this file\b|\bthis "
+    r"once\b|\b(?:for|in|on) the next (?:run|commit|step|try|attempt)\b|\bafter this\b|"
+    r"\b(?:when|once|as soon as) (?:you're |you are |it's |it is |that's )?(?:done|finished)\b|"
+    r"\b(?:for )?(?:today|tonight|tomorrow)\b|\bfor the time being\b|\buntil (?:later|then)\b|"
+    r"^there(?:'s| is| are) (?:an? )?new\b|^(?:\w+|next|last) step[,:]|\ball (?:these|those)\b|"
+    r"\buse the (?:first|second|other)\b|\b(?:do|did|does|like) (?:this|that|it)\b|"
+    r"\bmake sure (?:this|it)\b|"
     r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
     r"\b(?:for|right|just) now\b|^(?!.*\bshould be \S*[/_.]\S* now\b).*\bnow(?:,|[.!]*$)|\b(?:at|"
     r"for) the moment\b|\btemporarily\b|"
@@ -134,13 +139,33 @@ _PASSING = (
     r":$|\b(?:siguientes|suivante?s|seguintes)\b"
 )
 
+# A piece of work that is ordered now: what stands behind the order says how to do that piece.
+_TASK = (
+    r"(?:(?:please|pls|now|then|and|also|so|ok|okay|just|first|next)[, ]+)*(?:spawn|launch|"
+    r"spin up|kick off|implement|refactor|investigate|go (?:through|ahead|over)|continue|try again|"
+    r"show me|give me|find out|let'?s (?:do|get|start|finish|continue)|"
+    r"have an? (?:\w+ )?(?:sub)?agent|make (?:the|an?)|(?:add|build|change|check|close|commit|"
+    r"create|delete|draft|explain|fix|generate|list|merge|move|open|print|push|read|rebase|remove|"
+    r"rename|replace|rerun|review|run|start|summari[sz]e|update|write) (?:@(?=\w)|this|that|these|"
+    r"those|it|them|the|an?|my|some|everything|all the|what|your|\d+|validation|"
+    r"(?:\S+ ){1,3}to))\b"
+)
+_FOR_GOOD = (
+    r"\b(?:(?<!should )(?<!them to )(?:always|never)|ever|from now on|going forward|whenever|"
+    r"(?:every|each) time|as a rule|in (?:the )?future|by default|without having to|"
+    r"(?:ask|tell|confirm with|check with) me|"
+    r"(?:for|to|in|with|before|after|at|on) (?:every|each|all))\b"
+)
+
 # Work on what lies before them: this change, this branch, what was just done or is broken.
 _TURN = (
     r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|"
     r"phase|plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
     r"updated|done|deleted|renamed)\b|\b(?:just|still|yet|tried|trying|broke\w*|fail\w*|crash\w*|"
     r"missing|wrong)\b|^(?:if|when|why|how|what|where)\b|\bwhat if\b|\b(?:can|could|would|"
-    r"will) you\b"
+    r"will) you\b|\b(?:this|that) (?:function|method|class|component|helper|test|page|query|part|"
+    r"logic)\b|\b(?:extract|move|split|put|change|fix|postpone|skip) (?:this|that|it)\b|"
+    r"\bthe current (?:approach|plan|design)\b"
 )
 _TROUBLE = r"\b(?:issue|problem|bug)\b|\berror\b(?! (?:messages?|handling|codes?|types?)\b)"
 
@@ -173,7 +198,13 @@ _UNLESS = {
     "habit": rf"{_TURN}|{_TROUBLE}",
     "fact": rf"{_TURN}|{_TROUBLE}",
     "reference": _TURN,
-    "preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will)\b|"
+    "preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will| can| could)\b|"
+    # A choice between what lies before them, and where to begin.
+    r"\bprefer (?:the )?(?:first|second|third|last|other|former|latter|option|your)\b|"
+    r"\b(?:rather|prefer)(?: if)? you (?:first|start|begin)\w*\b|"
+    # "The helper here" is the code at hand; what "we" do here is what the project does.
+    r"^(?!.*\b(?:we|always|never)\b).*\buse (?:the|an?|that) \w+(?: \w+)? here(?:[,;.!]|$|"
+    r" instead\b)|"
     r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
     r"\b(?:i|we)(?:'m|'ll| am| will)\b.*\b(?:from now on|going forward)\b|"
     r"^(?:they|it|he|she|his|her|their|this|that|these|those)\b.*"
@@ -201,7 +232,12 @@ _UNLESS = {
     r"\bthe (?:issue|problem|bug|error) is\b|"
     r"\byou(?:'re| are|'ve| have)? (?:still )?not\b",
     # Advice is not a fact for later.
-    "remember": r"\bremember(?: that)? +\w+ing\b|\byour\b|\bdon't hesitate\b|"
-    r"\bto keep in mind[.!]*$|\bshould keep in mind\b|\bremember(?: that| it)?[.!]*$|"
+    # So is an act, unless it is to be done at every turn of its kind.
+    "remember": r"\b(?:remember|forget|reminder):? to (?!(?:use|follow|keep|prefer|avoid|treat|"
+    r"respect|ask|be|only)\b)(?!.*\b(?:always|never|every|each|all|before|whenever|when|while|if|"
+    r"not|without)\b)\w|"
+    r"\bremember(?: that)? +\w+ing\b(?! (?:is|are|was|has|runs|needs|uses|lives|must|host|"
+    r"server|database)\b)|\byour\b|\bdon't hesitate\b|"
+    r"\bto keep in mind[.!]*$|\bshould keep in mind\b|(?<![,;–—-] )\bremember(?: that| it)?[.!]*$|"
     r"\bthis (?:file|branch)\b|\bremember (?:that|the) (?:time|day|first)\b",
 }
