@@ -64,7 +64,7 @@ def test_tens_of_thousands_of_faded_memories_are_hidden_bit_by_bit(mem: Mem) -> 
         "hidden": lessons_steps_unseen.MOST,
     }
     assert not mem.context.project_space.read(
-        lambda tx: lessons_steps_schedule.not_due(tx, START + DAY)
+        lambda tx: lessons_steps_schedule.why_not_due(tx, START + DAY)
     )
 
 

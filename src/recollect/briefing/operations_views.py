@@ -191,10 +191,11 @@ def before_task(
         for hit in recall_operations.recall_lessons(context, goal, 20, path):
             hits.setdefault(hit.id, hit)
     source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
-    found = [
-        tasks.Found(hit.id, source.get(hit.kind, "semantic"), hit.score) for hit in hits.values()
+    matches = [
+        tasks.TaskMatch(hit.id, source.get(hit.kind, "semantic"), hit.score)
+        for hit in hits.values()
     ]
-    ranked = [hits[item.found.id] for item in tasks.blend(found, chosen)]
+    ranked = [hits[match.id] for match in tasks.blend(matches, chosen)]
     avoid = tuple(hit for hit in ranked if hit.kind == "pitfall")[:5]
     skills = tuple(hit for hit in ranked if hit.kind in ("workflow", "procedure"))[:3]
     rest = tuple(hit for hit in ranked if hit not in avoid and hit not in skills)[:5]

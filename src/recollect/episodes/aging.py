@@ -1,8 +1,8 @@
 """Age episodes: complete for a week, then with a synopsis, hidden after a month.
 
-What a memory refers to is never hidden. Nothing is deleted, and what has a synopsis or is
-hidden stays searchable; the session it was read from stays in the archive. Also: the errors of
-episodes by day, for those who keep a diary of them. It does not know the store.
+An episode that a memory refers to is never hidden. Nothing is deleted: episodes with a synopsis and
+hidden ones stay searchable, and their sessions stay in the archive. Also lists the errors of
+episodes by day.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONGEST = 600
 
 
 class Aged(NamedTuple):
-    """What becomes of an episode: another status, a synopsis, or both, and why."""
+    """The new status and synopsis of an episode, and why."""
 
     id: str
     status: str
@@ -29,14 +29,17 @@ class Aged(NamedTuple):
 
 
 def older_than(days: int, now: int) -> int:
-    """Return the time before which an episode is more than `days` whole days old."""
+    """Return the time before which episodes are more than `days` whole days old."""
     return now - (days + 1) * DAY + 1
 
 
 def plan_aging(
     episodes: Iterable[tuple[Episode, str]], referred: Container[str], now: int
 ) -> list[Aged]:
-    """Return the changes that upkeep makes to episodes in use; each comes with its synopsis."""
+    """Return the changes to episodes in use, which are given with their synopses.
+
+    referred: the ids of episodes that a memory refers to
+    """
     found = []
     for episode, synopsis in episodes:
         days = (now - episode.at) // DAY
@@ -53,18 +56,18 @@ def plan_aging(
 
 def synopsis_of(episode: Episode) -> str:
     """Return an episode in a few lines: the goal, the outcome, and the lessons."""
-    told = [f"{episode.goal or 'A task'} ({episode.outcome}, {len(episode.actions)} steps)"]
+    lines = [f"{episode.goal or 'A task'} ({episode.outcome}, {len(episode.actions)} steps)"]
     files = episode.artifacts or episode.files
     if files:
         more = f" and {len(files) - _MOST} more" if len(files) > _MOST else ""
-        told.append(f"Files: {', '.join(files[:_MOST])}{more}")
-    told += [f"{one.type}: {one.message} -> {one.resolution}" for one in episode.resolved[:_MOST]]
+        lines.append(f"Files: {', '.join(files[:_MOST])}{more}")
+    lines += [f"{one.type}: {one.message} -> {one.resolution}" for one in episode.resolved[:_MOST]]
     unresolved = [one.message for one in episode.errors if not one.resolution]
     if unresolved:
-        told.append(f"Not resolved: {unresolved[-1]}")
+        lines.append(f"Not resolved: {unresolved[-1]}")
     if episode.commit:
-        told.append(f"Commit: {episode.commit}")
-    text = "\n".join(told)
+        lines.append(f"Commit: {episode.commit}")
+    text = "\n".join(lines)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
 
 
@@ -92,6 +95,6 @@ def learnings(episodes: Iterable[Episode]) -> list[LearningDay]:
     found: dict[str, list[Learning]] = {}
     for episode in sorted(episodes, key=lambda one: (one.at, one.id)):
         for error in episode.errors:
-            told = Learning(error.type, error.message, error.resolution, episode.id)
-            found.setdefault(write_time(episode.at)[:10], []).append(told)
+            learning = Learning(error.type, error.message, error.resolution, episode.id)
+            found.setdefault(write_time(episode.at)[:10], []).append(learning)
     return [LearningDay(day, tuple(all_)) for day, all_ in sorted(found.items(), reverse=True)]

@@ -1,11 +1,9 @@
-"""Episodes: what happened on one task, as a record, and as it is read out of a session.
+"""The record of an episode: one task with its goal, calls, errors and files, read from a session.
 
-Decides what the record says of a task's goal, calls, errors and files. Where a task begins, how
-calls ended, what resolved errors and how the task ended are decided in `episodes.tasks`,
-`actions.call_results`, `episodes.resolutions` and `episodes.tasks`. It does not know where
-episodes are kept.
+`episodes.tasks` decides where a task begins and how it ended, `actions.call_results` how calls
+ended, `episodes.resolutions` what resolved an error.
 
-The label of an episode is the least trusted of what it was made from. It is never read from JSON.
+The label of an episode is that of its least trusted message. It is never read from JSON.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ from .tasks import (
 
 GOAL = 300
 _SCRATCH = frozenset(("tmp", "private", "var", "dev"))
-"""Folders at the root whose files are generated or installed."""
+"""Folders at the root of the file system whose files do not last."""
 
 
 class Action(NamedTuple):
@@ -76,7 +74,7 @@ class ErrorSeen(NamedTuple):
 
 
 class Episode(NamedTuple):
-    """What happened on one task. `files` were involved, `artifacts` were made or changed."""
+    """The work on one task. `files` were read or changed, `artifacts` were made or changed."""
 
     id: str = ""
     task_id: str = ""
@@ -101,7 +99,7 @@ class Episode(NamedTuple):
 
     @property
     def resolved(self) -> tuple[ErrorSeen, ...]:
-        """Return the errors that something resolved."""
+        """Return the errors that were resolved."""
         return tuple(error for error in self.errors if error.resolution)
 
 
@@ -146,14 +144,16 @@ _WITHOUT_ACTIONS = tuple(field for field in _EPISODE if field.name != "actions")
 
 
 def from_json(given: Json, label: str = "import", actions: bool = True) -> Episode:
-    """Return the episode in a JSON object, with or without its actions, which are most of it. Its
-    label is that of the path it came in on."""
+    """Return the episode in a JSON object, under the label of its source.
+
+    actions: False leaves out the actions, which are most of the text
+    """
     fields = _EPISODE if actions else _WITHOUT_ACTIONS
     return load_record(Episode, fields, given, "episode")._replace(label=label)
 
 
 def to_json(episode: Episode) -> dict[str, Json]:
-    """Return the episode as JSON: all that was given comes back as it was."""
+    """Return the episode as JSON; unknown fields of the given JSON are kept."""
     return dump_record(episode, _EPISODE)
 
 
@@ -168,10 +168,10 @@ def build(
     tried: Sequence[CallAttempt] | None = None,
 ) -> list[Episode]:
     """Return the episodes of a session, in their order. Every tool call is in exactly one of them.
+    Talk without work is an episode without actions.
 
-    `cwd` is taken off the paths below it; `tried` are the session's calls, if they were listed
-    already. Talk without work is an episode without actions; where
-    the user said nothing and nothing was done there is none.
+    cwd: the prefix to remove from paths
+    tried: the session's calls, if they were listed already
     """
     numbered = [NumberedMessage(*one) if type(one) is tuple else one for one in messages]
     placed = cast("list[PlacedMessage]", numbered)
@@ -188,19 +188,19 @@ def _episode(
 ) -> Episode:
     task = span.messages
     fixed = fixes(tried)
-    told = list(chain.from_iterable(map(find_notices, task)))
+    notices = list(chain.from_iterable(map(find_notices, task)))
     users = [placed for placed in task if placed.message.role == "user"]
     later = [*users[1:], *([span.after] if span.after else [])]
     commits = [(at, commit.hash) for at, commit in commits_of(tried)]
-    commits += [(one.seq, one.text) for one in told if one.kind == "commit"]
+    commits += [(one.seq, one.text) for one in notices if one.kind == "commit"]
     times = [placed.message.at for placed in task if placed.message.at] or [0]
-    made = _paths(chain(_touched(tried, "writes"), _edited(told)), cwd)
-    # Without work there is nothing that the user could find good or bad.
+    made = _paths(chain(_touched(tried, "writes"), _edited(notices)), cwd)
+    # Without work, praise or criticism of the user is about something else.
     judged = later if made or commits else []
     reactions = [Reaction(one.seq, reaction_to_work(plain_text(one.message))) for one in judged]
     resolved = {fix.failed.asked for fix in fixed}
-    goal = _goal(_wish([plain_text(one.message) for one in users]))
-    spent = sum(one.tokens for one in told)
+    goal = _goal(_first_request([plain_text(one.message) for one in users]))
+    spent = sum(one.tokens for one in notices)
     bad = sum(one.verdict == "bad" for one in reactions)
     return Episode(
         id=_id(session, task[0].seq),
@@ -212,9 +212,9 @@ def _episode(
         goal=goal,
         constraints=_constraints(users),
         files=tuple(dict.fromkeys((*made, *_paths(_touched(tried, "reads"), cwd)))),
-        actions=(*(_action(one, times[0], cwd) for one in tried), *_noticed_actions(told)),
+        actions=(*(_action(one, times[0], cwd) for one in tried), *_noticed_actions(notices)),
         outcome=outcome_of(tried, reactions, [at for at, _ in commits], resolved),
-        errors=(*_errors_seen(tried, fixed, cwd), *_noticed_errors(told)),
+        errors=(*_errors_seen(tried, fixed, cwd), *_noticed_errors(notices)),
         artifacts=made,
         commit=commits[-1][1] if commits else "",
         tokens=spent + sum(map(_tokens, task)),
@@ -226,7 +226,7 @@ def _episode(
 
 
 def _id(session: str, seq: int) -> str:
-    """Return an id: the same task of the same session always has the same one."""
+    """Return the id of a task, which depends only on its session and first message."""
     from hashlib import sha256
 
     return f"e-{sha256(f'{session}:{seq}'.encode()).hexdigest()[:12]}"
@@ -237,19 +237,18 @@ def _origin(placed: PlacedMessage) -> str:
     return str(getattr(placed, "origin", "") or by_role.get(placed.message.role, "system"))
 
 
-def _wish(asked: Sequence[str]) -> str:
-    """Return the first message that asks for something: `/clear` is said to the agent's program."""
-    return next(
-        (words for words in asked if not re.match(_BARE_COMMAND, words)), "".join(asked[:1])
-    )
+def _first_request(texts: Sequence[str]) -> str:
+    """Return the first message that is not a bare slash command such as `/clear`."""
+    requests = (text for text in texts if not re.match(_BARE_COMMAND, text))
+    return next(requests, "".join(texts[:1]))
 
 
 _BARE_COMMAND = r"(?s)\s*(?:/[\w:-]+\s*(?:⎿.*)?)?$"
 
 
 def _goal(words: str) -> str:
-    """Return the goal in the words of the user: the first paragraph, or the heading that it
-    announces."""
+    """Return the goal in the words of the user: the first paragraph, with the next one if it ends
+    with a colon."""
     own = typed_words(words)
     paragraphs = [part for part in words.strip().split("\n\n") if part.strip()]
     if not paragraphs:
@@ -264,13 +263,13 @@ def _goal(words: str) -> str:
 
 def _constraints(users: Sequence[PlacedMessage]) -> tuple[str, ...]:
     texts = (plain_text(user.message) for user in users)
-    # Most messages have no words of a constraint, and the other statements are not asked for.
+    # `forms_in` is cheap, and rules out most messages.
     found = (one for text in texts if forms_in(text, "constraint") for one in capture(text))
     return tuple(dict.fromkeys(one.text for one in found if one.kind == "policy"))
 
 
 def _phase(goal: str, wrote: bool) -> str:
-    """Return the phase that the goal speaks of; without a write it is no implementation."""
+    """Return the phase that the goal names; implementation without a write is exploration."""
     phase = phase_of(goal)
     return "exploration" if phase == "implementation" and not wrote else phase
 
@@ -301,7 +300,7 @@ def _verb(attempt: CallAttempt) -> str:
 def _errors_seen(
     tried: Sequence[CallAttempt], fixed: Sequence[Fix], cwd: str
 ) -> tuple[ErrorSeen, ...]:
-    """Return every error once: repeated failures of the same kind with the same end are one."""
+    """Return the errors, each type, message and resolution once."""
     ends = {(fix.failed.asked, fix.failed.call.id): fix for fix in fixed}
     found: dict[tuple[str, str, str], ErrorSeen] = {}
     for attempt in tried:
@@ -337,24 +336,24 @@ def _tokens(placed: PlacedMessage) -> int:
 # ---------------------------------------------------------------- agents without calls
 
 
-def _edited(told: Sequence[AgentNotice]) -> Iterator[str]:
-    return (notice.text for notice in told if notice.kind == "edit")
+def _edited(notices: Sequence[AgentNotice]) -> Iterator[str]:
+    return (notice.text for notice in notices if notice.kind == "edit")
 
 
-def _noticed_actions(told: Sequence[AgentNotice]) -> Iterable[Action]:
-    for notice in told:
+def _noticed_actions(notices: Sequence[AgentNotice]) -> Iterable[Action]:
+    for notice in notices:
         if notice.kind == "edit":
             yield Action(action="edit_file", target=notice.text, result="ok")
         elif notice.kind == "failed":
             yield Action(action="edit_file", result="fail", error=notice.text[:GOAL])
 
 
-def _noticed_errors(told: Sequence[AgentNotice]) -> Iterable[ErrorSeen]:
+def _noticed_errors(notices: Sequence[AgentNotice]) -> Iterable[ErrorSeen]:
     """Return failed edits that the agent sent again, each resolved by the next applied one."""
     found: dict[str, ErrorSeen] = {}
-    for place, notice in enumerate(told):
+    for place, notice in enumerate(notices):
         if notice.kind == "failed":
-            again = next(_edited(told[place:]), "")
+            again = next(_edited(notices[place:]), "")
             how = f"sent the edit of {again} again with its exact text" if again else ""
             found[how] = ErrorSeen("edit mismatch", notice.text[:GOAL], how)
     return found.values()

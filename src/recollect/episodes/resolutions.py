@@ -1,10 +1,9 @@
 """Find the resolution of an error: the failed call, the same call working later, and the changes
 between them.
 
-An error counts as resolved only if the same command, tool or target works later in the session
-and something was changed before it did: a file, the environment, or the command itself. Running
-it again until it works explains nothing, and an error that never went away is no lesson. It
-decides from the calls alone and knows no episodes.
+An error counts as resolved only if the same command, tool or target works later in the session, and
+a file, the environment or the command itself was changed in between. A plain re-run that works is
+no resolution.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from ..actions.tool_calls import read_edit
 from ..text.messages import parse_arguments
 
 FARTHEST = 60
-"""How many calls later something may work and still be taken for the end of the error."""
+"""The most calls between an error and the call that works again."""
 
 NEAR = 8
-"""How soon a command that was changed has to work to be taken for the same one."""
+"""The most calls between an error and a changed command that works."""
 
 MOST_CHANGES = 3
 MOST_UNNAMED_FILES = 4
-"""Edits that the error does not name explain it only if they are few."""
+"""Edits of files that the error does not name count only if there are at most so many."""
 
 LONGEST_LINE = 80
 LONGEST_REASON = 240
@@ -36,13 +35,13 @@ _ABOUT_THE_CALL = frozenset(
     ("usage", "command not found", "not found", "permission denied", "unsupported version",
      "tool parameters", "timeout")
 )  # fmt: skip
-"""Types of errors that another way of calling can resolve."""
+"""Types of errors that a changed command line can resolve."""
 
 
 class Fix(NamedTuple):
-    """A failed attempt, the attempt that worked, and what was done about it.
+    """A failed attempt, the attempt that worked, and the changes in between.
 
-    `reason` is what the agent said when it saw the error.
+    `reason` is the agent's first sentence after the error.
     """
 
     failed: CallAttempt
@@ -54,7 +53,7 @@ class Fix(NamedTuple):
 
 
 def fixes(attempts: Sequence[CallAttempt]) -> list[Fix]:
-    """Return every error that was resolved, in the order of the errors."""
+    """Return the resolved errors, in their order."""
     found: list[Fix] = []
     for place, attempt in enumerate(attempts):
         if attempt.trouble and attempt.trouble.type not in TRANSIENT:
@@ -70,11 +69,12 @@ def _fix(broken: CallAttempt, trouble: ErrorSignature, later: Sequence[CallAttem
     for distance, attempt in enumerate(later, 1):
         if attempt.asked <= broken.answered or attempt.state not in ("ok", "failed"):
             continue
-        kin = _tries_the_same(broken, attempt, trouble, distance)
-        if kin and attempt.state == "ok" and ("git", "stash") in (c[:2] for c in attempt.commands):
-            # It worked without the changes: that tells where the error is, not what resolved it.
+        is_retry = _is_retry(broken, attempt, trouble, distance)
+        is_good_retry = is_retry and attempt.state == "ok"
+        if is_good_retry and ("git", "stash") in (one[:2] for one in attempt.commands):
+            # It worked with the changes stashed: that locates the error and resolves nothing.
             return None
-        if kin and attempt.state == "ok" and not _says_it_again(trouble, attempt):
+        if is_good_retry and not _hides_error(trouble, attempt):
             until, changes = other or (attempt, between)
             resolution, files = _describe_resolution(broken, until, trouble, changes)
             if not resolution:
@@ -83,22 +83,21 @@ def _fix(broken: CallAttempt, trouble: ErrorSignature, later: Sequence[CallAttem
             if re.search(_EXPECTED, answer.words):
                 return None
             return Fix(broken, attempt, trouble, resolution, _sentence(answer.words), files)
-        if kin and other is None and _fails_otherwise(attempt, broken, trouble):
-            # The next failure is another one: what lies before it is what resolved this one.
+        if is_retry and other is None and _fails_otherwise(attempt, broken, trouble):
+            # The retry has another error: the changes before it resolved the first one.
             other = attempt, list(between)
         if attempt.state == "ok":
             between.append(attempt)
     return None
 
 
-def _says_it_again(trouble: ErrorSignature, later: CallAttempt) -> bool:
-    """Check whether a script ended well only because it asks for what is not there: `which x ||
-    echo`."""
+def _hides_error(trouble: ErrorSignature, later: CallAttempt) -> bool:
+    """Check whether a script succeeds although the program is still missing: `which x || echo`."""
     return trouble.type == "command not found" and "not found" in later.output[:600]
 
 
 def _fails_otherwise(later: CallAttempt, broken: CallAttempt, trouble: ErrorSignature) -> bool:
-    """Check whether the next failure is another one, and not that of the remedy itself."""
+    """Check whether a retry fails with another error that does not come from the remedy."""
     if later.trouble is None or later.trouble == trouble:
         return False
     program = later.trouble.message.partition(":")[0]
@@ -109,14 +108,13 @@ _EXPECTED = (
     r"(?i)\bfail(?:s|ed|ing)?,? (?:as (?:expected|intended)|without)\b|expected (?:to fail|failure)"
     r"|\bload-bearing\b|\bproven\b"
 )
-"""Return what is said of a failure that was wanted: a test before its code, a test put to the
-test."""
+"""Match words about an expected failure: a test before its code, a test put to the test."""
 
 
-# ---------------------------------------------------------------- the same again
+# ---------------------------------------------------------------- retries
 
 
-def _tries_the_same(
+def _is_retry(
     broken: CallAttempt, later: CallAttempt, trouble: ErrorSignature, distance: int
 ) -> bool:
     if broken.script or later.script:
@@ -154,19 +152,19 @@ def _same_command(
 
 
 def _folder(script: str) -> str:
-    """Return the folder that a script goes to first, named from the root."""
+    """Return the absolute folder that a script changes to first; empty without one."""
     found = re.match(r"\s*cd (/\S+)", script)
     return found[1].rstrip("/;") if found else ""
 
 
-def _corrects(gone: set[str], come: set[str]) -> bool:
-    """Check whether a path was corrected: the missing file is looked for by its name elsewhere."""
-    named = {_name(word) for word in come}
-    return not gone or not come or any(_name(word) in named for word in gone)
+def _corrects(removed: set[str], added: set[str]) -> bool:
+    """Check whether a path was corrected: a file of the same name in another folder."""
+    names = {_name(word) for word in added}
+    return not removed or not added or any(_name(word) in names for word in removed)
 
 
 def _name(path: str) -> str:
-    """Return the last part of a path, however it is written."""
+    """Return the last part of a path, also with backslashes or quotes."""
     return path.replace("\\", "/").strip("'\"").rstrip("/").rpartition("/")[2]
 
 
@@ -193,7 +191,7 @@ def _overlap(one: set[str], other: set[str]) -> float:
     return len(one & other) / max(len(one | other), 1)
 
 
-# ---------------------------------------------------------------- what was done
+# ---------------------------------------------------------------- changes
 
 
 def _describe_resolution(
@@ -202,28 +200,29 @@ def _describe_resolution(
     trouble: ErrorSignature,
     between: Sequence[CallAttempt],
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the changes that resolved an error in words, and the changed files."""
+    """Return a description of the changes that resolved an error, and the changed files."""
     words = _names_in(f"{trouble.message}\n{broken.output[:6_000]}")
-    changes = [(attempt, _bearing(attempt, broken, words, trouble)) for attempt in between]
-    changes = [(one, bearing) for one, bearing in changes if one.writes or _changes(one)]
-    if trouble.type == "edit mismatch":
-        changes = []
+    changes = [
+        (attempt, _relevance(attempt, broken, words, trouble))
+        for attempt in between
+        if trouble.type != "edit mismatch" and (attempt.writes or _changes(attempt))
+    ]
     best = sorted(changes, key=lambda change: -change[1])[:MOST_CHANGES]
-    chosen = [one for one, bearing in changes if bearing and (one, bearing) in best]
-    own = _differently(broken, worked, trouble, between)
+    chosen = [one for one, relevance in changes if relevance and (one, relevance) in best]
+    own = _describe_difference(broken, worked, trouble, between)
     if not chosen and not own:
         files = {path for one, _ in changes for path in one.writes}
         if len(files) <= MOST_UNNAMED_FILES:
             chosen = [one for one, _ in changes][-MOST_CHANGES:]
-    told = dict.fromkeys([*(_described(one, words) for one in chosen), *([own] if own else [])])
+    parts = [*(_describe_change(one, words) for one in chosen), *([own] if own else [])]
     touched = dict.fromkeys(path for one in chosen for path in one.writes)
-    return "; ".join(told), tuple(touched)
+    return "; ".join(dict.fromkeys(parts)), tuple(touched)
 
 
-def _bearing(
+def _relevance(
     attempt: CallAttempt, broken: CallAttempt, words: frozenset[str], trouble: ErrorSignature
 ) -> int:
-    """Return how much a change has to do with an error: the files and names that both speak of."""
+    """Return how much a change has to do with an error, by the files and names that both share."""
     if trouble.type in _ABOUT_THE_CALL and attempt.writes and not attempt.script:
         return 0
     if broken.writes and share_a_file(attempt.writes, broken.writes):
@@ -247,7 +246,7 @@ def _changes(attempt: CallAttempt) -> bool:
     return any(map(makes_changes, attempt.commands))
 
 
-def _described(attempt: CallAttempt, words: frozenset[str]) -> str:
+def _describe_change(attempt: CallAttempt, words: frozenset[str]) -> str:
     if not attempt.writes:
         return f"ran `{short(attempt.script)}`"
     files = ", ".join(attempt.writes[:MOST_CHANGES])
@@ -255,28 +254,28 @@ def _described(attempt: CallAttempt, words: frozenset[str]) -> str:
         return f"changed {files} with `{short(attempt.script)}`"
     before, after = read_edit(attempt.call)
     olds, news = ([line.strip() for line in side.splitlines()] for side in (before, after))
-    gone = _most_telling((line for line in olds if line not in news), words)
-    come = _most_telling((line for line in news if line not in olds), words)
-    if not (gone and come):
-        change = f"removed `{short(gone)}`" if gone else f"added `{short(come)}`"
-        return f"edited {files} ({change})" if gone or come else f"edited {files}"
-    return f"edited {files} (`{short(gone)}` → `{short(come)}`)"
+    removed = _most_relevant((line for line in olds if line not in news), words)
+    added = _most_relevant((line for line in news if line not in olds), words)
+    if removed and added:
+        return f"edited {files} (`{short(removed)}` → `{short(added)}`)"
+    if removed:
+        return f"edited {files} (removed `{short(removed)}`)"
+    return f"edited {files} (added `{short(added)}`)" if added else f"edited {files}"
 
 
-def _most_telling(lines: Iterable[str], words: frozenset[str]) -> str:
-    """Return the line that has most to do with an error; the first that says something, if none
-    has."""
-    told = [line for line in lines if line]
-    return max(told, key=lambda line: len(_names_in(line) & words), default="")
+def _most_relevant(lines: Iterable[str], words: frozenset[str]) -> str:
+    """Return the line that shares most names with an error, or else the first line with text."""
+    filled = [line for line in lines if line]
+    return max(filled, key=lambda line: len(_names_in(line) & words), default="")
 
 
-def _differently(
+def _describe_difference(
     broken: CallAttempt,
     worked: CallAttempt,
     trouble: ErrorSignature,
     between: Sequence[CallAttempt],
 ) -> str:
-    """Return how the attempt that worked differs from the one that did not."""
+    """Return how the call that worked differs from the one that failed."""
     if worked.script:
         known = set(map(_plain, broken.commands))
         more = [one for one in worked.commands if _plain(one) not in known and not is_check(one)]
@@ -285,7 +284,7 @@ def _differently(
         repairs = _changes(worked) and not _changes(broken)
         same = _without_filters(broken.script) == _without_filters(worked.script)
         if not same and (called or repairs or (more and kept)):
-            return _called(broken.script, worked.script)
+            return _describe_call(broken.script, worked.script)
         return ""
     if worked.writes and trouble.type != "edit mismatch":
         return ""
@@ -295,19 +294,19 @@ def _differently(
         again = any(not set(attempt.reads).isdisjoint(worked.writes) for attempt in between)
         return "edited it with its exact text" + (" after reading it again" if again else "")
     before, after = (parse_arguments(one.call.arguments) or {} for one in (broken, worked))
-    told = [
+    changed = [
         f"{key}={short(str(value))}" for key, value in after.items() if before.get(key) != value
     ]
-    return f"called {worked.call.name} with {', '.join(told[:4])}" if told else ""
+    return f"called {worked.call.name} with {', '.join(changed[:4])}" if changed else ""
 
 
 def _without_filters(script: str) -> list[str]:
-    """Return a script without how much of its output is shown."""
+    """Return the words of a script without `head`, `tail` and `2>&1`."""
     return re.sub(r" *2>&1|\| *(?:head|tail)\b[ \w-]*", "", script).split()
 
 
-def _called(before: str, after: str) -> str:
-    """Return how a command was called in place of another: whole, or the part that is different."""
+def _describe_call(before: str, after: str) -> str:
+    """Return the command that was run in place of another: whole, or only the different part."""
     olds, news = before.split(), after.split()
     if len(after) > LONGEST_LINE:
         start = next((at for at, (a, b) in enumerate(zip(olds, news, strict=False)) if a != b), 0)

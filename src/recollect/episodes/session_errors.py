@@ -1,11 +1,10 @@
 """Observe the errors of one session: the line that identifies an error, and the difference that
 made the same call pass.
 
-Only shell results have signatures. Of each, the last occurrence in the session counts: whatever was
-done before did not keep the error away. A re-run, reading, polling and failed commands are no
-remedies, nor is anything in a temporary folder. An edit is the remedy only if it is certain that it
-was made for this error: where the error's own line names a file, an edit of that file; else an edit
-of a file that the output names, or the only edit that there was.
+Only shell results have signatures. The last occurrence of an error in the session counts: changes
+before it did not resolve it. Re-runs, reading, polling, failed commands and files in temporary
+folders are no remedies. An edit counts only if it was surely made for this error: an edit of the
+file that the error's line names; without one, of a file that the output names, or the only edit.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from ..types.records import Json
 AHEAD = 60
 MOST_WORDS, MOST_LOST = 8, 3
 LONGEST_WHOLE = 100
-"""Characters of a command that is told whole."""
+"""Characters of a command that is shown whole."""
 MOST_FILES = 3
 MOST_ADDED, LONGEST_ADDED = 8, 40
 _ABOUT_THE_CALL = frozenset(
@@ -40,10 +39,10 @@ _ABOUT_THE_CALL = frozenset(
 )
 _WRONG_PLACE = _ABOUT_THE_CALL | {"not found", "missing module"}
 _NO_LESSON = frozenset((*TRANSIENT, *TOOL_MISUSE, "merge conflict"))
-"""Types of errors that pass by themselves, or whose resolution fits no other time."""
+"""Types of errors that go away by themselves, or whose resolution is of no use later."""
 
 _CHANGE_NOTHING = frozenset(("", "test", "lint", "typecheck", "check", "build"))
-"""Purposes of commands that make no difference to the next one."""
+"""Purposes of commands that do not affect the next command."""
 _GIT_CHANGES = frozenset(
     ("add", "rm", "mv", "fetch", "pull", "rebase", "merge", "init", "submodule", "lfs", "worktree")
 )
@@ -52,8 +51,8 @@ _STASHES = ("git stash", "git checkout", "git restore", "git reset")
 
 
 class SessionObservation(NamedTuple):
-    """What one session says about a subject, such as a command or an error. `at` is when it was
-    last true; `body` is JSON that `lessons.findings` understands."""
+    """An observation in one session about a subject, such as a command or an error, with the time
+    of the newest; `body` is JSON that `lessons.findings` reads."""
 
     kind: str
     subject: str
@@ -75,9 +74,9 @@ class Remedy(NamedTuple):
     files: tuple[str, ...] = ()
     """Files that were edited for it, as paths from the project."""
     added: tuple[str, ...] = ()
-    """Names in the error's own line that edits added to the file which that line names."""
+    """Names that edits added to the file of the error's line, and that the line names, too."""
     also: tuple[str, ...] = ()
-    """Other names that these edits added: another session confirms them, or they say nothing."""
+    """Other names that these edits added; they count if another session added them as well."""
 
 
 def remedy_from_json(given: Mapping[str, Json]) -> Remedy:
@@ -89,8 +88,8 @@ def remedy_from_json(given: Mapping[str, Json]) -> Remedy:
 
 
 def is_clear(given: Mapping[str, Json]) -> bool:
-    """Check whether a difference of words can be told: one word, or an option with its value, and
-    nothing else. What is left of several differences is a riddle."""
+    """Check whether the difference is easy to describe: another command, one word, or one option
+    with its value."""
     gained, lost = given["gained"], given["lost"]
     return bool(given["other_form"]) or all(
         len(words) <= 1 or (len(words) == 2 and words[0].startswith("-"))
@@ -99,9 +98,8 @@ def is_clear(given: Mapping[str, Json]) -> bool:
 
 
 def common_remedy(one: Remedy, other: Remedy) -> Remedy | None:
-    """Return the remedy that two sessions have in common, `one` being the newer; None if they
-    share no word, step or file. Edits that added the same names are alike, whatever file they
-    are in."""
+    """Return the common part of two sessions' remedies, `one` being the newer; None if they share
+    no word, step or file. Edits that added the same names match in any file."""
     if one == other:
         return one
     names = {*other.added, *other.also}
@@ -171,8 +169,8 @@ def programs_of(script: str) -> list[str]:
 
 
 def _passed(tried: Sequence[CallAttempt], place: int) -> int:
-    """Return the place of the call in which the same command passed; 0 without one, and when it
-    passed without the changes."""
+    """Return the place of the call in which the same command passed; 0 without one, and if changes
+    were stashed before it passed."""
     broken = tried[place]
     goal = _goal(broken.script)
     stashed = False
@@ -192,15 +190,16 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def _goal(script: str) -> str:
-    """Return the command that a line leads up to: the last one that does more than look."""
-    named = filter(None, (_name(one) for one in simple_commands(script)))
-    telling = [
-        name
-        for name in named
-        if not only_looks(program := name.split()[0]) and not is_noise(program)
-    ]
-    forms = [_name(one) for one in simple_commands(script) if form_of(one.words)]
-    return forms[-1] if forms else telling[0] if telling else ""
+    """Return the main command of a line: the last one with a known form, or else the first that
+    does more than look."""
+    commands = simple_commands(script)
+    if forms := [_name(one) for one in commands if form_of(one.words)]:
+        return forms[-1]
+    for name in filter(None, map(_name, commands)):
+        program = name.split()[0]
+        if not only_looks(program) and not is_noise(program):
+            return name
+    return ""
 
 
 def _name(command: SimpleCommand) -> str:
@@ -239,10 +238,10 @@ def _remedy(
     alone = len(programs_of(broken.script)) == len(programs_of(worked.script)) == 1
     if alone and is_clear(found._asdict()):
         return found
-    # The whole command, where the next session can run it as it is.
+    # Show the whole command, if the next session can run it unchanged.
     whole = " ".join(below(worked.script, cwd).split())
-    told = len(whole) <= LONGEST_WHOLE and all(map(is_lasting, whole.split()))
-    return found._replace(other_form=whole) if told and not suggests_danger(whole) else None
+    is_usable = len(whole) <= LONGEST_WHOLE and all(map(is_lasting, whole.split()))
+    return found._replace(other_form=whole) if is_usable and not suggests_danger(whole) else None
 
 
 # ---------------------------------------------------------------- edits
@@ -251,7 +250,7 @@ def _remedy(
 def _edit_remedy(
     line: ErrorLine, output: str, edits: Sequence[CallAttempt], cwd: str
 ) -> Remedy | None:
-    """Return the edits that were made for an error; None when that is not certain."""
+    """Return the edits that were made for an error; None if it is not certain which."""
     if line.files:
         names = [below(name, cwd) for name in line.files]
         own = [one for one in edits if share_a_file(_edited(one, cwd), names)]
@@ -260,8 +259,8 @@ def _edit_remedy(
         added, also = _added(own, line.text)
         return Remedy(files=_files(own, cwd), added=added, also=also)
     files = _files(edits, cwd)
-    told = set(re.findall(_FILE_NAMES, output))
-    named = [path for path in files if path.rpartition("/")[2] in told]
+    in_output = set(re.findall(_FILE_NAMES, output))
+    named = [path for path in files if path.rpartition("/")[2] in in_output]
     if not named and len(files) > 1:
         return None
     return Remedy(files=tuple(named or files)[-MOST_FILES:])
@@ -278,14 +277,14 @@ def _files(edits: Sequence[CallAttempt], cwd: str) -> tuple[str, ...]:
 
 
 def _added(edits: Sequence[CallAttempt], line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of code that edits added and none of them removed: those that have a part
-    in common with the error's line, and the others, if they are few."""
+    """Return the code names that edits added and none of them removed: those that share a part with
+    the error's line, and the others, if they are few."""
     old: set[str] = set()
     new: dict[str, None] = {}
     for one in edits:
         before, after = read_edit(one.call)
         if not before:
-            return (), ()  # a whole file says nothing about the error
+            return (), ()  # the names of a whole new file have nothing to do with the error
         old.update(re.findall(_CODE_NAMES, re.sub(_COMMENTS, "", before)))
         new.update(dict.fromkeys(re.findall(_CODE_NAMES, re.sub(_COMMENTS, "", after))))
     names = [
@@ -294,9 +293,9 @@ def _added(edits: Sequence[CallAttempt], line: str) -> tuple[tuple[str, ...], tu
         if name not in old and len(name) <= LONGEST_ADDED and not suggests_danger(f"`{name}`")
     ]
     parts = set(map(str.lower, re.findall(_PARTS, line)))
-    told = [one for one in names if not parts.isdisjoint(map(str.lower, re.findall(_PARTS, one)))]
-    also = [one for one in names if one not in told]
-    return tuple(told[:MOST_ADDED]), tuple(also if len(also) <= MOST_ADDED else ())
+    own = [one for one in names if not parts.isdisjoint(map(str.lower, re.findall(_PARTS, one)))]
+    also = [one for one in names if one not in own]
+    return tuple(own[:MOST_ADDED]), tuple(also if len(also) <= MOST_ADDED else ())
 
 
 _FILE_NAMES = r"[\w@.-]*\w\.\w{1,5}\b"
@@ -304,10 +303,10 @@ _CODE_NAMES = (
     r"(?://|#|@|```|--)[A-Za-z][\w.:-]*\w"
     r"|\b[A-Za-z_]+(?:[._:][A-Za-z_]\w*)+|\b[a-z]+(?:[A-Z]\w*)+|\b(?:[A-Z][a-z]\w*){2,}"
 )
-"""Match words that only code has: `a.b`, `a_b`, `aB`, `//nolint:x`, a fence with `text`."""
+"""Match words that occur in code only: `a.b`, `a_b`, `aB`, `//nolint:x`, a fence with `text`."""
 
 _COMMENTS = r"(?m)\w+://[^\s\"'`<>)]*|(?://|#|--) .*$|/\*.*?\*/|<!--.*?-->"
-"""Match comments, and addresses: their host and path are no names of code."""
+"""Match comments and URLs, which hold no code names."""
 
 _PARTS = r"[A-Z]?[a-z]{3,}|[A-Z]{3,}"
 
@@ -335,16 +334,15 @@ def _place(script: str, cwd: str) -> str:
 
 
 def _words(before: str, after: str, cwd: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words that the command gained and lost; none when nearly all are different."""
-    old, new = (list(dict.fromkeys(_telling_words(script, cwd))) for script in (before, after))
+    """Return the words that the command gained and lost; no gained ones if there are too many."""
+    old, new = (list(dict.fromkeys(_lasting_words(script, cwd))) for script in (before, after))
     gained = tuple(word for word in new if word not in set(old) and not is_quiet(word))
     lost = tuple(word for word in old if word not in set(new))
     return (gained if len(gained) <= MOST_WORDS else ()), lost
 
 
-def _telling_words(script: str, cwd: str) -> Iterator[str]:
-    """Return the words of a line that may make a difference: no paths that do not last, no
-    filters of its output."""
+def _lasting_words(script: str, cwd: str) -> Iterator[str]:
+    """Yield the words of a line, without temporary paths and output filters."""
     piped = False
     for command in simple_commands(below(script, cwd)):
         if not piped and not is_noise(command.words[0].text):
@@ -357,9 +355,9 @@ def _telling_words(script: str, cwd: str) -> Iterator[str]:
 
 
 def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttempt]) -> str:
-    """Return a command that was run as well this time: in the same line, or in a call before.
+    """Return a command that was run in addition: in the same line, or in a call before.
 
-    A formatter is a remedy only of a check that is no test, and only if no file was edited.
+    A formatter counts only for a check other than a test, and only if no file was edited.
     """
     known = set(map(_name, simple_commands(broken.script)))
     is_test = broken.trouble is not None and broken.trouble.type == "test failure"
@@ -375,8 +373,10 @@ def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttemp
 
 
 def _changes_something(command: SimpleCommand, idle: Collection[str]) -> bool:
-    """Check whether a command can make a difference to the next one; those for an `idle` purpose,
-    and those that look, make none."""
+    """Check whether a command can affect the next one.
+
+    idle: the purposes of commands that cannot
+    """
     form = form_of(command.words)
     if form:
         return form.purpose not in idle

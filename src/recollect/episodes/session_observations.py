@@ -1,12 +1,12 @@
 """Observe the work of one session: commands, error fixes, files changed together, commands before a
 commit, conclusions.
 
-A conclusion is one sentence of an agent that gives a cause and names something: a path, a symbol or
-a number. It needs evidence: a check that passed last, or a commit; where a check still fails or the
-user objected there is none. A session that read the web or foreign servers has no conclusions.
+A conclusion is one sentence of an agent that gives a cause and names a path, a symbol or a number.
+It needs evidence: a commit, or a last check that passed; and the user did not object. A session
+that read the web or foreign servers has no conclusions.
 
-All but conclusions is read from tool calls and their exit statuses alone. Calls of our own commands
-and tools teach nothing, and neither does anything that came from an import.
+Everything else comes from tool calls and their exit statuses. Calls of our own commands and tools
+are ignored, and so are imported messages.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from .session_errors import SessionObservation, errors_of_session
 from .tasks import Span, attempts_in, commits_of, reaction_to_work, task_spans
 
 MOST_TOGETHER = 8
-"""Where more files were changed they were not changed for one thing."""
+"""If more files were changed, they are not related."""
 
 FEWEST_STEPS, MOST_STEPS = 2, 6
 _STEPS = frozenset(("test", "lint", "format", "typecheck", "check", "build", "generate", "migrate"))
 SHELLS_THAT_STAY = frozenset({"Bash"})
-"""Tools whose next call begins in the folder that the last one ended in."""
+"""Tools whose next call starts in the folder that the last one ended in."""
 
 NEAR = 8
-"""How many calls later another form may work and still be taken for a replacement."""
+"""The most calls between a failed command and another one that replaces it."""
 
 CHECKS = frozenset(("test", "lint", "format", "typecheck", "check", "build"))
-"""What fails because the code is wrong; the command itself is good."""
+"""Purposes of commands that fail because the code is wrong, not the command."""
 
 _WRONG_CALL = frozenset(
     ("usage", "command not found", "not found", "permission denied", "unsupported version")
 )
-"""Types of errors that say that the command is wrong, whatever it is for."""
+"""Types of errors that show that the command itself is wrong."""
 
 _RUNNERS = frozenset(
     ("npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "run", "exec", "uv", "poetry", "bundle")
@@ -56,8 +56,11 @@ def observe(
     scripts: Mapping[str, str],
     calls: Sequence[CallAttempt] | None = None,
 ) -> list[SessionObservation]:
-    """Return everything that a session says; the same messages say the same. `calls` are those of
-    the messages, if they were listed already."""
+    """Return all observations of a session.
+
+    scripts: the commands of the project's scripts, by name
+    calls: the calls in the messages, if they were listed already
+    """
     ours = [one for one in messages if one.origin != "import"]
     if calls is None or len(ours) < len(messages):
         calls = list_attempts(ours)
@@ -72,8 +75,8 @@ def observe(
 
 
 def _places(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
-    """Return for each edited file which others were edited in the same session; none of them where
-    there are too many to have been changed for one thing."""
+    """Return for each edited file the others that were edited in the same session, unless there
+    are too many."""
     edited: dict[str, int] = {}
     for one in tried:
         if one.state == "ok" and not one.script:
@@ -86,14 +89,14 @@ def _places(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
             "place",
             path,
             edited[path],
-            {"files": [one for one in together if one != path and not _are_twins(path, one)]},
+            {"files": [one for one in together if one != path and not _is_test_of(path, one)]},
         )
         for path in files
     ]
 
 
-def _are_twins(one: str, other: str) -> bool:
-    """Check whether a file is the test of another: everybody knows that they go together."""
+def _is_test_of(one: str, other: str) -> bool:
+    """Check whether one file is the test of the other: that they go together is no news."""
     first, second = (re.sub(_TESTS, "", path.rpartition("/")[2]) for path in (one, other))
     return first == second and one.rpartition("/")[2] != other.rpartition("/")[2]
 
@@ -102,7 +105,7 @@ _TESTS = r"(?i)^tests?[._-]|[._-](?:tests?|spec)(?=\.)|tests?(?=\.\w+$)"
 
 
 def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
-    """Return an observation for each sequence of commands that led up to a commit."""
+    """Return an observation for each sequence of commands before a commit."""
     found: dict[str, SessionObservation] = {}
     since_edit: dict[str, str] = {}
     for one in tried:
@@ -128,14 +131,13 @@ def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservatio
 def _commands(
     tried: Sequence[CallAttempt], cwd: str, scripts: Mapping[str, str]
 ) -> list[SessionObservation]:
-    """Return an observation for each canonical form that was run; `scripts` are those that the
-    project's manifests name, with what they run."""
+    """Return an observation for each canonical form of a command that was run."""
     tallies: dict[str, _Tally] = {}
     ran = list_runs(tried, cwd)
     made = {below(path, cwd) for one in tried for path in one.writes}
     for place, (attempt, runs) in enumerate(ran):
         for run in runs:
-            if run.form.is_dangerous or _runs_any(run.form, made):
+            if run.form.is_dangerous or _runs_new_script(run.form, made):
                 continue
             tally = tallies.setdefault(run.form.key, _Tally(run.form))
             if run.state == "ok":
@@ -149,7 +151,7 @@ def _commands(
 
 
 def list_runs(tried: Sequence[CallAttempt], cwd: str) -> list[tuple[CallAttempt, list[CommandRun]]]:
-    """Return each attempt with the commands it ran, in the folder that the shell was left in."""
+    """Return each attempt with the commands it ran, which start in the shell's current folder."""
     found: list[tuple[CallAttempt, list[CommandRun]]] = []
     folder = ""
     for one in tried:
@@ -163,11 +165,11 @@ def list_runs(tried: Sequence[CallAttempt], cwd: str) -> list[tuple[CallAttempt,
 
 
 _RESET = "Shell cwd was reset to"
-"""Claude Code says so after a command that left the project."""
+"""Claude Code prints this after a command that left the project."""
 
 
-def _runs_any(form: CommandForm, made: set[str]) -> bool:
-    """Check whether a command runs a script that was written in this session: it may not stay."""
+def _runs_new_script(form: CommandForm, made: set[str]) -> bool:
+    """Check whether a command runs a script that this session wrote: it may not last."""
     names = (word.removeprefix("./") for word in form.key.split()[:2])
     return any(name in made or f"{form.folder}/{name}" in made for name in names)
 
@@ -188,7 +190,7 @@ class _Tally:
     def worked(self, form: CommandForm, at: int) -> None:
         same = form.exact in self.broken
         if self.broken and not same and form.purpose not in CHECKS:
-            # Another way of calling it failed: only what was written exactly is known to work.
+            # Another way of calling it failed: only the exact command is known to work.
             if not form.exact:
                 return
             form = form._replace(wording=form.exact)
@@ -196,7 +198,7 @@ class _Tally:
         self.counts["ok"] += 1
         self.last["ok"] = max(at, self.last.get("ok", 0))
         if not form.target and "" not in self.targets:
-            self.wordings.clear()  # without a target it was written as it is told
+            self.wordings.clear()  # a wording without a target is preferred
         if not form.target or "" not in self.targets:
             self.wordings[form.wording] += 1
         self.folders.add(form.folder)
@@ -232,7 +234,7 @@ class _Tally:
 
 
 def common_folder(paths: Iterable[str]) -> str:
-    """Return the folder that all paths are in; empty when there is none."""
+    """Return the deepest folder that all paths are in; empty without one."""
     split = [_folders(path) for path in paths]
     common = []
     for parts in zip(*split, strict=False):
@@ -261,7 +263,7 @@ def _is_wrong_call(attempt: CallAttempt, form: CommandForm) -> bool:
 
 
 def _replaces(run: CommandRun, broken: CommandForm) -> bool:
-    """Check whether another form that worked does what the failed one was to do."""
+    """Check whether a command that worked serves the purpose of the failed one."""
     form = run.form
     if run.state != "ok" or form.key == broken.key or form.is_dangerous:
         return False
@@ -269,7 +271,7 @@ def _replaces(run: CommandRun, broken: CommandForm) -> bool:
         return True
     one, other = form.key.split(), broken.key.split()
     shared = set(one) & set(other) - _RUNNERS
-    # A program with many commands says nothing about which of them does the same.
+    # The same program alone is not enough: its subcommands may do different things.
     return bool(shared - {one[0]}) or other == [one[0]]
 
 
@@ -309,10 +311,10 @@ def _is_foreign(tool: str) -> bool:
 
 
 def _conclusion(span: Span, calls: Sequence[CallAttempt]) -> SessionObservation | None:
-    said = [one for one in span.messages if one.message.role == "assistant"]
-    if not said or said[-1].message.calls:
+    replies = [one for one in span.messages if one.message.role == "assistant"]
+    if not replies or replies[-1].message.calls:
         return None
-    last = said[-1]
+    last = replies[-1]
     text = _sentence(plain_text(last.message))
     if not text or (span.after and reaction_to_work(plain_text(span.after.message)) == "bad"):
         return None
@@ -340,7 +342,7 @@ def _sentence(text: str) -> str:
     """Return the first sentence that gives a cause and names something."""
     for sentence in _sentences(text):
         fits = SHORTEST <= len(sentence) <= LONGEST and sentence[-1] != "?"
-        if not fits or re.search(_LEANS, sentence):
+        if not fits or re.search(_NEEDS_CONTEXT, sentence):
             continue
         if re.search(_CAUSE, sentence) and re.search(_NAMED, sentence):
             return sentence
@@ -360,12 +362,12 @@ _CAUSE = (
     r"(?i)\b(?:because|caused by|root cause|due to|fixed by|turned out"
     r"|the (?:issue|problem|bug|cause|reason) (?:was|is))\b"
 )
-_LEANS = (
+_NEEDS_CONTEXT = (
     r"(?i)^(?:it|this|that|these|those|they|both|all|here|there)\b"
     r"|\b(?:the|these|those) (?:other|two|three|same|above|following|previous|remaining)\b"
     r"|\bth(?:is|ese|at|ose) (?:pattern|file|test|line|case|change|fix|way|one|session)s?\b"
     r"|\blines? \d|\babove\b|\bbelow\b"
 )
-"""Match words that point at something the next session does not see."""
+"""Match words that refer to something the next session does not see."""
 
 _NAMED = r"`[^`]{2,60}`|\b[\w-]+/[\w./-]+|\b\w+\.\w{1,4}\b|\b[a-z]+[A-Z]\w+|\w+_\w+|\d"

@@ -1,7 +1,4 @@
-"""Episodes: what happened on one task, whole as it was given, with the columns to find it by.
-
-It does not know what an episode says; `body` is JSON that `episodes.records` reads.
-"""
+"""The SQL of episodes: the columns to find them by, and the body, JSON of `episodes.records`."""
 
 from __future__ import annotations
 
@@ -67,7 +64,7 @@ def get(tx: Tx, episode: str) -> EpisodeRow | None:
 
 
 def sketch(tx: Tx, episode: str) -> RecordSketch | None:
-    """Return an episode in a line: its synopsis, or else its goal and how it ended."""
+    """Return an episode as one line: its synopsis, or else its goal and outcome."""
     columns = list_shown(tx, "episodes", ("synopsis", "goal", "outcome", "status", "label", "at"))
     row = tx.one(
         f"SELECT {columns} FROM episodes WHERE space = :space AND id = :id", {"id": episode}
@@ -122,7 +119,7 @@ def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
 
 
 def list_in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
-    """Return the ids of episodes in use from before a time, each with its own, the oldest first."""
+    """Return the ids and times of episodes in use from before a time, the oldest first."""
     rows = tx.run(
         "SELECT id, at FROM episodes WHERE space = :space AND status <> 'hidden' "
         "AND at < :before ORDER BY at, id LIMIT :limit",
@@ -132,7 +129,7 @@ def list_in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
 
 
 def synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
-    """Return the synopses of those among these episodes that have one."""
+    """Return the synopses of these episodes by id, where they have one."""
     found: dict[str, str] = {}
     for names, params in batches("id", ids):
         sql = "SELECT id, synopsis FROM episodes WHERE space = :space AND synopsis <> ''"

@@ -1,7 +1,7 @@
-"""Episodes: recorded by hand or read out of archived sessions, listed, shown, replayed.
+"""Record episodes by hand or from archived sessions; list, show and replay them.
 
-What an episode says is decided in `episodes.records`; here it gets an id, a label and its words in
-the index. What is given comes back as it was given, its own id included.
+`episodes.records` decides the content of an episode; this module gives it an id, a label and an
+index entry. A given episode is returned unchanged, with its own id.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ..storage.database import Database, Tx, read_or_none
 from ..text import addresses as text_addresses
 from ..text import messages as text_messages
 from ..types import trust
-from ..types.records import FOREVER, Json, SafeText, Session, Stored
+from ..types.records import FOREVER, Json, Memory, SafeText, Session, Stored
 from . import aging, records, sql
 
 PAGE = 1_000
 CURSOR = "work:"
-"""Before the name of a session: how far its episodes were read, and what they taught."""
+"""The prefix of the cursor of a session: how far its episodes and lessons were read."""
 
 LONGEST_GIVEN = 2_000_000
 
 
 class RecordedEpisode(NamedTuple):
-    """What became of an episode: created, updated or unchanged."""
+    """The result of recording an episode: created, updated or unchanged."""
 
     id: str
     action: str
@@ -47,7 +47,7 @@ class RecordedEpisode(NamedTuple):
 
 
 class ShownEpisode(NamedTuple):
-    """An episode with where it is kept and how far it is trusted; `episode` is as it was given."""
+    """A stored episode; `episode` is its JSON as it was given."""
 
     id: str
     at: int
@@ -85,7 +85,7 @@ class EpisodeReplay(NamedTuple):
 
 
 class BuiltEpisodes(NamedTuple):
-    """What reading archived sessions gave."""
+    """Counts of a build of episodes."""
 
     sessions: int
     episodes: int
@@ -93,13 +93,14 @@ class BuiltEpisodes(NamedTuple):
     updated: int
 
 
-# ---------------------------------------------------------------- keeping
+# ---------------------------------------------------------------- store
 
 
 def prepare_row(
     given: Json, origin: str, label: str, now: int
 ) -> tuple[sql.EpisodeRow, tuple[str, ...]]:
-    """Return the row of an episode in JSON, checked and scrubbed; it has no id of ours yet."""
+    """Return the row of an episode in JSON, checked and redacted, and the types of secrets that
+    were found."""
     episode = records.from_json(given, label)
     if not (episode.goal or episode.actions or episode.errors):
         raise InvalidInput("the episode is empty", where="episode", hint="add at least a goal")
@@ -134,7 +135,7 @@ def _row(episode: records.Episode, id: str, body: Json, origin: str, now: int) -
         importance=episode.importance,
         body=body,
         synopsis=safe(""),
-        # What was imported is found, and nothing is made of it.
+        # An imported episode can be searched, but no lessons are learned from it.
         status="hidden" if episode.label == "import" else "active",
         at=episode.at or now,
         updated=now,
@@ -145,7 +146,7 @@ def _row(episode: records.Episode, id: str, body: Json, origin: str, now: int) -
 
 
 def label_for(tx: Tx, origin: str, given: Json) -> str:
-    """Return the label of the least trusted of its origin and its sources."""
+    """Return the label of an episode: the least trusted of its origin and its sources."""
     named = given.get("sources", ()) if isinstance(given, Mapping) else ()
     addresses = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
     label = memory_steps.find_label(tx, origin, addresses)
@@ -155,26 +156,27 @@ def label_for(tx: Tx, origin: str, given: Json) -> str:
 
 
 def _labels_of_records(tx: Tx, addresses: Sequence[str]) -> Iterator[str]:
-    """Return how far the memories and episodes among these are trusted."""
+    """Yield the labels of the memories and episodes among these."""
     for address in addresses:
         name = address.removeprefix(text_addresses.SCHEME)
-        held = (
-            sql.get(tx, name) or sql.get(tx, address_id(name))
-            if not name.startswith("m-")
-            else memory_sql.get(tx, name)
-        )
-        if held is not None:
-            yield held.label
+        record: Memory | sql.EpisodeRow | None
+        if name.startswith("m-"):
+            record = memory_sql.get(tx, name)
+        else:
+            record = sql.get(tx, name) or sql.get(tx, address_id(name))
+        if record is not None:
+            yield record.label
 
 
 def keep(
-    tx: Tx, row: sql.EpisodeRow, redacted: tuple[str, ...] = (), again: bool = False
+    tx: Tx, row: sql.EpisodeRow, redacted: tuple[str, ...] = (), replace: bool = False
 ) -> RecordedEpisode:
-    """Write an episode. The same again changes nothing; with `again`, another body replaces it."""
-    held = sql.get(tx, row.id)
-    if held and held.body == row.body and held.label == row.label:
+    """Store an episode, if it is new. With `replace`, it replaces another one of the same id;
+    without, that raises Conflict."""
+    stored = sql.get(tx, row.id)
+    if stored and stored.body == row.body and stored.label == row.label:
         return RecordedEpisode(row.id, "unchanged")
-    if held and not again:
+    if stored and not replace:
         raise Conflict(
             "there is another episode with this id",
             where=f"memory://{row.id}",
@@ -182,7 +184,7 @@ def keep(
         )
     sql.put(tx, row)
     index_steps.reindex_text(tx, entry_of(row), searchable(row))
-    return RecordedEpisode(row.id, "updated" if held else "created", redacted)
+    return RecordedEpisode(row.id, "updated" if stored else "created", redacted)
 
 
 def entry_of(row: sql.EpisodeRow) -> index_sql.IndexEntry:
@@ -192,8 +194,7 @@ def entry_of(row: sql.EpisodeRow) -> index_sql.IndexEntry:
 
 
 def searchable(row: sql.EpisodeRow) -> str:
-    """Return the words an episode is found by; a summarised one by those of its synopsis as
-    well."""
+    """Return the searchable text of an episode, with its synopsis if it has one."""
     episode = records.from_json(json.loads(row.body), actions=False)
     pieces = [episode.goal, row.synopsis, row.outcome, episode.commit, episode.agent]
     pieces += [*episode.constraints, *episode.files, *episode.artifacts]
@@ -212,8 +213,8 @@ def episode_of(row: sql.EpisodeRow) -> records.Episode:
 
 
 Learn = Callable[[Session, Sequence[Stored], Sequence[CallAttempt]], Callable[[Tx], None]]
-"""Reads the messages and calls of a session outside of a transaction, and returns what is to be
-written of it in one."""
+"""Reads the messages and calls of a session outside of a transaction, and returns the function that
+writes the lessons in one."""
 
 
 def build(
@@ -260,7 +261,7 @@ _Write = Callable[[Tx], list[RecordedEpisode]]
 
 
 def _write_sessions(space: Database, waiting: Sequence[_Write]) -> list[RecordedEpisode]:
-    """Write several sessions in one transaction; where a record is damaged, each by itself."""
+    """Write several sessions in one transaction; if a record is damaged, one by one."""
     if not waiting:
         return []
     done = read_or_none(
@@ -278,20 +279,20 @@ def _prepare_session(
     messages."""
     session, messages = space.read(lambda tx: (archive_sql.get(tx, name), load_messages(tx, name)))
     assert session is not None
-    there = [one for one in messages if one.message.content != text_messages.FORGOTTEN]
-    tried = list_attempts(there)
-    found = records.build(there, name, session.agent, session.cwd, tried)
+    remembered = [one for one in messages if one.message.content != text_messages.FORGOTTEN]
+    tried = list_attempts(remembered)
+    found = records.build(remembered, name, session.agent, session.cwd, tried)
     rows = []
     for episode in found:
         body = redaction.redact_json(records.to_json(episode)).text
         rows.append(_row(episode, episode.id, body, "system", now))
     read = redaction.redact(str(messages[-1].seq if messages else 0))
-    learned = learn(session, there, tried) if learn else None
+    write_lessons = learn(session, remembered, tried) if learn else None
 
     def work(tx: Tx) -> list[RecordedEpisode]:
-        kept = [keep(tx, row, again=True) for row in rows]
-        if learned:
-            learned(tx)
+        kept = [keep(tx, row, replace=True) for row in rows]
+        if write_lessons:
+            write_lessons(tx)
         archive_sql.set_cursor(tx, _cursor(name), read, now)
         return kept
 
@@ -303,13 +304,12 @@ def _cursor(session: str) -> SafeText:
 
 
 def read_again(tx: Tx, session: str, now: int) -> None:
-    """Let the episodes of a session be read again: its messages are trusted otherwise."""
+    """Mark a session to be read again, because the trust in its messages has changed."""
     archive_sql.set_cursor(tx, _cursor(session), redaction.redact(""), now)
 
 
 def load_messages(tx: Tx, session: str) -> list[Stored]:
-    """Return the whole archive of a session; the origin of each message is how far it is
-    trusted."""
+    """Return all messages of a session, with their labels as origins."""
     found: list[Stored] = []
     first = 1
     while rows := archive_sql.messages(tx, session, first, first + PAGE - 1, PAGE):
@@ -318,11 +318,11 @@ def load_messages(tx: Tx, session: str) -> list[Stored]:
     return found
 
 
-# ---------------------------------------------------------------- looking
+# ---------------------------------------------------------------- show
 
 
 def existing(tx: Tx, name: str) -> sql.EpisodeRow:
-    """Return the episode with this id, the beginning of one, or the id that it was given with."""
+    """Return the episode with this id, a prefix of its id, or the id of its JSON."""
     name = name.removeprefix(text_addresses.SCHEME)
     row = sql.get(tx, name) or sql.get(tx, address_id(name))
     if row is None and name.startswith("e-"):
@@ -363,20 +363,22 @@ def shown(row: sql.EpisodeRow) -> ShownEpisode:
 
 
 def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> EpisodeReplay:
-    """Return the episode step by step; `stamp` tells the size and time of a file, if it is
-    there."""
+    """Return an episode step by step.
+
+    stamp: returns the size and time of a file; empty if it is gone
+    """
     episode = episode_of(row)
     end = episode.at + round(episode.duration_seconds * 1_000_000)
     made = set(episode.artifacts)
     files = tuple(
-        FileNow(path, _changes_since(stamp(path), end), "changed" if path in made else "read")
+        FileNow(path, _state_since(stamp(path), end), "changed" if path in made else "read")
         for path in dict.fromkeys((*episode.files, *episode.artifacts))
     )
     return EpisodeReplay(row.id, row.goal, row.outcome, episode.actions, episode.errors, files)
 
 
-def _changes_since(stamp: str, end: int) -> str:
-    """Return the later changes of a file."""
+def _state_since(stamp: str, end: int) -> str:
+    """Return the state of a file compared with a time: gone, present, changed since, unchanged."""
     if not stamp:
         return "gone"
     written = stamp.rpartition("-")[2]

@@ -29,13 +29,13 @@ from ..text.messages import PlacedMessage, plain_text
 from ..text.terms import query_terms, stem_all
 
 SHORT = 50
-"""A message of fewer characters goes on with the task it stands in."""
+"""A message of fewer characters continues the task."""
 
 NEW_WORDS = 0.7
-"""The share of words not spoken before that makes a request a new task."""
+"""A request with more than this share of new words is a new task."""
 
 PAUSE = 6 * 3_600_000_000
-"""After so long a pause the next request is a new task."""
+"""After a longer pause the next request is a new task."""
 
 
 class Span(NamedTuple):
@@ -64,12 +64,12 @@ def attempts_in(span: Span, tried: Sequence[CallAttempt]) -> list[CallAttempt]:
 
 
 class _Task:
-    """A task as far as it was read: its messages, and the words that were spoken in it."""
+    """A task while it is read: its messages, and the words in them."""
 
     def __init__(self) -> None:
         self.messages: list[PlacedMessage] = []
         self._works = False
-        self._spoken: set[str] = set()
+        self._words: set[str] = set()
         self._unread: list[str] = []
         self._answers: deque[str] = deque(maxlen=2)
 
@@ -91,11 +91,11 @@ class _Task:
         last = self.messages[-1].message.at
         if last and placed.message.at - last > PAUSE:
             return True
-        # Most tasks are followed by no request that their words have to be read for.
-        self._spoken.update(*map(_roots, self._unread))
+        # Split into words only here: few tasks come to this test.
+        self._words.update(*map(_roots, self._unread))
         self._unread = []
         asked = _roots(words)
-        new = asked - self._spoken
+        new = asked - self._words
         return len(new.difference(*map(_roots, self._answers))) > NEW_WORDS * len(asked)
 
 
@@ -104,7 +104,7 @@ def _roots(text: str) -> set[str]:
 
 
 def _works(placed: PlacedMessage) -> bool:
-    """Check whether a message tells of work: a call, or an edit without one."""
+    """Check whether a message shows work: a call, or an agent's notice of an edit."""
     return bool(placed.message.calls) or any(one.kind != "tokens" for one in find_notices(placed))
 
 
@@ -121,7 +121,7 @@ _GOES_ON = (
 
 
 class Weights(NamedTuple):
-    """What the three sources weigh; they add up to 1."""
+    """The weights of the three sources; their sum is 1."""
 
     semantic: float
     episodic: float
@@ -131,7 +131,7 @@ class Weights(NamedTuple):
 DEFAULT = "implementation"
 
 WEIGHTS: Mapping[str, Weights] = {
-    # What others found there before is worth the most.
+    # Known facts and earlier work help most.
     "exploration": Weights(0.5, 0.4, 0.1),
     "implementation": Weights(0.5, 0.3, 0.2),
     # The same error may have happened.
@@ -157,10 +157,7 @@ _SIGNS = {
     "feature endpoint migrate port",
 }
 _QUESTIONS = frozenset(("where", "how", "why", "what", "which", "who", "when"))
-"""Asking is exploring, if no other word says what the work is."""
-
-_WORTH: Mapping[str, float] = {"success": 1.0, "partial": 0.7, "unknown": 0.6, "failure": 0.5}
-"""What an episode's match is worth: a success shows a way, a failure only what to avoid."""
+"""Words of a question: exploration, unless another word names a phase."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
@@ -171,7 +168,7 @@ def _phase_of_word() -> dict[str, str]:
 
 
 def phase_of(goal: str) -> str:
-    """Return the phase that most words of a goal speak of, the first word breaking a tie."""
+    """Return the phase that most words of a goal indicate; the first word breaks a tie."""
     words = _WORD.findall(goal.casefold())
     found = [phase for word in words if (phase := _phase_of_word().get(word, ""))]
     if not found:
@@ -184,7 +181,7 @@ def _votes(phase: str, found: Sequence[str]) -> tuple[int, int]:
 
 
 def choose_phase(phase: str, goal: str = "") -> str:
-    """Return the phase that was named, or that the goal speaks of when none was."""
+    """Return the given phase, or else the one that the goal indicates."""
     if not phase:
         return phase_of(goal)
     if phase not in WEIGHTS:
@@ -194,38 +191,25 @@ def choose_phase(phase: str, goal: str = "") -> str:
     return phase
 
 
-class Found(NamedTuple):
-    """One thing that may matter for a task: where it comes from, and how well it matches."""
+class TaskMatch(NamedTuple):
+    """A record that matches a task, its source (a field of `Weights`), and its match."""
 
     id: str
     source: str
     match: float
-    outcome: str = ""
 
 
-class Blended(NamedTuple):
-    """A match with its score in this phase."""
-
-    found: Found
-    score: float
-    why: str
-
-
-def blend(found: Sequence[Found], phase: str = DEFAULT) -> list[Blended]:
-    """Return all that was found, best first; ties by id."""
+def blend(matches: Sequence[TaskMatch], phase: str = DEFAULT) -> list[TaskMatch]:
+    """Return the matches by their weight in a phase, best first; ties by id."""
     weights = WEIGHTS[phase]._asdict()
-    blended = []
-    for item in found:
-        worth = _WORTH.get(item.outcome, 1.0) if item.source == "episodic" else 1.0
-        score = weights[item.source] * worth * max(0.0, min(item.match, 1.0))
-        why = f"{item.source} {item.match:.2f} for {phase}"
-        if item.source == "episodic" and item.outcome:
-            why += f", {item.outcome}"
-        blended.append(Blended(item, score, why))
-    return sorted(blended, key=lambda item: (-item.score, item.found.id))
+
+    def key(one: TaskMatch) -> tuple[float, str]:
+        return -weights[one.source] * max(0.0, min(one.match, 1.0)), one.id
+
+    return sorted(matches, key=key)
 
 
-# ---------------------------------------------------------------- how a task ended
+# ---------------------------------------------------------------- outcomes
 
 
 OUTCOMES = ("success", "failure", "partial", "unknown")
@@ -246,8 +230,11 @@ def outcome_of(
     committed: Iterable[int] = (),
     resolved: Container[int] = (),
 ) -> str:
-    """Return the outcome of a task. `committed` are the numbers of messages that asked for a
-    commit, `resolved` those of calls that failed and worked later."""
+    """Return the outcome of a task.
+
+    committed: the numbers of messages that asked for a commit
+    resolved: the numbers of messages with calls that failed and worked later
+    """
     passing: dict[Words, tuple[int, bool]] = {}
     for attempt in attempts:
         if attempt.state == "ok" or (attempt.state == "failed" and attempt.asked not in resolved):
@@ -257,8 +244,8 @@ def outcome_of(
     failing = [at for at, good in passing.values() if not good]
     proven = [at for at, good in passing.values() if good]
     commits = list(committed)
-    told = [reaction for reaction in reactions if reaction.verdict]
-    last = told[-1] if told else Reaction(0, "")
+    verdicts = [reaction for reaction in reactions if reaction.verdict]
+    last = verdicts[-1] if verdicts else Reaction(0, "")
     evidence = max([*proven, *commits], default=0)
     if last.verdict == "bad" and last.seq > evidence:
         return "failure"
@@ -295,12 +282,11 @@ def importance_of(attempts: Sequence[CallAttempt], fixed: int, bad: int, commits
     return round(min(sum(parts), 1.0), 3)
 
 
-# ---------------------------------------------------------------- what the user said
+# ---------------------------------------------------------------- reactions of the user
 
 
 def reaction_to_work(text: str) -> str:
-    """Check whether a message of the user says that what was done is good or bad; "" for
-    neither."""
+    """Return "good" or "bad" if a message of the user judges the work so, else ""."""
     words = typed_words(text)
     if len(words) > LONGEST_REACTION:
         words = words[:LONGEST_REACTION].rpartition(".")[0]
@@ -313,7 +299,7 @@ def reaction_to_work(text: str) -> str:
 
 
 def typed_words(text: str) -> str:
-    """Return the words that the user wrote, without what was pasted between them."""
+    """Return the words that the user typed, without pasted text."""
     kept, at = [], 0
     for start, end in find_pasted(text):
         kept.append(text[at:start])

@@ -30,12 +30,12 @@ def make_statement(memory: Memory) -> tuple[str, str]:
 
 
 def list_content_stems(memory: Memory) -> tuple[str, ...]:
-    """Return a statement by its telling words in their order: the wording between them apart."""
+    """Return the stems of a memory's content words, in their order."""
     return tuple(stem_all(query_terms(f"{memory.subject} {memory.text}")))
 
 
 def rank_key(memory: Memory) -> tuple[float, int, int, str]:
-    """Return the order in which memories that say the same are kept: the most confident first."""
+    """Return a sort key: of memories that say the same, the most confident is kept."""
     return -memory.confidence, -memory.reinforcement, -memory.last_confirmed, memory.id
 
 
@@ -106,12 +106,12 @@ def _place(memory: Memory) -> tuple[object, ...]:
 
 
 def restates(one: Memory, other: Memory) -> bool:
-    """Check whether one memory says all that the other says, in more words at most."""
+    """Check whether two memories say the same, or one says the same in more words."""
     first, second = list_content_stems(one), list_content_stems(other)
     if first == second:
         return find_relation(make_statement(one), make_statement(other)) in ("", "near")
     shorter, longer = sorted((first, second), key=len)
-    if not _runs_through(shorter, longer):
+    if not _is_subsequence(shorter, longer):
         return False
     more = set(longer) - set(shorter)
     if any(map(str.isdigit, "".join(more))):
@@ -119,8 +119,8 @@ def restates(one: Memory, other: Memory) -> bool:
     return find_relation(make_statement(one), make_statement(other)) == "near"
 
 
-def _runs_through(shorter: Sequence[str], longer: Sequence[str]) -> bool:
-    """Check whether the words of one stand in the other in the same order."""
+def _is_subsequence(shorter: Sequence[str], longer: Sequence[str]) -> bool:
+    """Check whether all words of one are in the other, in the same order."""
     rest = iter(longer)
     return all(word in rest for word in shorter)
 

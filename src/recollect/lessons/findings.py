@@ -20,35 +20,35 @@ DAY = 24 * 3_600_000_000
 HALF_LIFE = 45 * DAY
 UNUSED = 30 * DAY
 DAYS_WITHOUT = 3
-"""A command leaves the start block when it did not succeed on 30 days on which others did: months
-without any work do not make it old. Where others of its purpose took its place on `DAYS_WITHOUT`
-days, 30 days of the calendar are enough."""
+"""A command leaves the start block after 30 days of work without it: days on which no command
+worked do not count. If other commands of its purpose worked on `DAYS_WITHOUT` days, 30 calendar
+days are enough."""
 
 MOST_FAILURES = 2
-"""Sessions in a row that saw a command only fail, after which it is retired."""
+"""A command that failed in so many sessions in a row is retired."""
 
 MOST_REMEDIES = 3
 MOST_TOGETHER = 4
 CONFIRMED = 2
-"""So many sessions make a lesson of what one session saw."""
+"""The number of sessions that confirm a finding."""
 
 COMMON = ("install", "format")
-"""Purposes of commands that are the same everywhere: one success says nothing of this project."""
+"""Purposes of commands that are the same in every project: one success is not worth showing."""
 
-MOSTLY = 4
-"""The size of the group in which all sessions but one count as most of them."""
+MOST_SHARE = 0.75
+"""The share of sessions that counts as most of them."""
 
 PASSED_OVER = 8
-"""Later sessions without it, after which a command that worked once is left out."""
+"""After so many later sessions without it, a command that worked once is left out."""
 
 PROPOSED = 3
-"""So many sessions with the same commands before a commit make a proposed procedure."""
+"""The number of sessions with the same commands before a commit that proposes a procedure."""
 
 Bodies = Sequence[Mapping[str, Json]]
 
 
 class MergedFinding(NamedTuple):
-    """What sessions say together: how many, when it was last true, and the JSON of it."""
+    """The merged observations of several sessions: their number, the newest time, the JSON."""
 
     sessions: int
     at: int
@@ -67,15 +67,15 @@ class KnownCommand(NamedTuple):
     replaces: tuple[str, ...] = ()
     """Forms that fail and that this one replaced."""
     retired: str | None = None
-    """Why it is not to be shown at the start of a session; None when it may be shown."""
+    """Why it is not shown at the start of a session; None if it may be."""
     folder: str = ""
     """The folder below the project's root that it was always run in."""
     below: str = ""
-    """The folder that the paths were in which it was given in most sessions."""
+    """The folder of the paths that it had as arguments in most sessions."""
     script: str = ""
     """The script of a manifest that it runs."""
     parts: tuple[str, ...] = ()
-    """Folders that it is about, by their names or paths: `web` of `pnpm --filter web test`."""
+    """Names or paths of the folders that it applies to: `web` of `pnpm --filter web test`."""
 
 
 class CommandAdvice(NamedTuple):
@@ -92,13 +92,13 @@ class KnownResolution(NamedTuple):
     """An earlier error and its resolution."""
 
     signature: str
-    """The normalised first telling line of the output."""
+    """The normalised line of the output that identifies the error."""
     command: str
     remedy: session_errors.Remedy
     sessions: int
     last: int
     confirmed: bool
-    """Whether two sessions or more resolved it this way."""
+    """Two sessions or more resolved it this way."""
 
 
 class KnownPlace(NamedTuple):
@@ -107,7 +107,7 @@ class KnownPlace(NamedTuple):
     files: tuple[str, ...]
     sessions: int
     of: int = 0
-    """In how many sessions the file was changed."""
+    """The number of sessions that changed the file."""
 
 
 class Conclusion(NamedTuple):
@@ -120,7 +120,8 @@ class Conclusion(NamedTuple):
 
 
 def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
-    """Merge the observations of a subject into one finding; None if they show nothing."""
+    """Merge the observations of a subject, newest first, into one finding; None if nothing is
+    confirmed."""
     if not bodies:
         return None
     merge = {"command": _command, "error": _error, "place": _place}.get(kind, _latest)
@@ -138,7 +139,7 @@ def seen_after(kind: str, body: Mapping[str, Json], mark: int) -> Mapping[str, J
         kept = {**body, "ok": good, "failed": len(bad), "in_a_row": in_a_row}
         return kept if good or bad else None
     if kind == "error":
-        remedies = [_narrowed(one, mark) for one in body["remedies"]]
+        remedies = [_remedy_after(one, mark) for one in body["remedies"]]
         known = [one for one in remedies if one["sessions"]]
         return {**body, "remedies": known} if known else None
     if kind == "place":
@@ -148,9 +149,9 @@ def seen_after(kind: str, body: Mapping[str, Json], mark: int) -> Mapping[str, J
     return body
 
 
-def _narrowed(told: Mapping[str, Json], mark: int) -> dict[str, Json]:
-    times = [at for at in told.get("times", ()) if at > mark]
-    return {**told, "sessions": len(times), "last": max(times, default=0)}
+def _remedy_after(remedy: Mapping[str, Json], mark: int) -> dict[str, Json]:
+    times = [at for at in remedy.get("times", ()) if at > mark]
+    return {**remedy, "sessions": len(times), "last": max(times, default=0)}
 
 
 # ---------------------------------------------------------------- commands
@@ -163,10 +164,9 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     last = max((body["last_ok"] for body in good), default=0)
     folders = {body.get("folder", "") for body in good}
     whole = [one for one in good if not one.get("aimed")]
-    told = whole if len(whole) >= CONFIRMED else good
-    wording = _wording([str(one["wording"]) for one in told])
+    typical = whole if len(whole) >= CONFIRMED else good
     body: dict[str, Json] = {
-        "wording": wording,
+        "wording": _majority([str(one["wording"]) for one in typical]),
         "purpose": _most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),
@@ -177,7 +177,7 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     if len(folders) == 1:
         body["folder"] = next(iter(folders))
     given = [str(one["below"]) for one in good if one.get("below")]
-    if told is good and MOSTLY * len(given) >= (MOSTLY - 1) * len(good):
+    if typical is good and len(given) >= MOST_SHARE * len(good):
         body["below"] = session_observations.common_folder(f"{path}/" for path in given)
     if good and all(one.get("aimed") for one in good):
         body["aimed"] = True
@@ -189,12 +189,10 @@ def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     return MergedFinding(len(good), last or times[0], body)
 
 
-def _wording(wordings: Sequence[str]) -> str:
-    """Return the wording that at least half of the sessions used; empty without one."""
-    if not wordings:
-        return ""
-    best = _most_common(wordings)
-    return best if 2 * wordings.count(best) >= len(wordings) else ""
+def _majority(words: Sequence[str]) -> str:
+    """Return the word that is at least half of them; empty without one."""
+    best = _most_common(words) if words else ""
+    return best if 2 * words.count(best) >= len(words) else ""
 
 
 def _most_common(words: Sequence[str]) -> str:
@@ -219,9 +217,9 @@ def known_command(
 ) -> KnownCommand:
     """Return a command as the briefing shows it.
 
-    scripts: those of the manifests now
-    others: when another command worked, in each session that it worked in
-    days: those on which commands worked, by their purpose
+    scripts: the scripts that the manifests have now; None if unknown
+    others: when the best command worked, once for each session
+    days: the days on which commands worked, by their purpose
     """
     good: Sequence[int] = body["ok"]
     last = max(good, default=0)
@@ -253,14 +251,14 @@ def known_command(
 
 
 def _is_out_of_use(last: int, purpose: str, days: Mapping[str, Collection[int]]) -> bool:
-    """Check whether others were used on so many days since a command last worked that it is old."""
+    """Check whether other commands were used on enough days since a command last worked."""
     later = {name: {day for day in some if day > last // DAY} for name, some in days.items()}
     every = set().union(*later.values())
     return len(later.get(purpose, ())) >= DAYS_WITHOUT or len(every) * DAY >= UNUSED
 
 
 def _why_not_once(body: Mapping[str, Json], script: str, passed_over: int) -> str | None:
-    """Say why a command that worked in one session is not shown; None when it is."""
+    """Return why a command that worked in one session is not shown; None if it may be."""
     if not (body["purpose"] or script):
         return "seen once, and nothing says what it is for"
     if body["purpose"] in COMMON and not script:
@@ -326,17 +324,17 @@ def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
             groups.append((remedy, [at]))
     groups.sort(key=lambda group: (-len(group[1]), -max(group[1])))
     names = Counter(name for body in bodies for name in body["commands"])
-    told = [
+    remedies = [
         {"remedy": remedy._asdict(), "sessions": len(seen), "last": max(seen), "times": seen}
         for remedy, seen in groups[:MOST_REMEDIES]
     ]
-    body = {"line": bodies[0]["line"], "commands": list(names), "remedies": told}
+    body = {"line": bodies[0]["line"], "commands": list(names), "remedies": remedies}
     return MergedFinding(len(bodies), times[0], body)
 
 
 def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[KnownResolution]:
-    """Return the remedies of an error; none when it was seen with other programs only."""
-    # An interpreter without a script ran code on its own line: the next time it is other code.
+    """Return the remedies of an error, if one of these commands had it."""
+    # An interpreter without a script ran code given on its command line: other code the next time.
     inline = command_words.word_set(f"{command_words.INTERPRETERS} bun deno")
     shared = [name for name in body["commands"] if name in commands and name not in inline]
     if not shared:
@@ -345,13 +343,13 @@ def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[Known
         KnownResolution(
             signature=str(body["line"]),
             command=shared[-1],
-            remedy=session_errors.remedy_from_json(told["remedy"]),
-            sessions=int(told["sessions"]),
-            last=int(told["last"]),
-            confirmed=told["sessions"] >= CONFIRMED,
+            remedy=session_errors.remedy_from_json(one["remedy"]),
+            sessions=int(one["sessions"]),
+            last=int(one["last"]),
+            confirmed=one["sessions"] >= CONFIRMED,
         )
-        for told in body["remedies"]
-        if session_errors.is_clear(told["remedy"])
+        for one in body["remedies"]
+        if session_errors.is_clear(one["remedy"])
     ]
 
 
@@ -367,14 +365,14 @@ def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     often = [
         (name, len(at), at)
         for name, at in ordered
-        if len(at) >= CONFIRMED and MOSTLY * len(at) >= (MOSTLY - 1) * len(bodies)
+        if len(at) >= CONFIRMED and len(at) >= MOST_SHARE * len(bodies)
     ]
     body = {"files": often[:MOST_TOGETHER], "of": len(bodies)}
     return MergedFinding(len(bodies), times[0], body) if often else None
 
 
 def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
-    """Return the files that were changed together, each with in how many sessions."""
+    """Return the files that were changed together, each with the number of sessions."""
     total = int(body.get("of", 0))
     return [KnownPlace((name,), count, total) for name, count, *_ in body["files"]]
 

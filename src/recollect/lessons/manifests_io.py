@@ -1,7 +1,7 @@
-"""Read which scripts a project's manifests name, and what each of them runs.
+"""Read the scripts of a project's manifests, with the command of each.
 
 package.json, composer.json, deno.json, Makefile, justfile, Taskfile, mise.toml and pyproject.toml
-are read where they lie at the root, package.json also two folders below it.
+are read at the root, package.json also up to two folders below it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _SKIPPED = frozenset(("node_modules", "vendor", "dist", "build", "target", "venv
 
 
 class Manifests(NamedTuple):
-    """The scripts by name; `complete` is false when a manifest could not be read, and when there is
-    none: then a name that is missing says nothing."""
+    """The commands of scripts by name; not `complete` if a manifest could not be read or there is
+    none, so that a missing name proves nothing."""
 
     scripts: Mapping[str, str]
     complete: bool

@@ -26,7 +26,7 @@ from . import manifests_io, steps, steps_observed, steps_schedule
 
 
 class EpisodeFields(TypedDict, total=False):
-    """What is told of an episode besides its goal and outcome.
+    """The parts of an episode other than its goal and outcome.
 
     files: files it was about (repeat for several)
     artifacts: files that were made or changed (repeat for several)
@@ -70,8 +70,8 @@ def record_episode(
     if episode is not None and (goal or fields):
         raise InvalidInput("give a whole episode or its parts, not both", where="episode")
     errors = fields.pop("errors", ())
-    told = {"goal": goal, "outcome": outcome, **fields}
-    given = _build_episode(told, errors) if episode is None else episode
+    parts = {"goal": goal, "outcome": outcome, **fields}
+    given = _build_episode(parts, errors) if episode is None else episode
     now = context.clock()
     label = context.origin
     if context.project_space.present():
@@ -83,8 +83,7 @@ def record_episode(
 
 
 def _build_episode(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
-    """Return the JSON of an episode that is told in a few words; an error is `what => what
-    helped`."""
+    """Return the JSON of an episode given by its parts; an error is `ERROR => RESOLUTION`."""
     context = {
         "goal": fields.get("goal", ""),
         "phase": fields.get("phase", ""),
@@ -106,10 +105,11 @@ def _build_episode(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[st
 
 
 def _parse_error(words: str) -> dict[str, str]:
-    what, _, helped = words.partition("=>")
-    kind, colon, message = what.strip().partition(": ")
-    error = {"type": kind if colon else "error", "message": message if colon else what.strip()}
-    return error | ({"resolution": helped.strip()} if helped.strip() else {})
+    left, _, right = words.partition("=>")
+    error, resolution = left.strip(), right.strip()
+    kind, colon, message = error.partition(": ")
+    parsed = {"type": kind if colon else "error", "message": message if colon else error}
+    return parsed | ({"resolution": resolution} if resolution else {})
 
 
 def load_episodes(context: Context, path: str) -> tuple[episodes_steps.RecordedEpisode, ...]:
@@ -308,7 +308,7 @@ def list_links(
 
 
 def learn_from_finished_work(context: Context, task_done: bool = False) -> steps_schedule.Settled:
-    """Build episodes of finished work and consolidate, if the settings want that."""
+    """Build the episodes of finished work and consolidate, unless the settings forbid it."""
     if not context.settings.consolidate:
         return steps_schedule.Settled()
     memory_operations.write_recalls(context)
@@ -343,7 +343,7 @@ def _learning(context: Context) -> episodes_steps.Learn:
 # ---------------------------------------------------------------- hide and restore
 
 LESSON = "lesson"
-"""The operation under which the hiding of a command or fix is recorded."""
+"""The name of undo records for hiding a command or fix."""
 
 
 def hide(context: Context, id: str) -> Memory | HiddenLesson:

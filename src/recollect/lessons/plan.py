@@ -47,10 +47,10 @@ __all__ = ["EVIDENCE", "plan", "validate", "vocabulary"]
 FEWEST = 2
 MOST_CONFIDENCE = 0.97
 EVIDENCE = {"success": 0.6, "partial": 0.42, "unknown": 0.42, "failure": 0.2}
-"""How likely one independent episode makes it that a pattern is real."""
+"""The confidence that one independent episode gives to a pattern, by its outcome."""
 
 Links = Collection[tuple[str, str, str]]
-"""Links that there are: source, relation, target."""
+"""Existing links: source, relation, target."""
 
 
 def plan(
@@ -61,25 +61,25 @@ def plan(
     links: Links = (),
     new: Container[str] | None = None,
 ) -> LessonPlan:
-    """Plan what to do. The same episodes and memories give the same plan, in any order.
+    """Return a plan, which does not depend on the order of episodes and memories.
 
-    `vectors` are those of the words in `vocabulary`; without them, words and files decide. Where
-    `new` names episodes, the others only say what these have in common with them.
+    vectors: those of the words in `vocabulary`; without them, words and files decide
+    new: the episodes to learn from; the others only support them (default: all are new)
     """
-    told = sorted(episodes, key=lambda episode: (episode.at, episode.id))
-    fresh = frozenset(one.id for one in told if new is None or one.id in new)
+    ordered = sorted(episodes, key=lambda episode: (episode.at, episode.id))
+    fresh = frozenset(one.id for one in ordered if new is None or one.id in new)
     memories = list(memories)
     known = sorted(filter(_in_use, memories), key=lambda memory: memory.id)
     left_out = [
         NotPlanned((one.id,), f"derived {depth_of(one)} times over")
-        for one in told
-        if _too_deep(one) and one.id in fresh
+        for one in ordered
+        if _is_too_deep(one) and one.id in fresh
     ]
-    # What faded is still known: when it comes up again it comes back, and gets no twin.
+    # Faded lessons are included: new evidence restores them instead of making a duplicate.
     lessons = sorted(filter(_is_lesson, memories), key=_in_use_first)
-    steps: list[Step] = [*_pitfalls(told, fresh, lessons, left_out)]
+    steps: list[Step] = [*_pitfalls(ordered, fresh, lessons, left_out)]
     meaning = WordMeanings(vectors) if vectors else None
-    steps += _patterns(told, fresh, lessons, left_out, meaning)
+    steps += _patterns(ordered, fresh, lessons, left_out, meaning)
     touched = {step.memory for step in steps if isinstance(step, Reinforce)}
     for promoted in find_promotions(known, touched):
         steps.append(promoted)
@@ -87,19 +87,19 @@ def plan(
     for merged in find_merges(known, touched):
         steps.append(merged)
         touched.update((merged.keep, *merged.others))
-    there = {
+    linked = {
         frozenset((ref(one), ref(other))) for one, name, other in links if name == "contradicts"
     }
     gone = {other for step in steps for other in getattr(step, "others", ())}
-    steps += find_contradictions(known, gone, lambda one, other: frozenset((one, other)) in there)
+    steps += find_contradictions(known, gone, lambda one, other: frozenset((one, other)) in linked)
     weak = (one for one in find_weak(known, now) if one.id not in touched)
     steps += [Hide(one.id, one.reason) for one in weak]
     return LessonPlan(tuple(steps), tuple(left_out))
 
 
 def vocabulary(episodes: Iterable[Episode]) -> dict[str, str]:
-    """Return the words of the goals for which `plan` needs vectors: by key, each as it was
-    written."""
+    """Return the words of the goals for which `plan` needs vectors, as they are written, by
+    stem."""
     return words_by_stem(episode.goal for episode in episodes)
 
 
@@ -108,27 +108,26 @@ def _in_use(memory: Memory) -> bool:
 
 
 def _is_lesson(memory: Memory) -> bool:
-    asleep = memory.valid_to == FOREVER and memory.status == "hidden"
-    return memory.kind in ("pitfall", "pattern") and (asleep or _in_use(memory))
+    is_hidden = memory.valid_to == FOREVER and memory.status == "hidden"
+    return memory.kind in ("pitfall", "pattern") and (is_hidden or _in_use(memory))
 
 
 def _in_use_first(memory: Memory) -> tuple[bool, str]:
-    """Return a sort key: of two memories that say the same, the one in use counts."""
+    """Return a sort key: of two memories that say the same, the one in use comes first."""
     return not _in_use(memory), memory.id
 
 
-def _too_deep(episode: Episode) -> bool:
+def _is_too_deep(episode: Episode) -> bool:
     return depth_of(episode) >= MOST_DEPTH
 
 
-def _only_talk(episode: Episode) -> bool:
-    """Check whether an episode only answered a question: nothing was done that could be
-    repeated."""
+def _is_talk(episode: Episode) -> bool:
+    """Check whether an episode only answered a question, without any action."""
     return episode.outcome == "unknown" and not (episode.actions or episode.files)
 
 
-def _told_by(episode: Episode) -> str:
-    """Return the session that an episode tells of: what one session says twice counts once."""
+def _witness(episode: Episode) -> str:
+    """Return the session of an episode: all its evidence in one session counts once."""
     return episode.session or episode.task_id or episode.id
 
 
@@ -136,8 +135,8 @@ def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
     """Return the confidence of a lesson: each independent episode raises it."""
     best: dict[str, float] = {}
     for episode in support:
-        source = _told_by(episode)
-        best[source] = max(best.get(source, 0.0), EVIDENCE[episode.outcome])
+        witness = _witness(episode)
+        best[witness] = max(best.get(witness, 0.0), EVIDENCE[episode.outcome])
     if not best:
         return before
     doubt = 1.0 - before
@@ -147,23 +146,24 @@ def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
 
 
 def evidence_of(memory: Memory) -> set[str]:
-    """Return the ids of all that a memory was made from or that supports it."""
+    """Return the ids of the records that a memory was made from or that support it."""
     return {ref(one) for one in (*memory.evidence, *memory.sources)}
 
 
 def _more_evidence(
     memory: Memory, episodes: Sequence[Episode], why: str, left_out: list[NotPlanned]
 ) -> Iterator[Reinforce]:
-    """Return evidence that a memory does not have yet; only equally trusted evidence counts."""
-    have = evidence_of(memory)
-    new = [episode for episode in episodes if episode.id not in have]
+    """Return a step with the evidence that a memory does not have yet. Only evidence as trusted as
+    the memory raises its confidence."""
+    known = evidence_of(memory)
+    new = [episode for episode in episodes if episode.id not in known]
     sources = tuple(dict.fromkeys(episode.id for episode in new))
     if new and not _in_use(memory) and FADED not in memory.detail:
         left_out.append(NotPlanned(sources, f"{memory.id} says so, and it was hidden"))
     elif new:
         trusted = [one for one in new if least_trusted((one.label, memory.label)) == memory.label]
         confidence = _confidence(trusted, memory.confidence)
-        # An old story that is read only now does not bring back what faded since.
+        # Evidence from before the memory faded does not restore it, even if it is read only now.
         revives = bool(trusted) and (
             _in_use(memory) or any(one.at > memory.last_reinforced for one in trusted)
         )
@@ -181,25 +181,26 @@ def _pitfalls(
     memories: Sequence[Memory],
     left_out: list[NotPlanned],
 ) -> Iterator[Learn | Reinforce]:
-    """Return every error that two sessions resolved: a new pitfall, or more evidence for a known
-    one. What one session saw stays an episode."""
+    """Return a new pitfall, or evidence for a known one, for every error that two sessions
+    resolved."""
     seen: dict[str, list[Case]] = {}
     for episode in episodes:
-        for error in () if _too_deep(episode) else episode.resolved:
+        for error in () if _is_too_deep(episode) else episode.resolved:
             mark = signature(error.type, error.message, error.resolution)
             seen.setdefault(mark, []).append((episode, error))
     known: dict[str, Memory] = {}
     for memory in memories:
         if memory.kind == "pitfall":
-            known.setdefault(_mark(memory), memory)
+            parts = (memory.detail.get(name, "") for name in ("what_fails", "why", "prevention"))
+            known.setdefault(signature(*map(str, parts)), memory)
     for mark, cases in seen.items():
-        told = [episode for episode, _ in cases]
-        sources = tuple(dict.fromkeys(episode.id for episode in told))
+        with_error = [episode for episode, _ in cases]
+        sources = tuple(dict.fromkeys(episode.id for episode in with_error))
         if not any(source in fresh for source in sources):
             continue
         if mark in known:
-            yield from _more_evidence(known[mark], told, "the error came up again", left_out)
-        elif len(set(map(_told_by, told))) < FEWEST:
+            yield from _more_evidence(known[mark], with_error, "the error came up again", left_out)
+        elif len(set(map(_witness, with_error))) < FEWEST:
             left_out.append(
                 NotPlanned(sources, f"an error ({cases[0][1].type}) seen in one session")
             )
@@ -207,14 +208,9 @@ def _pitfalls(
             yield _pitfall(cases, sources)
 
 
-def _mark(memory: Memory) -> str:
-    told = (str(memory.detail.get(name, "")) for name in ("what_fails", "why", "prevention"))
-    return signature(*told)
-
-
 def _pitfall(cases: Sequence[Case], sources: tuple[str, ...]) -> Learn:
     lesson = pitfall_lesson([error for _, error in cases])
-    # That an error was resolved is known, however the task ended.
+    # The error was resolved, even if the task failed.
     episodes = [episode._replace(outcome="success") for episode, _ in cases]
     counted = {"source": list(sources), "count": len(cases), "depth": _depth(episodes)}
     return Learn(
@@ -226,12 +222,8 @@ def _pitfall(cases: Sequence[Case], sources: tuple[str, ...]) -> Learn:
         confidence=_confidence(episodes),
         label=least_trusted(episode.label for episode in episodes),
         sources=sources,
-        reason=f"an error that was resolved, seen {_times(len(cases))}",
+        reason=f"an error that was resolved, seen {len(cases)} times",
     )
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def _depth(episodes: Iterable[Episode]) -> int:
@@ -249,12 +241,11 @@ def _patterns(
     left_out: list[NotPlanned],
     meaning: WordMeanings | None,
 ) -> Iterator[Learn | Reinforce]:
-    """Return every sort of task that was done more than once: a new pattern, or more evidence for
-    one."""
+    """Return a new pattern, or evidence for a known one, for every group of similar tasks."""
     nothing = TextFeatures(frozenset())
     features = [
         nothing
-        if _too_deep(one) or _only_talk(one)
+        if _is_too_deep(one) or _is_talk(one)
         else extract_features(one.goal, one.artifacts or one.files)
         for one in episodes
     ]
@@ -264,7 +255,7 @@ def _patterns(
         members = [episodes[place] for place in cluster.members]
         if not any(one.id in fresh for one in members):
             continue
-        same = known.like(members, features[cluster.centre])
+        same = known.find_similar(members, features[cluster.centre])
         if same is not None:
             supported.setdefault(same.id, []).extend(members)
             continue
@@ -273,9 +264,12 @@ def _patterns(
         if lesson and confidence >= LEAST_CONFIDENCE:
             yield _pattern(lesson, centre.goal, members, cluster.cohesion, confidence)
         else:
-            told = f"tasks of one sort, but only {confidence:.2f} sure"
-            told = told if lesson else "tasks of one sort that share neither files nor errors"
-            left_out.append(NotPlanned(tuple(one.id for one in members), told))
+            reason = (
+                f"tasks of one sort, but only {confidence:.2f} sure"
+                if lesson
+                else "tasks of one sort that share neither files nor errors"
+            )
+            left_out.append(NotPlanned(tuple(one.id for one in members), reason))
     for memory in memories:
         if memory.id in supported:
             more = supported[memory.id]
@@ -283,7 +277,7 @@ def _patterns(
 
 
 class _KnownPatterns:
-    """The patterns there are, found by their evidence or by a rare word."""
+    """The known patterns, found by their evidence or by a rare word."""
 
     def __init__(self, memories: Sequence[Memory], meaning: WordMeanings | None) -> None:
         self._meaning = meaning
@@ -300,9 +294,9 @@ class _KnownPatterns:
             for word in self._features[place].words:
                 self._by_word.setdefault(word, []).append(place)
 
-    def like(self, members: Sequence[Episode], centre: TextFeatures) -> Memory | None:
-        """Return the pattern that half of these were derived into already, or that is most like
-        them."""
+    def find_similar(self, members: Sequence[Episode], centre: TextFeatures) -> Memory | None:
+        """Return the pattern that has half of these episodes as evidence, or else the most similar
+        one."""
         votes = Counter(at for one in members for at in self._by_episode.get(one.id, ()))
         place, count = max(votes.items(), key=lambda vote: (vote[1], -vote[0]), default=(0, 0))
         if 2 * count >= len(members):

@@ -1,8 +1,8 @@
 """The steps of a consolidation plan as records, and the rules that every plan must keep.
 
 A plan is data: it can be shown, checked, applied in one transaction and undone. It is checked
-against the episodes and memories it was made from, whichever module made it. Nothing is repaired: a
-plan that breaks a rule is refused as a whole, and the error names the step and the rule.
+against the episodes and memories it was made from. A plan that breaks a rule is refused as a whole,
+with an error that names the step and the rule.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ class Learn(NamedTuple):
 
 
 class Reinforce(NamedTuple):
-    """More evidence for a memory that is there; its label stays. `sources` are episode ids.
-    If it `revives`, some of it is new and as trusted as the memory: that keeps a memory alive, and
-    brings a hidden one back."""
+    """More evidence for an existing memory, whose label stays. `sources` are episode ids.
+
+    `revives`: some evidence is new and as trusted as the memory. It is reinforced, and restored if
+    it was hidden.
+    """
 
     memory: str
     sources: tuple[str, ...]
@@ -44,8 +46,8 @@ class Reinforce(NamedTuple):
 
 
 class Promote(NamedTuple):
-    """A note that recurs, moved up to a layer; the others that say the same give way to it, and it
-    has the sources of all."""
+    """Move a recurring note up to a layer; it supersedes the `others` that say the same, and has
+    the sources of all."""
 
     memory: str
     layer: str
@@ -54,7 +56,7 @@ class Promote(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """Memories that say the same: one is kept, with the sources and counts of all
+    """Keep one of several memories that say the same, with the sources and counts of all
     (`duplicates.unite`)."""
 
     keep: str
@@ -63,14 +65,14 @@ class Merge(NamedTuple):
 
 
 class Hide(NamedTuple):
-    """A memory that has faded, and is hidden."""
+    """Hide a faded memory."""
 
     memory: str
     reason: str
 
 
 class Connect(NamedTuple):
-    """A link between two memories that contradict each other."""
+    """Link two memories that contradict each other."""
 
     source: str
     target: str
@@ -78,7 +80,7 @@ class Connect(NamedTuple):
 
 
 class NotPlanned(NamedTuple):
-    """What was looked at and not planned, and why. `sources` are ids of episodes or memories."""
+    """Why nothing is planned for some records. `sources` are ids of episodes or memories."""
 
     sources: tuple[str, ...]
     reason: str
@@ -104,7 +106,7 @@ FEWEST = 2
 LEAST_CONFIDENCE = 0.8
 
 MOST_DEPTH = 2
-"""How many derivations may lie between a memory and what really happened."""
+"""The most derivations between a session and a memory."""
 
 
 def depth_of(episode: Episode) -> int:
@@ -114,11 +116,11 @@ def depth_of(episode: Episode) -> int:
 
 
 def validate(plan: LessonPlan, episodes: Iterable[Episode], memories: Iterable[Memory]) -> None:
-    """Raise InvalidInput if a step of the plan breaks a law; otherwise nothing happens."""
-    told = {episode.id: episode for episode in episodes}
+    """Raise InvalidInput if a step of the plan breaks a rule."""
+    by_id = {episode.id: episode for episode in episodes}
     known = {memory.id: memory for memory in memories}
     for number, step in enumerate(plan.steps, 1):
-        if problem := next(_problems(step, told, known), ""):
+        if problem := next(_problems(step, by_id, known), ""):
             raise _refusal(number, step, problem)
     used: dict[str, int] = {}
     for number, step in enumerate(plan.steps, 1):

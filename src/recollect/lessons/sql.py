@@ -1,7 +1,7 @@
 """Observations of single sessions, and the findings that are merged from them.
 
-Bodies are opaque JSON here. All rows are derived and can be rebuilt from the archive, but
-the findings that name what a person hid.
+Bodies are opaque JSON here. All rows can be rebuilt from the archive, except the findings that
+record which commands and fixes a person hid.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..types.records import SafeText
 
 
 class ObservationRow(NamedTuple):
-    """What one session says about a subject; `body` is JSON."""
+    """The observation of one session about a subject; `body` is JSON."""
 
     kind: str
     subject: SafeText
@@ -25,7 +25,7 @@ class ObservationRow(NamedTuple):
 
 
 class FindingRow(NamedTuple):
-    """What sessions say together about a subject; `at` is when it was last true."""
+    """The merged observations about a subject; `at` is the time of the newest."""
 
     kind: str
     subject: SafeText
@@ -35,7 +35,7 @@ class FindingRow(NamedTuple):
 
 
 class SeenFinding(NamedTuple):
-    """A finding that is read; what was seen up to `cleared_at` is hidden."""
+    """A finding as it is read; observations up to `cleared_at` do not count."""
 
     subject: str
     sessions: int
@@ -51,7 +51,7 @@ _SEEN = (
 
 
 def _seen(rows: Iterable[Row]) -> list[SeenFinding]:
-    """Return the findings that were true after the last clearing."""
+    """Return the findings that were observed after the last clearing."""
     found = (
         SeenFinding(subject, sessions, at, body, storage_sql.cleared_at(marks))
         for subject, sessions, at, body, marks in rows
@@ -103,7 +103,7 @@ def put_finding(tx: Tx, row: FindingRow) -> None:
 
 
 def remove_finding(tx: Tx, kind: str, subject: str) -> None:
-    """Remove the finding of a subject that no session speaks of any more."""
+    """Remove the finding of a subject."""
     tx.run(
         "DELETE FROM findings WHERE space = :space AND kind = :kind AND subject = :subject",
         {"kind": kind, "subject": subject},
@@ -123,7 +123,7 @@ def findings(tx: Tx, kind: str, subjects: Sequence[str]) -> dict[str, SeenFindin
 
 
 def latest_findings(tx: Tx, kind: str, since: int, limit: int) -> list[SeenFinding]:
-    """Return findings that were true after a time, newest first."""
+    """Return findings that were observed after a time, newest first."""
     rows = tx.run(
         f"SELECT {_SEEN} WHERE space = :space "
         "AND kind = :kind AND at >= :since ORDER BY at DESC, subject LIMIT :limit",

@@ -46,7 +46,7 @@ LEASE = 180_000_000
 
 
 class DiffLine(NamedTuple):
-    """One line of the diff: + is new, ~ is changed, - is hidden or gives way, > is a link."""
+    """One line of the diff: + is new, ~ changed, - hidden or superseded, > a link."""
 
     sign: str
     what: str
@@ -55,7 +55,7 @@ class DiffLine(NamedTuple):
 
 
 class Consolidated(NamedTuple):
-    """What consolidation did, or would do; `undo` names the record that takes it back."""
+    """The result of a consolidation or its preview; `undo` is the id of the undo record."""
 
     applied: bool
     episodes: int
@@ -66,7 +66,7 @@ class Consolidated(NamedTuple):
 
 
 class Undone(NamedTuple):
-    """What taking back a consolidation restored."""
+    """The result of undoing a consolidation: the numbers of rows."""
 
     undo: str
     restored: int
@@ -74,7 +74,7 @@ class Undone(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A validated plan with what its application needs: new memories are scrubbed and admitted."""
+    """A validated plan, and its new memories, redacted and checked, by the number of the step."""
 
     plan: LessonPlan
     drafts: dict[int, memory_steps.PreparedMemory]
@@ -82,8 +82,8 @@ class Ready(NamedTuple):
 
 
 class Means(NamedTuple):
-    """The clock, the source of new ids, and the embedder. Without an embedder, words and files
-    alone say which episodes are alike."""
+    """The clock, the source of new ids, and the embedder. Without an embedder, episodes are
+    compared by words and files only."""
 
     clock: Callable[[], int]
     new_id: Callable[[str], str]
@@ -106,15 +106,15 @@ def run(space: Database, means: Means) -> Consolidated:
         undo = new_id("u")
         return space.write(lambda tx: apply(tx, ready, job, undo, clock()))
     except RecollectError as error:
-        told = redaction.redact(error.message)
-        # Another process was faster: that is no failure, there is a next time.
+        message = redaction.redact(error.message)
+        # Another process was faster: that does not count as a failure.
         counts = not isinstance(error, Conflict)
-        space.write(lambda tx: jobs_sql.fail_job(tx, job, told, counts))
+        space.write(lambda tx: jobs_sql.fail_job(tx, job, message, counts))
         raise
 
 
 def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
-    """Plan and validate. A lesson that may not be kept is left out, with the reason."""
+    """Plan and validate. A lesson that may not be stored is left out, with the reason."""
     new_id = means.new_id
     vectors, problem = _vectors(loaded.episodes, means.embedder)
     plan = lessons_plan.plan(
@@ -146,12 +146,12 @@ def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
 
 
 def _vectors(
-    told: Sequence[Episode], embedder: records.Embedder | None
+    episodes: Sequence[Episode], embedder: records.Embedder | None
 ) -> tuple[dict[str, bytes], list[NotPlanned]]:
-    """Return the vectors of the words in goals; without an embedder none, and the reason."""
+    """Return the vectors of the words in goals; if the embedder fails, none and the reason."""
     if embedder is None:
         return {}, []
-    words = lessons_plan.vocabulary(told)
+    words = lessons_plan.vocabulary(episodes)
     try:
         return dict(zip(words, embedder.embed(list(words.values())), strict=True)), []
     except Unavailable as error:
@@ -179,10 +179,10 @@ def _draft(step: Learn) -> memory_steps.Draft:
 def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Consolidated:
     """Apply a plan, and store how to undo it."""
     plan, drafts, loaded = ready
-    held = jobs_sql.get_job(tx, JOB, hold=True)
-    if held is None or (held.owner, held.attempt) != (job.owner, job.attempt):
+    current = jobs_sql.get_job(tx, JOB, hold=True)
+    if current is None or (current.owner, current.attempt) != (job.owner, job.attempt):
         raise Conflict("another consolidation took over", where="consolidate")
-    _refuse_what_changed(tx, plan, loaded)
+    _check_unchanged(tx, plan, loaded)
     changes = Changes(tx)
     left_out = list(plan.left_out)
     done = []
@@ -216,12 +216,12 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
     return Consolidated(True, len(loaded.new), lines, tuple(left_out), name, note)
 
 
-def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None:
-    """Refuse a plan when a memory that it was made from has changed."""
+def _check_unchanged(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None:
+    """Raise Conflict if a memory that the plan changes was changed after it was loaded."""
     named = {name for step in plan.steps for name in memories_of(step)}
-    now_there = memory_sql.get_many(tx, sorted(named))
+    current = memory_sql.get_many(tx, sorted(named))
     for memory in loaded.memories:
-        if memory.id in named and _essence(now_there.get(memory.id)) != _essence(memory):
+        if memory.id in named and _uncounted(current.get(memory.id)) != _uncounted(memory):
             raise Conflict(
                 "a memory was changed while the plan was made",
                 where=memory.address,
@@ -229,8 +229,8 @@ def _refuse_what_changed(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None
             )
 
 
-def _essence(memory: Memory | None) -> Memory | None:
-    """Return a memory without how often it was looked at."""
+def _uncounted(memory: Memory | None) -> Memory | None:
+    """Return a memory without its count of recalls."""
     return memory and memory._replace(recalls=0, last_recalled=0)
 
 
@@ -248,7 +248,7 @@ def preview(space: Database, means: Means) -> Consolidated:
 
 
 def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
-    """Return the plan as lines that a person can read."""
+    """Return the plan as lines for a person."""
     texts = {memory.id: memory for memory in loaded.memories}
     for step in plan.steps:
         match step:
@@ -256,45 +256,47 @@ def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
                 yield DiffLine("+", step.kind, step.text, step.reason)
             case Reinforce():
                 old = texts[step.memory]
-                told = f"{old.text} (confidence {old.confidence:.2f} -> {step.confidence:.2f})"
-                back = old.status == "hidden" and step.revives
-                reason = f"{step.reason}: it is restored" if back else ""
-                yield DiffLine("~", step.memory, told, reason or step.reason)
+                text = f"{old.text} (confidence {old.confidence:.2f} -> {step.confidence:.2f})"
+                is_restored = old.status == "hidden" and step.revives
+                reason = f"{step.reason}: it is restored" if is_restored else step.reason
+                yield DiffLine("~", step.memory, text, reason)
             case Promote():
-                told = f"{texts[step.memory].text} ({texts[step.memory].layer} -> {step.layer})"
-                yield DiffLine("~", step.memory, told, step.reason)
-                yield from _giving_way(step.others, step.memory, texts)
+                text = f"{texts[step.memory].text} ({texts[step.memory].layer} -> {step.layer})"
+                yield DiffLine("~", step.memory, text, step.reason)
+                yield from _superseded_lines(step.others, step.memory, texts)
             case Merge():
                 yield DiffLine("~", step.keep, texts[step.keep].text, step.reason)
-                yield from _giving_way(step.others, step.keep, texts)
+                yield from _superseded_lines(step.others, step.keep, texts)
             case Hide():
                 yield DiffLine("-", step.memory, texts[step.memory].text, step.reason)
             case Connect():
-                told = f"contradicts {step.target}: {texts[step.target].text}"
-                yield DiffLine(">", step.source, told, step.reason)
+                text = f"contradicts {step.target}: {texts[step.target].text}"
+                yield DiffLine(">", step.source, text, step.reason)
     for one in loaded.upkeep:
         sign = "-" if one.status == "hidden" else "~"
         yield DiffLine(sign, one.id, one.synopsis.split("\n")[0], one.reason)
 
 
-def _giving_way(others: tuple[str, ...], keep: str, texts: dict[str, Memory]) -> Iterator[DiffLine]:
+def _superseded_lines(
+    others: tuple[str, ...], keep: str, texts: dict[str, Memory]
+) -> Iterator[DiffLine]:
     for other in others:
         yield DiffLine("-", other, texts[other].text, f"replaced by {keep}")
 
 
-# ---------------------------------------------------------------- taking back
+# ---------------------------------------------------------------- undo
 
 
 def undo(tx: Tx, now: int) -> Undone:
-    """Take back the last consolidation exactly; refused when something of it was changed since."""
+    """Undo the last consolidation exactly; raise Conflict if one of its rows was changed since."""
     last = undo_sql.find_latest(tx, OPERATION)
     if last is None:
         raise NotFound("there is no consolidation to undo", where="consolidate undo")
     body: dict[str, Json] = json.loads(last.body)
     rows = [[row[0], _renamed(tx, row[1]), *row[2:]] for row in body["changes"]]
     for table, key, _, names, known in rows:
-        now_there = undo_sql.read_columns(tx, table, key, names)
-        if now_there is None or not is_as_left(now_there, known):
+        current = undo_sql.read_columns(tx, table, key, names)
+        if current is None or not is_as_left(current, known):
             raise Conflict(
                 f"{' '.join(key)} was changed since: undoing would lose that",
                 where=f"consolidate undo ({last.id})",
@@ -309,7 +311,7 @@ def undo(tx: Tx, now: int) -> Undone:
             undo_sql.set_columns(tx, table, key, before)
     reindex_rows(tx, rows)
     undo_sql.mark_undone(tx, last.id)
-    # All episodes are new again, but it is not due at once: an undo is not undone by itself.
+    # All episodes are new again, but no run is due: it would only redo what was undone.
     progress = (
         body["progress"]
         if "progress" in body

@@ -29,7 +29,7 @@ from . import duplicates
 from .plan_rules import Connect, Hide, Learn, Merge, Promote, Reinforce, Step
 
 _COUNTED = ("recalls", "last_recalled")
-"""What looking at a memory changes: nothing that an undo has to keep."""
+"""The columns that a recall changes; an undo ignores them."""
 
 _WHOLE_MEMORY = tuple(name for name in Memory._fields if name not in _COUNTED)
 _WHOLE_LINK = ("reason", "origin", "label", "sources", "valid_from", "valid_to")
@@ -52,7 +52,7 @@ class Changes:
         self.rows: list[Change] = []
 
     def update(self, table: str, key: tuple[str, ...], values: Mapping[str, Json]) -> None:
-        """Set columns of a row that is there."""
+        """Set columns of an existing row."""
         before = undo_sql.read_columns(self.tx, table, key, list(values))
         assert before is not None
         if before != values:
@@ -64,7 +64,7 @@ class Changes:
         forgotten on request."""
         if not memory_sql.insert(self.tx, row):
             return False
-        self._made("memories", (row.id,), None, _WHOLE_MEMORY)
+        self._record("memories", (row.id,), None, _WHOLE_MEMORY)
         return True
 
     def link(self, source: str, relation: str, target: str, reason: str, now: int) -> None:
@@ -72,9 +72,9 @@ class Changes:
         key = (source, relation, target)
         before = undo_sql.read_columns(self.tx, "links", key, _WHOLE_LINK)
         links_sql.put(self.tx, Link(source, relation, target), redaction.redact(reason), now)
-        self._made("links", key, before, _WHOLE_LINK)
+        self._record("links", key, before, _WHOLE_LINK)
 
-    def _made(
+    def _record(
         self,
         table: str,
         key: tuple[str, ...],
@@ -89,13 +89,13 @@ class Changes:
 
 def digest(values: Mapping[str, Json]) -> str:
     """Return the digest of a row, to compare it later without keeping a copy."""
-    told = json.dumps([values[name] for name in sorted(values)], ensure_ascii=False)
-    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    text = json.dumps([values[name] for name in sorted(values)], ensure_ascii=False)
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_as_left(values: Mapping[str, Json], known: str) -> bool:
-    """Check whether a row holds what it held after a consolidation. Its digest may be of an early
-    version, which called `hidden` archived."""
+    """Check whether a row is unchanged since a consolidation, by its digest. An early version
+    called the status `hidden` archived."""
     if digest(values) == known:
         return True
     return values.get("status") == "hidden" and digest({**values, "status": "archived"}) == known
@@ -158,7 +158,7 @@ def _promote(changes: Changes, step: Promote, now: int) -> str:
     united = _unite(changes, step.memory, step.others)
     values = {"layer": step.layer, "owner": "", "sources": _packed(united.sources)}
     changes.update("memories", (memory.id,), {**values, "last_reinforced": now})
-    _give_way(changes, step.others, memory.id, now)
+    _supersede(changes, step.others, memory.id, now)
     return ""
 
 
@@ -171,7 +171,7 @@ def _merge(changes: Changes, step: Merge, now: int) -> str:
     for name in ("sources", "evidence", "examples"):
         values[name] = _packed(getattr(united, name))
     changes.update("memories", (step.keep,), values)
-    _give_way(changes, step.others, step.keep, now)
+    _supersede(changes, step.others, step.keep, now)
     return ""
 
 
@@ -179,7 +179,7 @@ def _unite(changes: Changes, keep: str, others: Sequence[str]) -> Memory:
     return duplicates.unite([_get(changes, id) for id in (keep, *others)])
 
 
-def _give_way(changes: Changes, others: Sequence[str], keep: str, now: int) -> None:
+def _supersede(changes: Changes, others: Sequence[str], keep: str, now: int) -> None:
     for other in others:
         memory = _get(changes, other)
         end = max(now, memory.valid_from + 1)

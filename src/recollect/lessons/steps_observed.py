@@ -1,7 +1,7 @@
-"""Store the observations of each session, and read the findings of all sessions together.
+"""Store the observations of each session, and read the findings merged from all sessions.
 
-Storing merges only the subjects of that session again. Each reading function is a few indexed
-statements, however much is stored.
+Storing merges only the subjects of that session again. Each reading function runs a few indexed
+statements, whatever the size of the store.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import findings, sql, wording
 from .findings import CommandAdvice, Conclusion, KnownCommand, KnownPlace, KnownResolution
 
 MOST_SESSIONS = 50
-"""So many sessions, the newest, are merged into a finding."""
+"""The newest sessions that are merged into a finding."""
 
 MOST_COMMANDS = 200
 MOST_ERRORS = 1_000
@@ -41,7 +41,7 @@ MOST_STATED = 10_000
 def prepare(
     session: str, found: Sequence[session_errors.SessionObservation], at: int
 ) -> list[sql.ObservationRow]:
-    """Return the rows of a session, scrubbed; `at` is the time of observations without one."""
+    """Return the rows of a session, redacted; `at` is the time of observations without one."""
     rows: dict[tuple[str, str], sql.ObservationRow] = {}
     name = redaction.redact_name(session)
     for one in found:
@@ -68,7 +68,7 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
 
 
 def _by_conversation(rows: Sequence[sql.ObservationRow]) -> list[sql.ObservationRow]:
-    """Return one row for each conversation: an agent and its subagents are one."""
+    """Return one row for each conversation: sessions of subagents belong to their agent's."""
     found: dict[str, sql.ObservationRow] = {}
     for row in rows:
         found.setdefault(".".join(row.session.split(".")[:2]), row)
@@ -76,14 +76,14 @@ def _by_conversation(rows: Sequence[sql.ObservationRow]) -> list[sql.Observation
 
 
 def store_scripts(tx: Tx, scripts: Sequence[str], now: int) -> None:
-    """Write which scripts the project's manifests name."""
+    """Store the scripts of the project's manifests."""
     body = redaction.redact_json({"scripts": sorted(scripts)}).text
     sql.put_finding(tx, sql.FindingRow(STATED, redaction.redact(SCRIPTS), 0, now, body))
 
 
 def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[str]:
     """Propose a procedure for each sequence of commands that enough sessions ran before a commit;
-    return the new names. What a person turned down is not proposed again."""
+    return the new names. A procedure that exists, even hidden, is not proposed again."""
     proposed = []
     for row in sql.latest_findings(tx, "workflow", now - findings.UNUSED, MOST_WORKFLOWS):
         if row.sessions < findings.PROPOSED:
@@ -101,7 +101,7 @@ def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[st
 
 
 def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
-    """Return the part of a finding after the last clearing; None without one."""
+    """Return the part of a finding that was observed after the last clearing; None without one."""
     return findings.seen_after(kind, json.loads(row.body), row.cleared_at)
 
 
@@ -139,8 +139,8 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
 
 
 def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
-    """Return, for each simple command of a shell line that failed in two sessions or more, the
-    form that succeeded since."""
+    """Return advice on each command of a shell line that failed in two sessions or more: the form
+    that succeeded since."""
     forms = [form.key for form in command_forms.forms_of(line)]
     if not forms:
         return []
@@ -238,6 +238,6 @@ def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:
 
 
 def conclusions(tx: Tx, *, now: int) -> list[Conclusion]:
-    """Return the latest conclusions of agents that evidence followed, newest first."""
+    """Return the latest conclusions of agents that later evidence supports, newest first."""
     rows = sql.latest_findings(tx, "conclusion", now - KNOWN_FOR, MOST_CONCLUSIONS)
     return [findings.conclusion(json.loads(row.body), row.at) for row in rows]

@@ -49,15 +49,15 @@ def settle(
     built = episodes_steps.build(space, "", means.clock, quiet_since, learn)
     if built.sessions:
         space.write(lambda tx: steps_observed.propose_workflows(tx, means.clock(), means.new_id))
-    # What a person took back is not forced on them again before it is due.
+    # After an undo, the next run waits until it is due.
     weekly = not task_done or space.read(was_undone)
-    if why := space.read(lambda tx: resting(tx, means.clock())):
+    if why := space.read(lambda tx: why_waiting(tx, means.clock())):
         return Settled(built, note=why)
     try:
         done = (run_if_due if weekly else steps.run)(space, means)
     except RecollectError as error:
-        # Another process consolidates, or changed a memory meanwhile: there is a next time. A
-        # failure is noted with the job, and what was done before stands.
+        # Another process consolidates, or changed a memory meanwhile: the next run makes up for it.
+        # A failure is stored with the job; the built episodes stay.
         return Settled(built, note=error.message)
     return Settled(built, done.lines, done.note)
 
@@ -75,11 +75,11 @@ def describe_lessons(settled: Settled) -> tuple[str, ...]:
 def run_if_due(space: Database, means: steps.Means) -> steps.Consolidated:
     """Consolidate if it is due; else return a result with the reason as its note."""
     now = means.clock()
-    why = space.read(lambda tx: not_due(tx, now) or resting(tx, now))
+    why = space.read(lambda tx: why_not_due(tx, now) or why_waiting(tx, now))
     return steps.Consolidated(False, 0, note=why) if why else steps.run(space, means)
 
 
-def not_due(tx: Tx, now: int) -> str:
+def why_not_due(tx: Tx, now: int) -> str:
     """Return why no run is due: the last one was less than a week ago and left nothing over."""
     job = jobs_sql.get_job(tx, JOB)
     if job is None or now - job.updated >= WEEK:
@@ -88,7 +88,7 @@ def not_due(tx: Tx, now: int) -> str:
     return "" if left_over else "not due yet: it runs once a week"
 
 
-def resting(tx: Tx, now: int) -> str:
+def why_waiting(tx: Tx, now: int) -> str:
     """Return why no automatic retry is due: the delay after a failure has not passed, or it failed
     too often and nothing is new."""
     job = jobs_sql.get_job(tx, JOB)
@@ -103,8 +103,8 @@ def resting(tx: Tx, now: int) -> str:
     return ""
 
 
-def state(tx: Tx, now: int) -> str:
-    """Return in a line how the last run ended; empty before the first."""
+def describe_last_run(tx: Tx, now: int) -> str:
+    """Return a line about the last run; empty before the first."""
     job = jobs_sql.get_job(tx, JOB)
     if job is None:
         return ""
@@ -115,17 +115,17 @@ def state(tx: Tx, now: int) -> str:
         more = "; more is waiting" if job.progress.get("more") else ""
         return f"{done} on {write_time(job.updated)[:10]}{more}" if job.updated else ""
     why = job.error or "it did not end"
-    rest = resting(tx, now) or "it is tried again when a session ends"
-    return f"failed on {write_time(job.tried)[:10]}: {why}; {rest}"
+    retry = why_waiting(tx, now) or "it is tried again when a session ends"
+    return f"failed on {write_time(job.tried)[:10]}: {why}; {retry}"
 
 
 def check_schedule(tx: Tx, now: int) -> records.Check:
     """Check whether consolidation works; the text says when it failed last."""
-    told = state(tx, now)
-    return records.Check("consolidation", not told.startswith("failed"), told or "not run yet")
+    line = describe_last_run(tx, now)
+    return records.Check("consolidation", not line.startswith("failed"), line or "not run yet")
 
 
 def was_undone(tx: Tx) -> bool:
-    """Check whether the last consolidation was taken back, and none ran since."""
+    """Check whether the last consolidation was undone, and none ran since."""
     job = jobs_sql.get_job(tx, JOB)
     return job is not None and job.status == UNDONE

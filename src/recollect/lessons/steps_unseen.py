@@ -32,16 +32,16 @@ from .plan_rules import ref
 
 JOB = "consolidate"
 MOST = 500
-"""So many new episodes, new memories, faded memories and aged episodes are looked at in a run."""
+"""The most new episodes, new memories, faded memories and aged episodes of a run, each."""
 
 NEAR = 8
-"""So many others that share words with a new episode or memory are looked at."""
+"""The most neighbours of a new episode or memory."""
 
 FEW = 100
-"""New episodes up to which neighbours are also searched by meaning, which is slower than words."""
+"""Up to so many new episodes, neighbours are also searched by meaning, which is slower."""
 
 COMMON = 0.02
-"""A word that a greater share of all entries holds does not find a neighbour."""
+"""Words in a greater share of all entries are not used to find neighbours."""
 
 SLACK = 180_000_000
 """Microseconds. A transaction may commit after another one with later times, so the last three
@@ -52,11 +52,12 @@ _LAST = "\U0010ffff"
 _KNOWN = (*STATUSES_IN_USE, "hidden")
 _LESSONS = ("pattern", "pitfall")
 Place = tuple[int, str]
-"""When something was written, and its id: all up to here was looked at."""
+"""The time and id of the last record that was read."""
 
 
 class LoadedUnseen(NamedTuple):
-    """What a plan is made from: episodes, which of them are `new`, and how far it reaches."""
+    """The input of a plan. `new` are the ids of new episodes, `progress` how far it has read,
+    `upkeep` the aged episodes."""
 
     episodes: list[Episode]
     new: frozenset[str]
@@ -76,19 +77,19 @@ def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUn
     progress = read_position(jobs_sql.get_job(tx, JOB))
     rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
     new = [episodes_steps.episode_of(row) for row in rows]
-    told = {episode.id: episode for episode in new}
-    for row in episodes_sql.get_many(tx, _episodes_like(tx, rows, new, embedder)).values():
-        told.setdefault(row.id, episodes_steps.episode_of(row))
+    episodes = {episode.id: episode for episode in new}
+    for row in episodes_sql.get_many(tx, _find_similar_episodes(tx, rows, new, embedder)).values():
+        episodes.setdefault(row.id, episodes_steps.episode_of(row))
     changed = memory_sql_lists.find_reinforced_after(tx, _place(progress["memories"]), MOST)
     faded = lifecycle.find_weak(
         memory_sql_lists.list_ageing(tx, *lifecycle.find_decay_limits(now)), now
     )
     known = _memories(tx, [id for _, id in changed], [one.id for one in faded[:MOST]])
-    known |= _lessons(tx, new, list(told))
+    known |= _lessons(tx, new, list(episodes))
     aged, more_aged = _aged(tx, now)
     written = [(row.updated, row.id) for row in rows]
     return LoadedUnseen(
-        list(told.values()),
+        list(episodes.values()),
         frozenset(episode.id for episode in new),
         list(known.values()),
         [link[:3] for link in links_sql.find_touching(tx, list(known), "contradicts")],
@@ -102,8 +103,8 @@ def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUn
 
 
 def read_position(job: jobs_sql.Job | None) -> Mapping[str, Json]:
-    """Return how far consolidation has come. Earlier versions looked at all memories each time, and
-    kept the time of the newest episode."""
+    """Return the positions up to which consolidation has read. Earlier versions read all memories
+    each time, and stored the time of the newest episode."""
     if job is None:
         return {"episodes": (0, ""), "memories": (0, "")}
     seen = {"episodes": (job.success_watermark, _LAST), "memories": (job.updated, _LAST)}
@@ -111,12 +112,12 @@ def read_position(job: jobs_sql.Job | None) -> Mapping[str, Json]:
 
 
 def read_old_position(episode: int) -> dict[str, Json]:
-    """Return the position up to which an earlier version had read, which counted by time."""
+    """Return the position of an earlier version, which stored the time of an episode."""
     return {"episodes": (episode, _LAST), "memories": (0, "")}
 
 
 def has_new_records(tx: Tx, moment: int) -> bool:
-    """Check whether something was written after a time that consolidation would look at."""
+    """Check whether records for consolidation were written after a time."""
     place = (moment, _LAST)
     return bool(
         episodes_sql.written_after(tx, place, 1)
@@ -124,8 +125,8 @@ def has_new_records(tx: Tx, moment: int) -> bool:
     )
 
 
-def _place(told: Sequence[Json]) -> Place:
-    return int(told[0]), str(told[1])
+def _place(stored: Sequence[Json]) -> Place:
+    return int(stored[0]), str(stored[1])
 
 
 def _last_position(before: Place, found: Sequence[Place], now: int) -> Place:
@@ -162,13 +163,13 @@ def _errors(new: Iterable[Episode]) -> list[str]:
     return [f"{one.type} {one.message}" for episode in new for one in episode.resolved]
 
 
-def _episodes_like(
+def _find_similar_episodes(
     tx: Tx,
     rows: Sequence[episodes_sql.EpisodeRow],
     new: Sequence[Episode],
     embedder: records.Embedder | None,
 ) -> list[str]:
-    """Return the ids of episodes in use with such a goal, such an error or such a meaning."""
+    """Return the ids of episodes in use with a similar goal, error or meaning."""
     ours = {episode.id for episode in new}
     used = _all_if_half_new(lambda most: episodes_sql.list_in_use(tx, FOREVER, most), len(new))
     if used is not None:
@@ -185,7 +186,7 @@ def _episodes_like(
 
 
 def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str, Memory]:
-    """Return memories that are new, those that say something like them, and those that faded."""
+    """Return new memories, similar ones, and faded ones."""
     over = set(faded)
     found = memory_sql.get_many(tx, [id for id in changed if id not in over])
     used = _all_if_half_new(
@@ -193,14 +194,14 @@ def _memories(tx: Tx, changed: Sequence[str], faded: Sequence[str]) -> dict[str,
     )
     if used is not None:
         return memory_sql.get_many(tx, list(dict.fromkeys((*used, *faded))))
-    said = [f"{one.subject} {one.text}" for one in found.values()]
-    near = _find_similar(tx, said, {"source": ("memory",), "status": STATUSES_IN_USE})
+    texts = [f"{one.subject} {one.text}" for one in found.values()]
+    near = _find_similar(tx, texts, {"source": ("memory",), "status": STATUSES_IN_USE})
     near |= dict.fromkeys(faded)
     return found | memory_sql.get_many(tx, [id for id in near if id not in found])
 
 
-def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memory]:
-    """Return the patterns and pitfalls that were made of these episodes, or that are like them."""
+def _lessons(tx: Tx, new: Sequence[Episode], episodes: list[str]) -> dict[str, Memory]:
+    """Return the patterns and pitfalls that were made from these episodes, or are similar."""
     if not new:
         return {}
     every = _all_if_half_new(
@@ -209,14 +210,14 @@ def _lessons(tx: Tx, new: Sequence[Episode], told: list[str]) -> dict[str, Memor
     if every is not None:
         return memory_sql.get_many(tx, every)
     found: dict[str, None] = {}
-    for link in links_sql.find_touching(tx, told):
+    for link in links_sql.find_touching(tx, episodes):
         found |= dict.fromkeys((link.source, link.target))
     filters = {"source": ("memory",), "status": _KNOWN}
     goals = (episode.goal for episode in new)
     found |= _find_similar(tx, goals, {**filters, "kind": ("pattern",)})
     found |= _find_similar(tx, _errors(new), {**filters, "kind": ("pitfall",)})
-    held = memory_sql.get_many(tx, list(found))
-    return {id: one for id, one in held.items() if one.kind in _LESSONS}
+    memories = memory_sql.get_many(tx, list(found))
+    return {id: one for id, one in memories.items() if one.kind in _LESSONS}
 
 
 # ---------------------------------------------------------------- ageing
@@ -226,7 +227,7 @@ def _aged(tx: Tx, now: int) -> tuple[list[aging.Aged], bool]:
     """Return the changes to aged episodes, and whether there are more of them."""
     whole = episodes_sql.without_synopsis(tx, aging.older_than(aging.WHOLE_DAYS, now), MOST)
     old = episodes_sql.list_in_use(tx, aging.older_than(aging.KEPT_DAYS, now), FOREVER)
-    referred = _referred(tx, old)
+    referred = _find_referred(tx, old)
     free = [id for id in old if id not in referred]
     pairs = [(episodes_steps.episode_of(row), "") for row in whole]
     for id, synopsis in episodes_sql.synopses(tx, free[:MOST]).items():
@@ -234,8 +235,8 @@ def _aged(tx: Tx, now: int) -> tuple[list[aging.Aged], bool]:
     return aging.plan_aging(pairs, referred, now), MOST in (len(whole), len(free[:MOST]))
 
 
-def _referred(tx: Tx, ids: Mapping[str, int]) -> set[str]:
-    """Return those of the episodes that a memory in use was made from or is supported by."""
+def _find_referred(tx: Tx, ids: Mapping[str, int]) -> set[str]:
+    """Return the ids of episodes that a memory in use refers to."""
     found: set[str] = set()
     last = ""
     while ids and (page := memory_sql_lists.list_references(tx, last, _PAGE)):

@@ -23,11 +23,11 @@ LONGEST = 160
 
 MOST_FILES, MOST_CHECKS, MOST_ERRORS = 5, 2, 3
 _VAGUE = frozenset(("AssertionError", "test failure", "build", "check", "lint", "Error"))
-"""Types whose messages are alike though the errors are not: the files tell them apart."""
+"""Error types with messages that say little: the files of the resolution identify the error."""
 
 
 class Lesson(NamedTuple):
-    """A memory in the making."""
+    """The text and fields of a new memory."""
 
     text: str
     subject: str
@@ -39,22 +39,22 @@ class Lesson(NamedTuple):
 
 
 _PASSING = r"(?:[\w@.~-]*/)+[\w@.-]+|\b[\w-]+\.\w{1,5}(?:[:(]\d[\d:,]*\)?)|0x[0-9a-fA-F]+|\d+"
-"""Match what changes from one occurrence of an error to the next: places and numbers."""
+"""Match the parts of a message that differ each time an error occurs: places and numbers."""
 
 _FILE = r"[\w-]+\.[A-Za-z]\w{0,4}\b"
 
 
 def signature(kind: str, message: str, resolution: str = "") -> str:
     """Return the key that identifies an error when it comes up again."""
-    told = stem_all(query_terms(re.sub(_PASSING, " ", message))) or stem_all(split_terms(message))
+    words = stem_all(query_terms(re.sub(_PASSING, " ", message))) or stem_all(split_terms(message))
     places: Iterable[str] = ()
     if kind in _VAGUE:
         places = sorted(set(re.findall(_FILE, resolution)))[:MOST_FILES]
-    return "|".join((kind.casefold(), " ".join(told[:16]), *places))
+    return "|".join((kind.casefold(), " ".join(words[:16]), *places))
 
 
 def pitfall_lesson(errors: Sequence[ErrorSeen]) -> Lesson:
-    """Return the pitfall of one error that was seen in these forms, the newest last."""
+    """Return the pitfall for several occurrences of one error, given oldest first."""
     counts = Counter(error.resolution for error in errors)
     best = max(enumerate(errors), key=lambda at: (counts[at[1].resolution], at[0]))[1]
     detail: dict[str, Json] = {
@@ -84,10 +84,9 @@ def _ended(text: str) -> str:
 
 
 def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson | None:
-    """Return what these tasks of one sort have in common; None if that is neither a place nor an
-    error. `centre` is the one most like all others.
+    """Return the pattern of similar tasks; None if they share neither a place nor an error.
 
-    That such tasks recur helps nobody, and the checks that passed are known commands.
+    centre: the task most similar to all others
     """
     good = [episode for episode in members if episode.outcome == "success"]
     models = good or members
@@ -120,10 +119,13 @@ def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson | None
     return Lesson(text, subject, detail, tuple(files))
 
 
-def _common(told: Iterable[Iterable[str]], of: int, most: int) -> list[str]:
-    """Return the values that at least half of them have (and two at least), the most frequent
-    first."""
-    counts = Counter(one for each in told for one in dict.fromkeys(each))
+def _common(groups: Iterable[Iterable[str]], of: int, most: int) -> list[str]:
+    """Return the values in at least half of the groups, and in two at least, the most frequent
+    first.
+
+    of: the number of groups; 0 asks for two only
+    """
+    counts = Counter(one for group in groups for one in dict.fromkeys(group))
     enough = max(2, of / 2)
     common = [one for one, count in counts.items() if count >= enough]
     return sorted(common, key=lambda one: (-counts[one], one))[:most]

@@ -104,7 +104,9 @@ def stats(context: Context) -> steps.Stats:
     memory_operations.write_recalls(context)
     now = context.clock()
     found = steps.collect_stats((context.project_space, context.user_space), now)
-    consolidation = context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now))
+    consolidation = context.project_space.read(
+        lambda tx: lessons_steps_schedule.describe_last_run(tx, now)
+    )
     in_time = context.project_space.read(briefing_steps_follow_up.count_in_time)
     autonomous = autonomous_operations.describe(context)
     return found._replace(consolidation=consolidation, in_time=in_time, autonomous=autonomous)

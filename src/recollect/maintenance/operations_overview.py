@@ -136,10 +136,13 @@ def _describe_background(context: Context) -> tuple[str, ...]:
         lines.append(f"{number} to read; the next session reads what is left")
     if context.project_space.present():
         now = context.clock()
-        if told := context.project_space.read(lambda tx: lessons_steps_schedule.state(tx, now)):
-            lines.append(f"consolidation {told}")
-        if told := autonomous_operations.describe(context):
-            lines.append(f"autonomous memory {told}")
+        last_run = context.project_space.read(
+            lambda tx: lessons_steps_schedule.describe_last_run(tx, now)
+        )
+        if last_run:
+            lines.append(f"consolidation {last_run}")
+        if pipeline := autonomous_operations.describe(context):
+            lines.append(f"autonomous memory {pipeline}")
     return tuple(lines)
 
 
