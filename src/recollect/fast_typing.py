@@ -71,10 +71,12 @@ elif not TYPE_CHECKING:
 
     def _replace(self, /, **changes):
         """Return a copy with other values in some fields."""
-        made = tuple.__new__(type(self), map(changes.pop, self._fields, self))
-        if changes:
-            raise ValueError(f"Got unexpected field names: {list(changes)!r}")
-        return made
+        made, fields = list(self), self._fields
+        for name, value in changes.items():
+            if name not in fields:
+                raise ValueError(f"Got unexpected field names: {[*changes.keys() - {*fields}]!r}")
+            made[fields.index(name)] = value
+        return tuple.__new__(type(self), made)
 
     def _asdict(self):
         """Return the values by field name."""

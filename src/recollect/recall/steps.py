@@ -89,7 +89,8 @@ def _recall(
     # A question about one session, or about results, may be answered by one source alone.
     alone = question.session or "tool" in question.kinds
     shown = best if alone else judgement.limit_untrusted(best, exact)
-    notes += _describe_held_back({*best[: question.limit]} - {*shown})
+    if len(shown) < len(best):
+        notes += _describe_held_back({*best[: question.limit]} - {*shown})
     return judgement.pack_hits(shown, question.limit, question.budget, explain, notes)
 
 
@@ -179,12 +180,14 @@ def _load_best(
     everything = [item.candidate for item in found]
     scores = ranking.score_candidates(asked.ranking, everything)
     signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
-    order = sorted(range(len(found)), key=lambda place: (-scores[place], -found[place].matched.at))
+    keys = [(-score, -item.at) for score, item in zip(scores, everything, strict=True)]
+    order = sorted(range(len(found)), key=keys.__getitem__)
     best = order[: question.loaded]
     rest = [one for one in order[len(best) :] if found[one].matched.source == "memory"]
     best += [one for one in rest if all(found[one].candidate.counts)][:_MOST_STATED]
     if asked.ranking.naming > ranking.NAME_ALONE:
-        best += _find_spelled(found, asked, question, [one for one in order if one not in best])
+        taken = {*best}
+        best += _find_spelled(found, asked, question, [one for one in order if one not in taken])
     spelled = _SPELLED_ALONE if asked.ranking.naming > ranking.NAME_ALONE else _SPELLED
     chosen = [found[place].matched for place in best]
     everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})
@@ -234,10 +237,8 @@ def _find_spelled(
 ) -> list[int]:
     """Return the places, among these, of messages that may spell the name asked for as the question
     does. An index without case and endings cannot tell them from `endpoint` for `ENDPOINTS`."""
-    share = ranking.exact_share
-    places = [
-        place for place in order if share(asked.ranking, found[place].candidate) > ranking.ALMOST
-    ]
+    shares = ranking.exact_shares(asked.ranking, [found[place].candidate for place in order])
+    places = [place for place, share in zip(order, shares, strict=True) if share > ranking.ALMOST]
     spelled: list[int] = []
     for tx in {id(found[place].tx): found[place].tx for place in places}.values():
         ours = {

@@ -206,28 +206,34 @@ def find_candidates(
     if few and is_filtered(question) and tx.is_answered:
         # A filter may leave only entries with the common words.
         matched = search(asked.stems, depth, few=tx.is_remote)
+    counted = _count_stems(matched, asked)
     if len(matched) == depth:
-        matched = [*matched, *_find_named(tx, asked, known, search, matched)]
+        more = _find_named(tx, asked, known, search, counted)
         if len(asked.stems) <= FEW_WORDS and "memory" in filters.get("source", ("memory",)):
             own = search(asked.searched, STATED, filters={**filters, "source": ("memory",)})
-            matched += [item for item in own if item not in matched]
-    matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit))
+            more += [item for item in own if item not in matched and item not in more]
+        matched = [*matched, *more]
+        counted |= _count_stems(more, asked)
+    matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit), counted)
     near = compared
     if near is None:
         vectors = {item.entry: item.vector for item in matched if item.vector}
         near = index_steps_nearest.cosines_by_entry(vector, vectors)
     cosines = {item.entry: near[item.entry] for item in matched if item.entry in near}
-    found = _make_candidates(tx, [(item, cosines.get(item.entry, 0.0)) for item in matched], asked)
+    compared_ones = [(item, cosines.get(item.entry, 0.0)) for item in matched]
+    found = _make_candidates(tx, compared_ones, asked, counted)
     if asked.vector and judgement.needs_meaning(
         asked.ranking, [item.candidate for item in found], entries
     ):
-        records = {_record_key(item) for item in matched}
+        records = {(item.source, item.ref, item.seq) for item in matched}
         least = recall_ranking.LEAST_MEANING
         near_records = index_steps_nearest.find_near_records(
             tx, asked.vector, filters, near_depth, least, cosines, compared
         )
-        new = [one for one in near_records if _record_key(one[0]) not in records]
-        found += _make_candidates(tx, new, asked)
+        new = [
+            one for one in near_records if (one[0].source, one[0].ref, one[0].seq) not in records
+        ]
+        found += _make_candidates(tx, new, asked, _count_stems([item for item, _ in new], asked))
     return _mark_typed(found) if judgement.seeks_statement(asked.ranking) else found
 
 
@@ -253,17 +259,29 @@ def _choose_depths(
     return max(by_words, question.limit), by_meaning
 
 
+def _count_stems(
+    matched: Sequence[IndexMatch], asked: PreparedQuestion
+) -> dict[int, tuple[int, ...]]:
+    """Return how often each match holds each stem of the question, by entry."""
+    counted = questions.count_stems([item.stems for item in matched], asked.stems)
+    return dict(zip([item.entry for item in matched], counted, strict=True))
+
+
 def _leave_alone(
-    matched: Sequence[IndexMatch], asked: PreparedQuestion, most: int
+    matched: Sequence[IndexMatch],
+    asked: PreparedQuestion,
+    most: int,
+    counted: Mapping[int, tuple[int, ...]],
 ) -> list[IndexMatch]:
     """Drop all but the first records that are no messages and hold no name of the question: no
     other candidate supports them."""
     if len(matched) <= most:
         return list(matched)
-    wholes = [f" {asked.stems[place]} " for place in asked.ranking.wholes]
+    wholes = asked.ranking.wholes
     kept = []
-    for item, named in zip(matched, _hold_any(matched, wholes), strict=True):
-        alone = item.source != "message" and not named
+    for item in matched:
+        counts = counted[item.entry]
+        alone = item.source != "message" and not any(counts[place] for place in wholes)
         most -= alone
         if not alone or most >= 0:
             kept.append(item)
@@ -275,25 +293,24 @@ def _find_named(
     asked: PreparedQuestion,
     known: StemFrequencies,
     search: Callable[..., list[IndexMatch]],
-    matched: Sequence[IndexMatch],
+    counted: Mapping[int, tuple[int, ...]],
 ) -> list[IndexMatch]:
-    """Return more entries that hold a name of the question: a long text with a name is behind short
-    ones with parts of it."""
+    """Return more entries than the `counted` that hold a name of the question: a long text with a
+    name is behind short ones with parts of it."""
     wholes = [asked.stems[place] for place in asked.ranking.wholes]
     alone = asked.ranking.naming > recall_ranking.NAME_ALONE
     if not wholes or not (alone or len(wholes) < len(asked.searched)):
         return []
-    texts = [f" {item.stems} " for item in matched]
     # A server estimates how many entries of a large store hold a stem; SQLite counts up to 200.
     if (known.entries <= judgement.SMALL or not tx.is_remote) and all(
-        known.holding[stem] <= sum([f" {stem} " in text for text in texts]) for stem in wholes
+        known.holding[asked.stems[place]] <= sum([counts[place] > 0 for counts in counted.values()])
+        for place in asked.ranking.wholes
     ):
         return []
     most = NAMED_ALONE if alone else NAMED
     few = sum([known.holding[stem] for stem in wholes]) <= most
     named = search(wholes, most, few=few)
-    entries = {item.entry for item in matched}
-    return [item for item in named if item.entry not in entries]
+    return [item for item in named if item.entry not in counted]
 
 
 def _mark_typed(found: Sequence[FoundCandidate]) -> list[FoundCandidate]:
@@ -307,26 +324,23 @@ def _mark_typed(found: Sequence[FoundCandidate]) -> list[FoundCandidate]:
     ]
 
 
-def _record_key(item: IndexMatch) -> tuple[str, str, int]:
-    return item.source, item.ref, item.seq
-
-
 def _make_candidates(
-    tx: Tx, items: Sequence[tuple[IndexMatch, float]], asked: PreparedQuestion
+    tx: Tx,
+    items: Sequence[tuple[IndexMatch, float]],
+    asked: PreparedQuestion,
+    counted: Mapping[int, tuple[int, ...]],
 ) -> list[FoundCandidate]:
     """Return index matches with their cosines as candidates; records other than messages open their
     own session."""
     whole, untrusted = asked.whole, UNTRUSTED_ORIGINS
-    matched = [item for item, _ in items]
-    counted = questions.count_stems([item.stems for item in matched], asked.stems)
-    quoting = _hold_any(matched, asked.phrases)
+    quoting = _hold_any([item.stems for item, _ in items], asked.phrases)
     found = []
-    for (item, cosine), counts, quotes in zip(items, counted, quoting, strict=True):
+    for (item, cosine), quotes in zip(items, quoting, strict=True):
         source, kind, label, stems = item.source, item.kind, item.label, item.stems
         is_message = source == "message"
         candidate = recall_ranking.RankingCandidate(
             entry=item.entry,
-            counts=counts,
+            counts=counted[item.entry],
             length=stems.count(" ") + 1,
             cosine=cosine,
             at=item.at,
@@ -343,19 +357,22 @@ def _make_candidates(
     return found
 
 
-def _hold_any(matched: Sequence[IndexMatch], phrases: Sequence[str]) -> list[bool]:
-    """Return for each match whether it holds one of the phrases, each between spaces."""
-    if not phrases:
-        return [False] * len(matched)
-    padded = [f" {item.stems} " for item in matched]
-    columns = [[phrase in text for text in padded] for phrase in phrases]
-    return [True in row for row in zip(*columns, strict=True)]
+def _hold_any(texts: Sequence[str], phrases: Sequence[str]) -> list[bool]:
+    """Return for each text of stems whether it holds one of the phrases, each between spaces."""
+    found = [False] * len(texts)
+    for phrase in phrases:
+        stems = phrase.strip()
+        found = [
+            held or (stems in text and phrase in f" {text} ")
+            for text, held in zip(texts, found, strict=True)
+        ]
+    return found
 
 
 def is_filtered(question: RecallQuestion) -> bool:
     """Check whether the question has a filter."""
-    anything = RecallQuestion(question.query, question.limit)
-    return any(getattr(question, name) != getattr(anything, name) for name in _FILTERS)
+    defaults = RecallQuestion._field_defaults
+    return any(getattr(question, name) != defaults[name] for name in _FILTERS)
 
 
 def build_filters(tx: Tx, question: RecallQuestion) -> dict[str, Sequence[Any]]:
