@@ -24,7 +24,7 @@ from recollect.context import new_id
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_learn as memory_steps_learn
 from recollect.memory import steps_neighbours as memory_steps_neighbours
-from recollect.recall import steps_candidates as recall_steps_candidates
+from recollect.recall import questions as recall_questions
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.storage.sqlite_tx import define_seal
@@ -160,7 +160,7 @@ def run(connection: apsw.Connection, statements: Statements) -> None:
 def _looked_up(tx: Tx, question: str, by_meaning: bool) -> list[str]:
     stems = terms.query_stems(question)
     known = tx.frequencies(stems)
-    return recall_steps_candidates.choose_stems(stems, known.entries, known.holding, by_meaning)
+    return recall_questions.choose_stems(stems, known.entries, known.holding, by_meaning)
 
 
 def recall(count: int, embedder: str, bound: float) -> Ratio:

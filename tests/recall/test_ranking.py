@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall import judgement, ranking, steps_candidates
+from recollect.recall import judgement, ranking
 from recollect.recall import questions as recall_questions
 from recollect.recall.ranking import RankingCandidate, RankingQuestion
 
@@ -205,7 +205,7 @@ def test_words_that_only_ask_are_not_searched_if_others_are_left(
 
 def test_a_large_store_does_not_look_up_a_common_word_when_others_promise_enough() -> None:
     holding = {"zebra": 20, "kraken": 900, "queue": 90_000}
-    choose = steps_candidates.choose_stems
+    choose = recall_questions.choose_stems
     assert choose(tuple(holding), 1_000_000, holding, True) == ["zebra", "kraken"]
     holding["kraken"] = 100
     assert choose(tuple(holding), 1_000_000, holding, True) == ["zebra", "kraken", "queue"]
@@ -332,9 +332,9 @@ def test_the_stems_of_a_question_are_found(question: str, stems: set[str]) -> No
 
 def test_a_large_store_is_searched_for_the_rarer_words() -> None:
     holding = {"the": 90_000, "port": 20_000, "redis": 700, "quux": 3}
-    assert steps_candidates.choose_stems([*holding], 1_000_000, holding, True) == ["quux", "redis"]
-    assert steps_candidates.choose_stems(["the"], 1_000_000, holding, True) == ["the"]
-    assert steps_candidates.choose_stems([], 1_000_000, holding, True) == []
+    assert recall_questions.choose_stems([*holding], 1_000_000, holding, True) == ["quux", "redis"]
+    assert recall_questions.choose_stems(["the"], 1_000_000, holding, True) == ["the"]
+    assert recall_questions.choose_stems([], 1_000_000, holding, True) == []
 
 
 def test_a_memory_is_cut_off_later_than_a_message() -> None:

@@ -4,13 +4,13 @@ which form a message would answer it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import log
 
 from ..actions import command_words
 from ..text import messages
-from ..text.terms import query_terms, split_terms, stem, stem_text
+from ..text.terms import pick_rarest, query_terms, split_terms, stem, stem_text
 from ..types.records import Message
 from . import outdated
 
@@ -41,6 +41,32 @@ def term_weight(entries: int, holding: int, rarity: float) -> float:
     """Return the weight of a term: rare among the entries, and rare in the language (0 to 1)."""
     holding = min(max(holding, 0), entries)
     return rarity * log(1 + (entries - holding + 0.5) / (holding + 0.5))
+
+
+COMMON_SHARE = 0.1
+"""A term in more than this share of all entries is too common to look up."""
+
+COMMON_FROM, COMMON_FROM_BY_WORDS = 20_000, 5_000
+ENOUGH = 4_000
+"""From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
+candidates. Common terms are the most expensive to look up; they only rank what was found."""
+
+PLENTY = 250
+"""If the others promise so many, the last term is not looked up where it alone holds more than
+`ENOUGH`: in a store of a million it may hold a hundred thousand, and each is scored."""
+
+
+def choose_stems(
+    stems: Sequence[str], entries: int, holding: Mapping[str, int], by_meaning: bool
+) -> list[str]:
+    """Return the stems to look up: all in a small store, the rarest in a large one."""
+    if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
+        return list(stems)
+    chosen = pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
+    others = sum(map(holding.__getitem__, chosen[:-1]))
+    if others >= PLENTY and holding[chosen[-1]] > ENOUGH:
+        chosen.pop()
+    return chosen
 
 
 def find_names(terms: Sequence[str]) -> tuple[int, ...]:
@@ -141,6 +167,18 @@ def find_phrases(query: str) -> tuple[str, ...]:
     if not {*_OPENING_QUOTES}.isdisjoint(query):
         found += [f" {stem_text(quoted)} " for quoted in re.findall(_QUOTED, query)]
     return tuple([one for one in found if one.strip()])
+
+
+def hold_phrases(texts: Sequence[str], phrases: Sequence[str]) -> list[bool]:
+    """Return for each text of stems whether it holds one of the phrases, each between spaces."""
+    found = [False] * len(texts)
+    for phrase in phrases:
+        stems = phrase.strip()
+        found = [
+            held or (stems in text and phrase in f" {text} ")
+            for text, held in zip(texts, found, strict=True)
+        ]
+    return found
 
 
 FORMS = {

@@ -16,18 +16,6 @@ from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS, UNTRUSTED_OR
 from . import judgement, questions
 from . import ranking as recall_ranking
 
-COMMON_SHARE = 0.1
-"""A term in more than this share of all entries is too common to look up."""
-
-COMMON_FROM, COMMON_FROM_BY_WORDS = 20_000, 5_000
-ENOUGH = 4_000
-"""From `COMMON_FROM` entries on, the rarest terms are looked up until they promise `ENOUGH`
-candidates. Common terms are the most expensive to look up; they only rank what was found."""
-
-PLENTY = 250
-"""If the others promise so many, the last term is not looked up where it alone holds more than
-`ENOUGH`: in a store of a million it may hold a hundred thousand, and each is scored."""
-
 NAMED, NAMED_ALONE = 100, 600
 """Candidates that hold a name of the question, which may be that name alone, beside those by words:
 its spelling is compared later."""
@@ -163,7 +151,7 @@ def prepare_question(
         unknown=unheld,
         unknown_wholes=unheld_wholes,
     )
-    searched = choose_stems(stems, entries, holding, embedder is not None)
+    searched = questions.choose_stems(stems, entries, holding, embedder is not None)
     return PreparedQuestion(
         ranking=ranking,
         stems=stems,
@@ -172,19 +160,6 @@ def prepare_question(
         whole=questions.question_stems(query),
         phrases=questions.find_phrases(query),
     )
-
-
-def choose_stems(
-    stems: Sequence[str], entries: int, holding: Mapping[str, int], by_meaning: bool
-) -> list[str]:
-    """Return the stems to look up: all in a small store, the rarest in a large one."""
-    if entries < (COMMON_FROM if by_meaning else COMMON_FROM_BY_WORDS):
-        return list(stems)
-    chosen = terms.pick_rarest(stems, holding, ENOUGH, most=entries * COMMON_SHARE)
-    others = sum(map(holding.__getitem__, chosen[:-1]))
-    if others >= PLENTY and holding[chosen[-1]] > ENOUGH:
-        chosen.pop()
-    return chosen
 
 
 def find_candidates(
@@ -333,7 +308,7 @@ def _make_candidates(
     """Return index matches with their cosines as candidates; records other than messages open their
     own session."""
     whole, untrusted = asked.whole, UNTRUSTED_ORIGINS
-    quoting = _hold_any([item.stems for item, _ in items], asked.phrases)
+    quoting = questions.hold_phrases([item.stems for item, _ in items], asked.phrases)
     found = []
     for (item, cosine), quotes in zip(items, quoting, strict=True):
         source, kind, label, stems = item.source, item.kind, item.label, item.stems
@@ -354,18 +329,6 @@ def _make_candidates(
             phrase=quotes,
         )
         found.append(FoundCandidate(tx, item, candidate))
-    return found
-
-
-def _hold_any(texts: Sequence[str], phrases: Sequence[str]) -> list[bool]:
-    """Return for each text of stems whether it holds one of the phrases, each between spaces."""
-    found = [False] * len(texts)
-    for phrase in phrases:
-        stems = phrase.strip()
-        found = [
-            held or (stems in text and phrase in f" {text} ")
-            for text, held in zip(texts, found, strict=True)
-        ]
     return found
 
 
