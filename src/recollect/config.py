@@ -160,6 +160,22 @@ def collect_settings(
     return values
 
 
+def find_ignored(project_root: str) -> dict[str, tuple[Any, str]]:
+    """Return the values in a repository's file that have no effect, because a repository can only
+    reduce, each with its place."""
+    ignored = {}
+    for name, value, where in _read(os.path.join(project_root, PROJECT_FILE)):
+        setting = find_setting(name, where)
+        if is_raised(setting, _check_value(setting, value, where)):
+            ignored[name] = (value, where)
+    return ignored
+
+
+def is_raised(setting: Setting, value: Any) -> bool:
+    """Check whether a value asks for more than a repository may."""
+    return setting.project != "no" and _reduced(setting, value, "") != value
+
+
 def _read(path: str) -> list[tuple[str, Any, str]]:
     """Return name, value and place of every setting in a file; a table's keys are `table_key`."""
     text = _read_text(path)

@@ -54,6 +54,7 @@ def line(number: int, text: str, session: str = "s1", **more: Any) -> dict[str, 
 
 
 def write(path: Path, *records: dict[str, Any]) -> Path:
+    path.parent.mkdir(exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     return path
 
@@ -111,6 +112,18 @@ def test_a_growing_transcript_is_followed_to_its_end(
     mem.context.project_space.write(lambda tx: tx.run("DELETE FROM cursors WHERE space = :space"))
     assert mem.import_transcripts(str(SAMPLES / PARALLEL)).messages == 0
     assert len(pieces) == mem.verify(archive=True).messages
+
+
+def test_several_paths_are_imported_each_conversation_once(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    first = write(tmp_path / "one" / "s1.jsonl", line(1, "first"))
+    write(tmp_path / "two" / "s2.jsonl", line(2, "second", "s2"))
+    places = [str(first), str(tmp_path / "two"), str(tmp_path / "one")]
+    done = mem.import_transcripts(places)
+    assert (done.messages, done.sessions, len(done.transcripts)) == (2, 2, 2)
+    with pytest.raises(recollect.NotFound):
+        mem.import_transcripts([str(first), str(tmp_path / "gone")])
 
 
 def test_messages_repeated_by_a_fork_are_recorded_once(

@@ -232,7 +232,7 @@ def test_a_missing_argument_is_named_as_the_usage_shows_it(run: Run) -> None:
 
 
 def test_help_shows_positional_arguments(run: Run) -> None:
-    assert "usage: recollect import [PATH] [options]" in run("import", "--help").stdout
+    assert "usage: recollect import [PATH…] [options]" in run("import", "--help").stdout
 
 
 def test_help_examples_can_be_parsed() -> None:

@@ -44,6 +44,21 @@ def at_terminal(project: Path, variables: dict[str, str]) -> AtTerminal:
     return run
 
 
+# ---------------------------------------------------------------- settings
+
+
+def test_what_a_repository_raises_in_vain_is_told(project: Path, variables: dict[str, str]) -> None:
+    (project / "recollect.toml").write_text("recall_limit = 5\nbriefing_budget = 2000\n")
+    with recollect.open(project, environment=variables) as memory:
+        assert memory.config.get("briefing_budget")[1:3] == ("800", "default")
+        assert memory.config.get("briefing_budget").ignored == "2000"
+        assert memory.config.get("recall_limit").ignored == ""
+        told = "briefing_budget = 2000 in recollect.toml has no effect"
+        assert show("config list", memory.config.list()).count(told) == 1
+        (check,) = [one for one in memory.store.doctor().checks if one.name == "settings"]
+        assert check.ok and "recollect.toml:2: briefing_budget = 2000" in check.detail
+
+
 # ---------------------------------------------------------------- status
 
 
@@ -177,6 +192,8 @@ def test_settings_are_read_written_and_traced_to_their_source(
         assert memory.config.unset("briefing_budget")[3:] == ("100", "environment")
         assert memory.config.get("embedder_key").value == "(set, not shown)"
         assert {one.name for one in memory.config.list()} >= {"mode", "database"}
+        with pytest.raises(recollect.InvalidInput, match="can only reduce recall_limit"):
+            memory.config.set("recall_limit", "50", scope="project")
         for wrong in (("briefing_budget", "lots"), ("briefing_bugdet", "1"), ("mode", "quiet")):
             with pytest.raises(recollect.ConfigError):
                 memory.config.set(*wrong)

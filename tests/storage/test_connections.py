@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import socket
@@ -491,6 +492,7 @@ def test_usage_counts_that_meet_a_lock_are_given_up_without_a_word(
     database.write(while_locked)
     assert kept == [False]
     assert not caplog.records
+    assert not logging.getLogger("psycopg").filters, "a host's logging is the host's"
 
 
 def test_marks_of_commits_are_swept_after_an_hour(

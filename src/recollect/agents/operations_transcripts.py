@@ -33,11 +33,15 @@ FIRST_VECTORS = 512
 
 
 def import_transcripts(
-    context: Context, path: str = "", agent: str = "", all: bool = False, from_: str = ""
+    context: Context,
+    path: Sequence[str] = (),
+    agent: str = "",
+    all: bool = False,
+    from_: str = "",
 ) -> reports.Imported:
     """Read the past conversations of your agents and learn from them.
 
-    path: a transcript, or a folder of them; without it, those of this project are found. What does
+    path: transcripts, or folders of them; without any, those of this project are found. What does
         not lie in an agent's own folder is quarantined: `recollect review` accepts it
     agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
         codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
@@ -47,6 +51,7 @@ def import_transcripts(
     Example: recollect import
     Example: recollect import --from ~/old/place
     Example: recollect import ~/.codex/sessions --agent codex
+    Example: recollect import monday.jsonl tuesday.jsonl
     """
     if agent and agent not in registry.AGENT_NAMES:
         raise InvalidInput(
@@ -59,14 +64,8 @@ def import_transcripts(
     passed: dict[str, str] = {}
     if all:
         return _import_all(context, agent, passed)
-    if path:
-        place = os.path.abspath(os.path.expanduser(path))
-        found = list(find_io.list_given(place, agent, passed))
-        # A file that is named is meant; in a folder each goes to its own project.
-        certain = [item for item in found if _names_project(item, place)]
-        others = _group_others(context, certain)
-        aside = {id(item) for items in others.values() for item in items}
-        found = [item for item in found if id(item) not in aside]
+    if places := [os.path.abspath(os.path.expanduser(one)) for one in path if one]:
+        found, others = _find_given(context, places, agent, passed)
     else:
         found = [
             item
@@ -75,12 +74,33 @@ def import_transcripts(
         ]
         others = _find_new_projects(context, agent)
         if from_:
-            found += _find_in_former(context, agent, from_, passed)
-            found = list({(item.path, item.session): item for item in found}.values())
+            found = _without_doubles(found + _find_in_former(context, agent, from_, passed))
     done = _import_into(context, found, _find_foreign(context, found))
     return _combine([done], passed)._replace(
         others={root: len(items) for root, items in sorted(others.items())}
     )
+
+
+def _find_given(
+    context: Context, places: Sequence[str], agent: str, passed: dict[str, str]
+) -> tuple[list[Transcript], dict[str, list[Transcript]]]:
+    """Return the transcripts at places that the user named, and those of other projects."""
+    found: list[Transcript] = []
+    certain: list[Transcript] = []
+    for place in places:
+        here = list(find_io.list_given(place, agent, passed))
+        found += here
+        # A file that is named is meant; in a folder each goes to its own project.
+        certain += (item for item in here if find_io.names_project(item, place))
+    named = {item.path for item in found if item.path in places}
+    others = _group_others(context, (item for item in certain if item.path not in named))
+    aside = {(item.path, item.session) for items in others.values() for item in items}
+    kept = [item for item in found if (item.path, item.session) not in aside]
+    return _without_doubles(kept), others
+
+
+def _without_doubles(found: Iterable[Transcript]) -> list[Transcript]:
+    return list({(item.path, item.session): item for item in found}.values())
 
 
 def count_unread(context: Context) -> int:
@@ -295,17 +315,6 @@ def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[st
         for item in found
         if item.path not in kept or os.path.realpath(item.path).startswith(root)
     )
-
-
-def _names_project(item: Transcript, place: str) -> bool:
-    """Check whether a transcript at a place that the user named is of a certain project. Aider's
-    logs do not say it: their directory counts, if it is a project and not the place itself."""
-    if item.path == place:
-        return False
-    cwd, folder = find_io.find_cwd(item), os.path.dirname(item.path)
-    if cwd != folder:
-        return True
-    return folder != place and find_project(folder).how != "directory"
 
 
 def _group_others(context: Context, found: Iterable[Transcript]) -> dict[str, list[Transcript]]:

@@ -159,7 +159,7 @@ def _save_record(
     origin, now = "user" if trust else "import", context.clock()
     try:
         if record.what == "session":
-            done = operations_transcripts.import_transcripts(context, record.value, "clio")
+            done = operations_transcripts.import_transcripts(context, [record.value], "clio")
             return done.messages > 0
         return context.project_space.write(
             lambda tx: steps_layouts.save(tx, record, origin, now, new_id)

@@ -51,7 +51,7 @@ SHORT_FLAGS = {
 }
 """Short forms of options. In a command without such an option the word is text."""
 
-_WORD_LISTS = {"init": "agent", "scope": "scope"}
+_WORD_LISTS = {"import": "path", "init": "agent", "scope": "scope"}
 """Commands with a list of words that can be given without its name."""
 
 _FREE_TEXT = (*FROM_STDIN, "query", "goal", "title", "fact", "pattern", "solution", "error")
@@ -235,8 +235,8 @@ def positional_parameters(command: Command) -> list[Parameter]:
 
 
 def _takes_words(command: Command, parameter: Parameter) -> bool:
-    """Check for a list that can be given without its name: `init claude-code codex`, and
-    `scope ID 'src/**'`."""
+    """Check for a list that can be given without its name: `init claude-code codex`,
+    `import a.jsonl b.jsonl` and `scope ID 'src/**'`."""
     return parameter.type == "list" and parameter.name == _WORD_LISTS.get(command.words)
 
 

@@ -167,6 +167,9 @@ def doctor(context: Context) -> steps.Diagnosis:
 
     checks = steps.check_spaces(spaces, new_id("check"), context.clock())
     checks.append(records.Check("mode", True, context.settings.mode))
+    checks += [
+        records.Check("settings", True, told, waits=True) for told in _describe_ignored(context)
+    ]
     runs = agents_steps_hooks.read_known_runs(context)
     checks += connections.check_agents(context.project, context.environment, runs)
     for check in (_check_search, _check_consolidation, _check_autonomous, _check_review):
@@ -179,6 +182,16 @@ def doctor(context: Context) -> steps.Diagnosis:
         for path in stores_below(context.project)
     ]
     return steps.Diagnosis(all(check.ok or check.waits for check in checks), tuple(checks))
+
+
+def _describe_ignored(context: Context) -> list[str]:
+    """Return a line for each setting of the repository that has no effect."""
+    found = config.find_ignored(context.project.root)
+    return [
+        f"{where}: {name} = {_show_value(config.find_setting(name, where), value)} has no effect, "
+        f"as a repository can only reduce. Yours: recollect config set {name} VALUE"
+        for name, (value, where) in found.items()
+    ]
 
 
 def _check_search(context: Context) -> records.Check:
@@ -219,7 +232,8 @@ def get_setting(context: Context, name: str) -> SettingValue:
 
     Example: recollect config get briefing_budget
     """
-    return _read_value(context, config.find_setting(name, "recollect config"))
+    (found,) = _read_values(context, [config.find_setting(name, "recollect config")])
+    return found
 
 
 def list_settings(context: Context) -> tuple[SettingValue, ...]:
@@ -227,7 +241,7 @@ def list_settings(context: Context) -> tuple[SettingValue, ...]:
 
     Example: recollect config list
     """
-    return tuple(_read_value(context, setting) for setting in config.SETTINGS)
+    return _read_values(context, config.SETTINGS)
 
 
 def set_setting(context: Context, name: str, value: str, scope: str = "user") -> SettingChanged:
@@ -246,7 +260,15 @@ def set_setting(context: Context, name: str, value: str, scope: str = "user") ->
         raise InvalidInput(
             f"a repository cannot set {name}", where="scope", hint="leave --scope project out"
         )
-    return _write_setting(context, setting, config.parse_value(setting, value, "config set"), scope)
+    parsed = config.parse_value(setting, value, "config set")
+    if scope == "project" and config.is_raised(setting, parsed):
+        raise InvalidInput(
+            f"a repository can only reduce {name}, and the default is "
+            f"{_show_value(setting, setting.default)}",
+            where="scope",
+            hint="leave --scope project out",
+        )
+    return _write_setting(context, setting, parsed, scope)
 
 
 def unset_setting(context: Context, name: str, scope: str = "user") -> SettingChanged:
@@ -273,7 +295,7 @@ def _write_setting(
     config.write_setting(path, setting.name, value, is_private=scope == "user")
     if before != value:
         _record_setting(context, setting.name, path, before, value)
-    now = _read_value(context, setting)
+    (now,) = _read_values(context, [setting])
     shown = "" if value is None else _show_value(setting, value)
     return SettingChanged(setting.name, shown, path, now.value, now.source)
 
@@ -318,11 +340,25 @@ def find_paths(context: Context) -> ConfigPaths:
     )
 
 
-def _read_value(context: Context, setting: config.Setting) -> SettingValue:
+def _read_values(context: Context, settings: Sequence[config.Setting]) -> tuple[SettingValue, ...]:
     user = user_directory(context.environment)
     found = config.collect_settings(context.project.root, user, context.environment)
-    value, source = found.get(setting.name, (setting.default, "default"))
-    return SettingValue(setting.name, _show_value(setting, value), source, setting.help)
+    ignored = config.find_ignored(context.project.root)
+    values = []
+    for setting in settings:
+        value, source = found.get(setting.name, (setting.default, "default"))
+        in_vain = ignored.get(setting.name)
+        values.append(
+            SettingValue(
+                name=setting.name,
+                value=_show_value(setting, value),
+                # What a repository asks for in vain is no source: the default holds.
+                source="default" if in_vain and source == "project" else source,
+                help=setting.help,
+                ignored=_show_value(setting, in_vain[0]) if in_vain else "",
+            )
+        )
+    return tuple(values)
 
 
 def _show_value(setting: config.Setting, value: object) -> str:

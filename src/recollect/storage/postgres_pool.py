@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import re
@@ -39,16 +38,10 @@ class IdleConnection(NamedTuple):
     since: float
 
 
-def _says_more(record: logging.LogRecord) -> bool:
-    """Drop the driver's warning about a batch that failed: the error itself is raised, too."""
-    return not str(record.msg).startswith("error ignored terminating")
-
-
 class ConnectionPool:
     """Connections to one address. `prepare` is run on each new one."""
 
     def __init__(self, url: str) -> None:
-        logging.getLogger("psycopg").addFilter(_says_more)
         self._url = url
         self._pid = os.getpid()
         self._idle: list[IdleConnection] = []

@@ -30,6 +30,7 @@ from ..text.seals import unknown_status
 from . import postgres_statements as statements
 from . import sql_postgres
 from .database import IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
+from .postgres_pool import load_driver
 from .postgres_statements import (
     SCHEMA,
     SIGNED,
@@ -295,9 +296,21 @@ class PostgresTx:
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
         text = to_driver(sql)
-        self.snapshot.make_way(find_tables(text)).executemany(
-            text, [{"space": self.space, **row} for row in rows]
-        )
+        cursor = self.snapshot.make_way(find_tables(text))
+        driver, failure = load_driver(), None
+        # A batch that fails inside of the driver's own pipeline is logged by the driver, too: a
+        # host program would see a warning for each usage count that met a lock. The pipeline must
+        # end without an exception, as its end fails as well.
+        try:
+            with cursor.connection.pipeline():
+                try:
+                    cursor.executemany(text, [{"space": self.space, **row} for row in rows])
+                except driver.Error as error:
+                    failure = error
+        except driver.Error as error:
+            failure = failure or error
+        if failure:
+            raise failure
 
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         left, tables = iter(rows), find_tables(f"INSERT INTO {SCHEMA}.{table} (space)")

@@ -145,12 +145,14 @@ class Paused(NamedTuple):
 
 
 class SettingValue(NamedTuple):
-    """An effective setting, and which source set it: default, project, user or environment."""
+    """An effective setting, and which source set it: default, project, user or environment.
+    `ignored` is what the repository's file asks for in vain: it can only reduce."""
 
     name: str
     value: str
     source: str
     help: str
+    ignored: str = ""
 
 
 class SettingChanged(NamedTuple):

@@ -175,6 +175,17 @@ def list_given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transc
             passed[file] = getattr(error, "message", str(error))
 
 
+def names_project(item: Transcript, place: str) -> bool:
+    """Check whether a transcript at a place that the user named is of a certain project. Aider's
+    logs do not say it: their directory counts, if it is a project and not the place itself."""
+    if item.path == place:
+        return False
+    cwd, folder = find_cwd(item), os.path.dirname(item.path)
+    if cwd != folder:
+        return True
+    return folder != place and find_project(folder).how != "directory"
+
+
 def find_cwd(transcript: Transcript) -> str:
     """Return the working directory of a transcript, if need be from its first records."""
     if transcript.cwd:

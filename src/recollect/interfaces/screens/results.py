@@ -1,4 +1,4 @@
-"""Print results as text: the dispatch by command, and the screens of the store and its settings.
+"""Print results as text: the dispatch by command, and the screens of the store.
 
 Each screen is a function of an operation's result that returns plain lines, fit for a pipe.
 """
@@ -24,9 +24,10 @@ _MODULES = {
     **dict.fromkeys(("session", "record", "memory", "jobs"), "sessions"),
     **dict.fromkeys(("init", "plugin", "notices", "import"), "agents"),
     **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause", "resume"), "overview"),
-    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo", "config"), "results"),
+    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo"), "results"),
     **dict.fromkeys(("forget", "blame", "retract", "scrub", "recover"), "results"),
     **dict.fromkeys(("export", "load", "migrate"), "results"),
+    "config": "settings",
     **dict.fromkeys(("episode", "learnings", "consolidate", "procedure", "pattern"), "work"),
     **dict.fromkeys(("link", "links", "notes", "continuity", "task", "ledger"), "work"),
     **dict.fromkeys(("handoff", "promote", "audit", "event"), "work"),
@@ -157,34 +158,6 @@ def _render_members(found: Sequence[recollect.ServerMember]) -> str:
 def _render_grant(done: recollect.ServerMember) -> str:
     may = "reads and writes" if done.writes else "reads"
     return f"{done.role} {may} {done.space}\nthey set: RECOLLECT_SPACE={done.space}"
-
-
-# ---------------------------------------------------------------- settings
-
-
-def _render_setting(setting: recollect.SettingValue) -> str:
-    value = setting.value if setting.value else "(empty)"
-    return value if not style.page().is_terminal else f"{value}  ({setting.source})"
-
-
-def _render_settings(settings: Sequence[recollect.SettingValue]) -> str:
-    rows = ((one.name, one.value or "-", one.source, one.help) for one in settings)
-    table = style.render_table(("SETTING", "VALUE", "FROM", "MEANING"), rows, styles=("id",))
-    hints = style.hints(
-        ("recollect config set NAME VALUE", "change one"),
-        ("recollect config edit", "change them in your editor"),
-    )
-    return lines(table, ["", *hints])
-
-
-def _render_changed_setting(done: recollect.SettingChanged) -> str:
-    what = f"set {done.name} = {done.value}" if done.value else f"removed {done.name}"
-    effect = ""
-    if done.value != done.effective and done.value:
-        effect = f"in effect: {done.effective} ({done.source} wins)"
-    elif not done.value:
-        effect = f"in effect: {done.effective or '(empty)'} ({done.source})"
-    return lines(f"{what} in {done.path}", effect)
 
 
 # ---------------------------------------------------------------- undo
@@ -337,11 +310,6 @@ SCREENS: dict[str, Callable[..., str]] = {
     "adopt": _render_adopted,
     "doctor": _render_diagnosis,
     "undo": _render_reverted,
-    "config get": _render_setting,
-    "config set": _render_changed_setting,
-    "config unset": _render_changed_setting,
-    "config list": _render_settings,
-    "config path": lambda paths: f"user     {paths.user}\nproject  {paths.project}",
     "forget": _render_receipt,
     "blame": _render_lineage,
     "retract": _render_retracted,
