@@ -536,6 +536,58 @@ def test_an_error_gives_its_true_reason(postgres_url: str) -> None:
             nowhere.read(lambda tx: tx.one("SELECT 1"))
 
 
+def test_the_server_does_not_compile_statements(
+    postgres_url: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a statement that it estimates to be expensive that takes seconds."""
+    monkeypatch.setenv("PGOPTIONS", "-c work_mem=5MB")
+
+    def ask(url: str) -> list[tuple[str, str]]:
+        with recollect.open(project, environment=variables(url, tmp_path)) as memory:
+            return memory.context.project_space.read(
+                lambda tx: tx.run(
+                    "SELECT name, setting FROM pg_settings WHERE name IN ('jit', 'work_mem', "
+                    "'statement_timeout') ORDER BY name"
+                )
+            )
+
+    assert ask(postgres_url) == [("jit", "off"), ("statement_timeout", "0"), ("work_mem", "5120")]
+    mark = "&" if "?" in postgres_url else "?"
+    chosen = f"{postgres_url}{mark}options=-c%20statement_timeout%3D9000"
+    assert ask(chosen) == [("jit", "off"), ("statement_timeout", "9000"), ("work_mem", "4096")]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:hunter2@localhost:1/x",
+        "postgresql://me:hunt@er2@localhost:1/x",
+        "postgresql://localhost:1/x?user=me&password=hunter2",
+        "host=localhost port=1 user=me password=hunter2",
+        "host=localhost port=1 password='hunter2 x' user=me",
+        "me:hunter2@localhost/x",
+    ],
+)
+def test_no_error_shows_a_password(address: str) -> None:
+    database = PostgresDatabase(address, "project", "project", wait=0.1)
+    with pytest.raises(StoreError) as caught:
+        database.read(lambda tx: tx.one("SELECT 1"))
+    told = f"{caught.value}".replace("'er2@localhost'", "")  # the host, as libpq reads it
+    assert "hunt" not in told and "er2" not in told and "***" in told
+
+
+def test_an_error_of_the_server_is_not_a_server_that_cannot_be_reached(postgres_ready: str) -> None:
+    database = PostgresDatabase(postgres_ready, "project", "project", wait=PATIENCE)
+
+    def load(tx: Tx) -> None:
+        tx.run("SELECT 1 FROM state")
+        tx.run("SELECT pg_read_file('no such file')")
+
+    with pytest.raises(StoreError, match=r"PostgreSQL says|may not do that"):
+        database.read(load)
+    database.close()
+
+
 @pytest.fixture
 def pooler(postgres_url: str, tmp_path: Path) -> Iterator[str]:
     """The address of pgbouncer in transaction mode, in front of the database; with passwords, which

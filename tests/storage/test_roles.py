@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import recollect
-from recollect.errors import Refused, StoreError
+from recollect.agents.operations import catch_up
+from recollect.agents.operations_events import answer_event
+from recollect.agents.registry import load_hooks
+from recollect.errors import Refused, StoreError, StoreReadOnly
 from recollect.index.embedders_io import StaticEmbedder
 from recollect.interfaces.screens import results
 from recollect.storage import postgres_pool, sql_postgres
@@ -190,6 +193,71 @@ def test_a_member_that_only_reads_is_refused_a_write(team: Team) -> None:
     assert team.open(owner).server.revoke(bob, "shared")
     with pytest.raises(Refused), team.open(bob, "shared") as his:
         his.list()
+
+
+def test_a_member_that_only_reads_is_told_so_and_not_that_a_memory_is_missing(team: Team) -> None:
+    """Row-level security hides from an UPDATE what the member reads."""
+    alice, bob = team.names
+    with team.open(alice, "shared") as hers:
+        id = hers.learn("Redis listens on port 6380").id
+    own = team.open(team.owner.split("://")[1].split(":")[0])
+    own.server.grant(bob, "shared", read_only=True)
+    with team.open(bob, "shared") as his:
+        changes: tuple[Callable[[], object], ...] = (
+            lambda: his.memories.confirm(id),
+            lambda: his.memories.hide(id),
+            lambda: his.memories.correct(id, "Redis listens on port 1"),
+            lambda: his.memories.forget(id, yes=True),
+            lambda: his.notes.set(objective="Ship it"),
+            lambda: his.record("s-1", "said"),
+        )
+        for change in changes:
+            with pytest.raises(StoreReadOnly, match=rf"{bob} may not write to the space 'shared'"):
+                change()
+        own.server.grant(bob, "shared")
+        assert his.memories.confirm(id).id == id  # in the same process
+    with team.open(alice, "shared") as hers:
+        assert [one.text for one in hers.list()] == ["Redis listens on port 6380"]
+
+
+def test_hooks_of_a_member_that_only_reads_do_not_fail(team: Team) -> None:
+    alice, bob = team.names
+    with team.open(alice, "shared") as hers:
+        hers.learn("Redis listens on port 6380", kind="policy")
+    own = team.open(team.owner.split("://")[1].split(":")[0])
+    own.server.grant(bob, "shared", read_only=True)
+    with team.open(bob, "shared") as his:
+
+        def hear(event: str, **fields: str) -> str:
+            payload = {"hook_event_name": event, "session_id": "s", "cwd": his.context.top}
+            parsed = load_hooks("claude-code").parse({**payload, **fields}, {})
+            answer = answer_event(his.context, parsed)
+            assert answer.trouble is None
+            return answer.context
+
+        assert "6380" in hear("SessionStart", source="startup")
+        hear("UserPromptSubmit", prompt="In all projects, prefer small commits.", prompt_id="1")
+        assert "kept in memory" not in hear("PreCompact", trigger="manual")
+        assert "memory://session" not in hear("SessionStart", source="compact")
+        hear("SessionEnd", reason="exit")
+        assert catch_up(his.context) >= 1
+        assert "In all projects, prefer small commits." in {
+            one.text for one in his.list(layer="user")
+        }
+        told = {check.name: check for check in his.store.doctor().checks}
+        assert told["write and read"].ok and "only reads" in told["write and read"].detail
+    with team.open(alice, "shared") as hers:
+        assert hers.store.stats().messages == 0
+        assert (
+            "kept in memory"
+            in answer_event(
+                hers.context,
+                load_hooks("claude-code").parse(
+                    {"hook_event_name": "PreCompact", "session_id": "s", "cwd": hers.context.top},
+                    {},
+                ),
+            ).context
+        )
 
 
 SECRET = "The launch is on the ninth of May"
@@ -425,7 +493,7 @@ def test_the_setup_is_shown_before_there_is_a_role(team: Team) -> None:
     assert "CREATE ROLE \"soon_an_owner\" LOGIN CREATEROLE PASSWORD '…';" in lines
     assert all(line.startswith("--") or line.endswith(";") for line in lines)
     administrator = lines[: [line[:30] for line in lines].index("-- `recollect server setup --a")]
-    assert len([line for line in administrator if line.endswith(";")]) == 4
+    assert len([line for line in administrator if line.endswith(";")]) == 5
 
 
 def read_plans(url: str, statements: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:

@@ -34,9 +34,13 @@ _CHECKPOINT_WINDOW = 1_000_000
 def catch_up(context: Context, parent: int = 0) -> int:
     """Read the transcripts that hooks requested, learn from ended conversations, and complete the
     index; return at once if other processes do it already. Then run autonomous memory, if it is
-    enabled, while the process `parent` lives."""
+    enabled, while the process `parent` lives. Of a member that only reads nothing is kept: the
+    requests are dropped."""
+    folder = steps_hooks.requests_folder(context)
+    if not context.project_space.is_writable():
+        return steps_hooks.catch_up(folder, lambda request: None, lambda over: None)
     done = steps_hooks.catch_up(
-        steps_hooks.requests_folder(context),
+        folder,
         partial(_answer_request, context),
         partial(_afterwards, context),
     )

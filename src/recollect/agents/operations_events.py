@@ -66,7 +66,9 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
     if steps_hooks.find_pause(context.environment, context.project.root):
         return steps_hooks.Answer()
     if event.name in _WRITTEN:
-        words = steps_hooks.compacting(event.session) if event.name == "before_compact" else ""
+        words = ""
+        if event.name == "before_compact":
+            words = steps_hooks.compacting(event.session, _keeps_conversations(context))
         answer = steps_hooks.Answer(words, trouble=_forget_context(context, event))
         return _catch_up_later(context, event, answer)
     heard = _ACTIONS if event.subagent else (*_SPOKEN, *_ACTIONS)
@@ -114,7 +116,7 @@ def _answer_start(context: Context, event: Event, now: int) -> tuple[bool, steps
     if event.context == "kept" and not briefing.begins:
         return True, steps_hooks.Answer(str(briefing.turn), notice, trouble=trouble)
     words = [str(briefing.text)]
-    if event.source == "compact" and event.session:
+    if event.source == "compact" and event.session and _keeps_conversations(context):
         words.append(rendering.after_compaction(event.session))
     return True, steps_hooks.Answer("\n".join(filter(None, words)), notice, trouble=trouble)
 
@@ -171,6 +173,8 @@ def _keep_prompt(
             # Before there was a store the event could not be marked as answered.
             mark = steps_hooks.mark_of(event)
             context.project_space.try_write(lambda tx: storage_sql.put_values(tx, {}, now, mark))
+        elif ready and not context.project_space.is_writable():
+            captured = capture_operations.keep_own(context, ready, now, prompted.looked)
         elif any(files) and not trouble:
             # Another file: a busy one must not undo what the project's has saved.
             captured += capture_operations.keep_own(context, ready, now, prompted.looked)
@@ -257,6 +261,11 @@ def _inside(context: Context, name: str, cwd: str) -> str:
 
 
 # ---------------------------------------------------------------- around the briefing
+
+
+def _keeps_conversations(context: Context) -> bool:
+    """Check whether conversations are stored; those of a member that only reads are not."""
+    return not context.project_space.current() or context.project_space.is_writable()
 
 
 def _forget_context(context: Context, event: Event) -> StoreError | None:

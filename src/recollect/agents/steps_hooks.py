@@ -48,14 +48,18 @@ class Request(NamedTuple):
     checkpoint: bool = False
 
 
-def compacting(session: str) -> str:
-    """Return the instructions for the summary of a compaction."""
+def compacting(session: str, is_kept: bool = True) -> str:
+    """Return the instructions for the summary of a compaction of a conversation that is kept in the
+    archive, or not."""
     where = f" at memory://session/{session}" if session else ""
+    kept = (
+        f"The whole conversation is kept in memory{where}, so details that can be looked up there "
+        "may be left out. "
+    )
     return (
         "Keep in the summary: the current task and where it stands, the user's requirements in "
         "their own words, decisions with their reasons, files changed, commands that failed and "
-        "what fixed them, and what is still open. The whole conversation is kept in memory"
-        f"{where}, so details that can be looked up there may be left out. Memory itself is given "
+        f"what fixed them, and what is still open. {kept if is_kept else ''}Memory itself is given "
         "again after the compaction and need not be repeated."
     )
 

@@ -97,7 +97,7 @@ def log_shown(
     learn: stores the statements of a prompt in the same transaction
 
     A busy store is waited for only to store a start block and to learn; otherwise nothing is
-    stored: an answer given twice is better than none.
+    stored: an answer given twice is better than none. A member that only reads stores nothing.
     """
     spaces = context.present_spaces()
     if not spaces:
@@ -112,7 +112,7 @@ def log_shown(
         for item in (one.items if ask.session else ())
         for ref in steps_follow_up.refs_of(item)
     ]
-    if not (mark or values or checks or rows or learn):
+    if not (mark or values or checks or rows or learn) or not space.is_writable():
         return True, None
     answers = []
 

@@ -118,8 +118,12 @@ def collect_stats(spaces: Sequence[Database], now: int) -> Stats:
 def check_spaces(spaces: Mapping[str, Database], token: str, now: int) -> list[records.Check]:
     """Check every space, and that a write to the first can be read back."""
     checks = [check for name, space in spaces.items() for check in _check_health(name, space)]
+    first = next(iter(spaces.values()))
     try:
-        _round_trip(next(iter(spaces.values())), token, now)
+        if not first.is_writable():
+            told = "you are a member that only reads: what you state is not saved for the project"
+            return [*checks, records.Check("write and read", True, told)]
+        _round_trip(first, token, now)
         return [*checks, records.Check("write and read", True, "written, read back, removed")]
     except RecollectError as error:
         return [*checks, records.Check("write and read", False, str(error))]

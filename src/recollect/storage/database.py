@@ -301,6 +301,9 @@ class Database(Protocol):
         """Run work that may be lost (usage counts): never wait long, never fail the caller; return
         whether it was kept."""
 
+    def is_writable(self) -> bool:
+        """Check whether the caller's role may write to the space; a file is always tried."""
+
     def use_new_features(self) -> None:
         """Use features of the engine that appeared after the tables were made."""
 

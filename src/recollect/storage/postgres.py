@@ -14,10 +14,10 @@ from collections.abc import Callable
 from threading import local
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import Refused, StoreBusy, StoreError, StoreNewer
+from ..errors import Refused, StoreBusy, StoreError, StoreNewer, StoreReadOnly
 from . import migrations, postgres_roles, postgres_schema, postgres_statements
 from .database import EngineHealth, Result, Row, Server, Tx
-from .postgres_pool import hide_password, load_driver, pool_of, translate_error
+from .postgres_pool import hide_password, load_driver, pool_of, refuse_write, translate_error
 from .postgres_tx import PostgresTx, Snapshot
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class PostgresDatabase:
         self._pool = pool_of(url)
         self._pid = os.getpid()
         self._registered = False
+        self._writes = True
+        """Whether this role may write to the space, as far as is known."""
         self._finds_nearest = False
         self._asynchronous = False
         self._local = local()
@@ -88,7 +90,7 @@ class PostgresDatabase:
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
         outer = self._pool.snapshot()
-        if outer is not None and self._registered and not outer.read_only:
+        if outer is not None and self._registered and self._writes and not outer.read_only:
             return work(outer.tx(self.space))
         return self._attempt(work, read_only=False)
 
@@ -119,11 +121,18 @@ class PostgresDatabase:
                 self._transact(quickly, read_only=False, wait=0.5)
             except _LostConnection:
                 self._pool.close_idle()  # nothing was written: an idle connection was dead
-            except (load_driver().Error, _UnknownCommit, StoreBusy):
+            except (load_driver().Error, _UnknownCommit, StoreBusy, StoreReadOnly):
                 return False
             else:
                 return True
         return False
+
+    def is_writable(self) -> bool:
+        try:
+            self._attempt(bool, read_only=False)
+        except StoreReadOnly:
+            return False
+        return True
 
     def _attempt(self, work: Callable[[Tx], Result], *, read_only: bool) -> Result:
         driver = load_driver()
@@ -156,7 +165,7 @@ class PostgresDatabase:
         snapshot: Snapshot | None = None
         outer = self._pool.snapshot()
         try:
-            self._register(connection)
+            self._register(connection, read_only)
             begin = [_BEGIN_READ if read_only else _BEGIN_WRITE]
             if self._asynchronous and not read_only:
                 begin.append("SET LOCAL synchronous_commit TO on")
@@ -248,15 +257,20 @@ class PostgresDatabase:
                 hint="upgrade this one: pip install . in its newest source",
             )
 
-    def _register(self, connection: psycopg.Connection[Row]) -> None:
-        """Find this space, or make it; once for each opened space."""
-        if self._registered:
+    def _register(self, connection: psycopg.Connection[Row], read_only: bool) -> None:
+        """Find this space, or make it; once for each opened space. A member that only reads is
+        refused a transaction that writes: row-level security hides rows from an UPDATE, so that
+        they would seem to be missing."""
+        if self._registered and (self._writes or read_only):
             return
-        found = postgres_roles.find_space(connection, self.space, self._kind, self._place())
+        found = postgres_roles.find_space(connection, self._name, self._kind, self._place())
         self.space = found.id
         self._asynchronous = found.commits not in ("on", "remote_apply", "remote_write")
         self._finds_nearest = postgres_schema.uses_pgvector(connection)
+        self._writes = found.writes
         self._registered = True
+        if not (found.writes or read_only):
+            raise refuse_write(self.url, self._name)
 
     def use_new_features(self) -> None:
         def look(tx: Tx) -> None:

@@ -27,6 +27,10 @@ _IDLE = 300.0
 _RESTARTING = ("starting up", "shutting down", "recovery mode", "not yet accepting", "too many")
 """What a server says that will soon take connections."""
 
+_NO_JIT = "-c jit=off"
+"""PostgreSQL compiles statements of a high estimated cost. With Debian's server, as in Docker's
+images, that took 25 seconds of a prompt in a new space; without it 0.04."""
+
 _RESTART_WAIT = 10.0
 """Seconds that a first connection waits for a server that says so."""
 
@@ -48,6 +52,7 @@ class ConnectionPool:
         self._open = 0
         self._free = Condition()
         self._connected = False
+        self._options = _NO_JIT
         self.current = local()
         """`snapshot` is the transaction that the thread is in."""
 
@@ -97,9 +102,12 @@ class ConnectionPool:
             try:
                 # No prepared statements: a pooler in transaction mode does not keep them.
                 connection: psycopg.Connection[Row] = driver.connect(
-                    self._url, autocommit=True, prepare_threshold=None
+                    add_options(self._url, self._options), autocommit=True, prepare_threshold=None
                 )
             except driver.OperationalError as error:
+                if self._options and "unsupported startup parameter" in str(error):
+                    self._options = ""  # a pooler; the database has the setting, or `doctor` warns
+                    continue
                 again = self._connected or any(sign in str(error) for sign in _RESTARTING)
                 if not again or time.monotonic() > deadline:
                     raise
@@ -161,6 +169,15 @@ def load_driver() -> Any:
     return psycopg
 
 
+def add_options(url: str, options: str) -> str:
+    """Return an address with options for the server before those that it has."""
+    if not options:
+        return url
+    make, parts = load_driver().conninfo.make_conninfo, load_driver().conninfo.conninfo_to_dict(url)
+    given = parts.get("options") or os.environ.get("PGOPTIONS", "")
+    return str(make(url, options=f"{options} {given}".strip()))
+
+
 _REASONS = (
     ("QueryCanceled", "PostgreSQL cancelled the statement: {said}",
      "the server's statement_timeout may be too short, or an administrator cancelled it"),
@@ -174,6 +191,8 @@ _REASONS = (
      "check the name in RECOLLECT_DATABASE, or create the database"),
     ("InsufficientPrivilege", "this role may not do that: {said}",
      "the owner of the tables runs `recollect server setup --apply` and `recollect server grant`"),
+    ("InvalidSchemaName", "there are no tables in this database yet",
+     "the owner of the tables runs `recollect server setup --apply`"),
     ("IdleInTransactionSessionTimeout", "PostgreSQL ended an idle transaction: {said}", ""),
 )  # fmt: skip
 _SAID = (
@@ -189,38 +208,52 @@ _SAID = (
 """What the server says to a connection that it refuses; the driver has no code for it."""
 
 
-def hide_password(url: str) -> str:
-    """Return an address without its password."""
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)
+_PASSWORD = re.compile(
+    r"""((?:://|^|")[^:/@\s"]*:)[^/?\s"]*(?=@)
+    | (\bpassword\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&"]+)""",
+    re.VERBOSE,
+)
+
+
+def hide_password(text: str) -> str:
+    """Return an address, or a sentence with one in quotes, without its password."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
+
+
+def refuse_write(url: str, space: str) -> StoreReadOnly:
+    """Return the error for a member that only reads the space."""
+    role = load_driver().conninfo.conninfo_to_dict(url).get("user", "")
+    return StoreReadOnly(
+        f"{role or 'your role'} may not write to the space {space!r}",
+        where=hide_password(url),
+        hint=f"the owner of the tables runs: recollect server grant {role or 'ROLE'} {space}",
+    )
 
 
 def translate_error(error: BaseException, url: str, space: str = "") -> StoreError:
     """Return the driver's error as ours, with its true reason; `space` is the one in use."""
     driver, place = load_driver(), hide_password(url)
     said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    said = hide_password(said)
     if isinstance(error, driver.errors.DiskFull):
         return StoreFull("the database server has no space left", where=place)
     if isinstance(error, driver.errors.ReadOnlySqlTransaction):
         return StoreReadOnly("the database is read-only", where=place)
     if space and "row-level security policy" in said:
-        role = driver.conninfo.conninfo_to_dict(url).get("user", "")
-        return StoreError(
-            f"{role or 'your role'} may not write to the space {space!r}",
-            where=place,
-            hint=f"the owner of the tables runs: recollect server grant {role or 'ROLE'} {space}",
-        )
+        return refuse_write(url, space)
     spoken = next((name for words, name in _SAID if words in str(error)), "")
     for name, message, hint in _REASONS:
         kind = getattr(driver.errors, name)
         if isinstance(error, kind) or (name == spoken and type(error) is driver.OperationalError):
             return StoreError(message.format(said=said), where=place, hint=hint)
-    if isinstance(error, driver.OperationalError):
+    # The server answers with a code: of a failed connection there is none.
+    if isinstance(error, driver.OperationalError) and not error.sqlstate:
         return StoreError(
             f"PostgreSQL cannot be reached: {said}",
             where=place,
             hint="check RECOLLECT_DATABASE and that the server is running",
         )
     # Hide anything that libpq could read as an address, too.
-    wrong = "://" not in url and "=" not in url
+    wrong = not url.startswith(("postgresql://", "postgres://")) and "=" not in url
     hint = "RECOLLECT_DATABASE is an address: postgresql://me@host/database" if wrong else ""
     return StoreError(f"PostgreSQL says: {said}", where=place, hint=hint)

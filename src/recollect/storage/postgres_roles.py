@@ -36,6 +36,10 @@ def plan_setup(database: str, owner: str, members: Sequence[str]) -> list[Server
             f"GRANT CREATE ON DATABASE {_quoted(database)} TO {_quoted(owner)};",
             "lets it make the schema `recollect`",
         ),
+        ServerStatement(
+            f"ALTER DATABASE {_quoted(database)} SET jit TO off;",
+            "compiling takes many times as long as what it saves here",
+        ),
         ServerStatement("CREATE EXTENSION IF NOT EXISTS vector;", "optional: search by meaning"),
     ]
     for name in members:
@@ -220,9 +224,10 @@ class PostgresServer:
 
 
 class FoundSpace(NamedTuple):
-    """The id of a space, and how the server commits by default."""
+    """A space of this role, and how the server commits by default."""
 
     id: str
+    writes: bool
     commits: str
 
 
@@ -243,6 +248,7 @@ SELECT c.id FROM unnest(%(ids)s::text[]) AS c (id) JOIN parts
 ORDER BY parts.spaces LIMIT 1
 """
 _MINE = f"{_BY_NAME} AND s.id IN (SELECT m.space FROM recollect.memberships m)"
+_WRITES = f"SELECT bool_or(m.writes) FROM recollect.memberships m WHERE m.space IN ({_BY_NAME})"
 
 
 def find_space(
@@ -251,13 +257,13 @@ def find_space(
     """Find a space of which this role is a member, or make it; raise Refused for another's."""
     errors = load_driver().errors
     facts = connection.execute(
-        f"SELECT ({_MINE}), current_setting('transaction_read_only'), "
+        f"SELECT ({_MINE}), ({_WRITES}), current_setting('transaction_read_only'), "
         "current_setting('synchronous_commit')",
         {"name": space},
     ).fetchone()
-    id, read_only, commits = facts or (space, "on", "on")
+    id, writes, read_only, commits = facts or (space, True, "on", "on")
     if id or read_only != "off":
-        return FoundSpace(id or space, commits)
+        return FoundSpace(id or space, writes is not False, commits)
     try:
         if _PRIVATE.fullmatch(space):
             _insert_space(connection, space, kind, "")
@@ -270,7 +276,7 @@ def find_space(
     found = connection.execute(_MINE, {"name": space}).fetchone()
     if found is None:
         raise _not_a_member(connection, space, place)
-    return FoundSpace(found[0], commits)
+    return FoundSpace(found[0], True, commits)
 
 
 def find_id(cursor: psycopg.Cursor[Row], name: str) -> str:

@@ -272,6 +272,16 @@ def read_health(tx: Tx, place: str, deep: bool) -> EngineHealth:
             "pgvector came after the tables: the role that owns them should run "
             "`recollect rebuild --missing`"
         )
+    compiles = tx.one(
+        "SELECT quote_ident(current_database()) WHERE current_setting('jit')::boolean "
+        "AND pg_jit_available()"
+    )
+    if compiles:
+        problems.append(
+            "the server compiles statements, which takes seconds, and a pooler hides that "
+            "Recollect does without: an administrator should run "
+            f"`ALTER DATABASE {compiles[0]} SET jit TO off`"
+        )
     role = tx.one("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
     if role and role[0]:
         problems.append(

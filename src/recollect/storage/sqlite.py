@@ -96,6 +96,9 @@ class SqliteDatabase:
             self._sync_fully_again()
         return True
 
+    def is_writable(self) -> bool:
+        return True
+
     def _sync_fully_again(self) -> None:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         try:
