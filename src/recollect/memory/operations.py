@@ -121,7 +121,7 @@ def list_memories(
     as_of: str = "",
     after: str = "",
 ) -> tuple[Memory, ...]:
-    """List memories, newest first, without hidden and superseded ones.
+    """List memories, newest first; corrected ones keep their place, hidden ones are left out.
 
     kind: only this kind
     layer: only this layer: session, task, project or user
