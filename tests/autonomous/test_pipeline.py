@@ -377,6 +377,21 @@ def test_the_summary_is_injected_where_it_is_switched_on_and_nothing_is_said_twi
         assert said not in start
 
 
+def test_what_is_hidden_leaves_the_injected_summary_at_once(three: Mem) -> None:
+    three.autonomous.rebuild()
+    switch(three, memories_enabled=True)
+    before = three.briefing().text
+    assert "`ruff check`" in before and "British English" in before
+    three.memories.hide("command:ruff check")
+    assert "`ruff check`" not in three.briefing().text
+    assert "`pytest`" in three.briefing().text
+    (said,) = [one for one in three.list() if "British English" in one.text]
+    three.memories.hide(said.id)
+    assert "British English" not in three.briefing().text
+    three.memories.restore("command:ruff check")
+    assert "`ruff check`" in three.briefing().text
+
+
 def test_the_summary_keeps_to_its_budget(three: Mem) -> None:
     from recollect.text.tokens import count_tokens
 

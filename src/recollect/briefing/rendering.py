@@ -354,10 +354,14 @@ NO_SUMMARY = InjectedSummary()
 
 
 def fit_summary(
-    fields: Mapping[str, Json], limit: int, find_statement: Callable[[str], str]
+    fields: Mapping[str, Json],
+    limit: int,
+    find_statement: Callable[[str], str],
+    hidden: frozenset[str] = frozenset(),
 ) -> InjectedSummary:
     """Return the summary as a block within a limit of tokens, without the lines that
-    `find_statement` finds in an instruction file, and without empty sections."""
+    `find_statement` finds in an instruction file, those whose refs were hidden since it was
+    written, and empty sections."""
     frame = [str(fields["head"]), str(fields["tail"])]
     used = tokens.count_tokens(wrap_block("memory_summary", "\n".join(frame)))
     refs: set[str] = set()
@@ -367,7 +371,7 @@ def fit_summary(
         if item.endswith(":") and not item.startswith(("-", ">")):
             title = str(item)
             continue
-        if find_statement(_without_bullet(item)):
+        if not hidden.isdisjoint(names) or find_statement(_without_bullet(item)):
             continue
         lines = [title, item] if title else [item]
         cost = tokens.count_tokens("\n".join(lines) + "\n")

@@ -7,7 +7,7 @@ claims are checked against the working tree.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from ..actions import command_words
 from ..archive import sql as archive_sql
@@ -15,8 +15,10 @@ from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..freshness import steps as freshness_steps
+from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import lifecycle
+from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
@@ -188,7 +190,21 @@ def _load_summary(
     # A row that was changed outside Recollect is labelled import.
     if document is None or document.label == "import":
         return None
-    return rendering.fit_summary(document.fields, limit, instructions.find_statement)
+    refs = {str(name) for _, names in document.fields["lines"] for name in names}
+    hidden = _find_hidden(txs[0], refs)
+    return rendering.fit_summary(document.fields, limit, instructions.find_statement, hidden)
+
+
+def _find_hidden(tx: Tx, refs: Set[str]) -> frozenset[str]:
+    """Return the commands, fixes and memories among these that are out of use now."""
+    hidden = lessons_steps_observed.hidden_refs(tx)
+    memories = memory_sql.get_many(tx, sorted(ref for ref in refs if ref.startswith("m-")))
+    return frozenset(
+        ref
+        for ref in refs
+        if not hidden.isdisjoint(findings.lesson_refs(ref))
+        or (ref in memories and memories[ref].status in ("hidden", "superseded"))
+    )
 
 
 def _collect_lines(
