@@ -326,6 +326,47 @@ ATTEMPTS = (
     "CREATE PUBLICATION spy FOR TABLE recollect.memories",
     "ALTER TABLE recollect.memories ATTACH PARTITION pg_temp.x DEFAULT",
     "SELECT pg_read_file('postgresql.conf')",
+    "SELECT text FROM recollect.memories TABLESAMPLE SYSTEM (100)",
+    "SELECT text FROM recollect.memories WHERE ctid = '(0,1)'",
+    "SELECT text FROM recollect.memories FOR UPDATE",
+    "SELECT query_to_xml('SELECT text FROM recollect.memories', true, false, '')",
+    "SELECT table_to_xml('recollect.memories', true, false, '')",
+    "SELECT schema_to_xml('recollect', true, false, '')",
+    "SELECT to_jsonb(m), recollect.seal_of(m) FROM recollect.memories m",
+    "MERGE INTO recollect.memories m USING (SELECT 'secret' AS s) v ON m.space = v.s "
+    "WHEN MATCHED THEN UPDATE SET text = 'changed'",
+    "INSERT INTO recollect.state VALUES ('secret', 'embedder', 'v', 1) "
+    "ON CONFLICT (space, key) DO UPDATE SET value = 'x' RETURNING value",
+    "INSERT INTO recollect.state VALUES ('secret', 'embedder', 'v', 1) ON CONFLICT DO NOTHING",
+    "WITH gone AS (DELETE FROM recollect.messages WHERE space = 'secret' RETURNING body) "
+    "SELECT body FROM gone",
+    "INSERT INTO recollect.vectors (space, entry, block, vector) VALUES ('secret', 1, 0, '')",
+    "SELECT vector FROM recollect.vectors_0",
+    "CREATE TEMP TABLE spy (s text, e bigint, "
+    "FOREIGN KEY (s, e) REFERENCES recollect.entries (space, id))",
+    "CREATE FUNCTION pg_temp.spy(text) RETURNS boolean LEAKPROOF LANGUAGE sql AS 'SELECT true'",
+    "ALTER FUNCTION recollect.keep_seal() LEAKPROOF",
+    "CREATE OR REPLACE FUNCTION recollect.keep_seal() RETURNS trigger LANGUAGE plpgsql AS "
+    "$$ BEGIN RAISE NOTICE '%', NEW; RETURN NEW; END $$",
+    "SET session_replication_role TO replica",
+    "ALTER SYSTEM SET row_security TO off",
+    "ALTER TABLE recollect.memories OWNER TO CURRENT_USER",
+    "ALTER VIEW recollect_read.memories SET (security_invoker = false)",
+    "ALTER SCHEMA recollect RENAME TO mine",
+    "CREATE INDEX spy ON recollect.memories (text)",
+    "CREATE EXTENSION pageinspect",
+    "CREATE EXTENSION IF NOT EXISTS pg_trgm",
+    "SET ROLE pg_read_all_data",
+    "CREATE ROLE spy SUPERUSER",
+    "GRANT recollect_member TO PUBLIC",
+    "GRANT SELECT ON recollect.members TO {me}",
+    "SELECT pg_create_logical_replication_slot('spy', 'test_decoding')",
+    "SELECT lo_import('/etc/passwd')",
+    "SELECT stxkind::text FROM pg_statistic_ext_data",
+    "SELECT query FROM pg_stat_statements",
+    "SELECT rolpassword FROM pg_authid",
+    "LISTEN recollect; SELECT pg_sleep(0)",
+    "SET default_transaction_deferrable TO on; UPDATE recollect.memories SET author = '{other}'",
 )
 """What a member with SQL access tries: each is refused, or shows and changes nothing."""
 
@@ -405,6 +446,14 @@ def test_the_planner_tells_a_member_nothing_about_others(team: Team) -> None:
             [{"text": f"The launch is on day {n}", "tags": ["launch"]} for n in range(300)]
         )
         hers.notes.set(objective="Launch it")
+        add = "INSERT INTO injections (space, id, session, turn, block, ref, tokens, verdict, at, moment) "
+        add += "SELECT :space, 'i-' || n, 's', 1, '', :ref, 1, '', n, 'turn' "
+        add += "FROM generate_series(1, 300) AS n"
+        shown = {"ref": "command:make launch"}
+        hers.context.project_space.write(lambda tx: tx.run(add, shown))
+        for number in range(20):
+            hers.learn(f"The launch has part {number}", key=f"launch-{number}")
+            hers.record(f"launch-plan-{number}", "when is the launch")
     with psycopg.connect(team.owner, autocommit=True) as connection:
         connection.execute("ANALYZE")
     guesses = [
@@ -416,6 +465,9 @@ def test_the_planner_tells_a_member_nothing_about_others(team: Team) -> None:
             ("postings", "stem", ("qqq", "launch")),
             ("facets", "value", ("qqq", "launch")),
             ("documents", "address", ("a", "memory://notes")),
+            ("injections", "ref", ("command:qqq", "command:make launch")),
+            ("sessions", "id", ("qqq", "launch-plan-7")),
+            ("writes", "key", ("qqq", "launch-7")),
             ("memories", "space", ("qqq", "secret")),
             ("postings", "space", ("qqq", "secret")),
         )

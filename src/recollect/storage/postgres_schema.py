@@ -95,15 +95,16 @@ BEGIN
     UNION SELECT id, true FROM recollect.spaces WHERE owner = current_user::text;
   -- The planner's samples are of all teams, and a member can derive them from the estimates of
   -- EXPLAIN. Of texts, only random ids, hashes and words of Recollect's own are sampled: without, a
-  -- filter or a list of 100 ids reads all rows. Earlier samples are deleted, by a function of
-  -- PostgreSQL 18.
+  -- filter or a list of 100 ids reads all rows. Names of sessions, keys of writes, and commands and
+  -- paths that were shown are not: with or without, their plans are the same. Earlier samples
+  -- are deleted, by a function of PostgreSQL 18.
   FOR held IN
     SELECT c.relname, a.attname, c.relkind = 'p' AS parted, wanted.sampled
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid,
     LATERAL (SELECT a.attname IN ('space', 'kind', 'status', 'layer', 'label', 'type', 'relation',
-        'id', 'root', 'memory', 'target')
+        'id', 'root', 'memory', 'target') AND (c.relname, a.attname) <> ('sessions', 'id')
       OR (c.relname, a.attname) IN (('entries', 'source'), ('facets', 'name'),
-        ('links', 'source'), ('injections', 'ref'), ('writes', 'key'), ('messages', 'key'))
+        ('links', 'source'), ('messages', 'key'))
       AS sampled) wanted
     WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
       AND NOT a.attisdropped AND format_type(a.atttypid, NULL) IN ('text', 'bytea', 'vector')
