@@ -105,7 +105,7 @@ def open(
 
 def __getattr__(name: str) -> object:
     """Load a public type on first use."""
-    module = next((place for place, held in _TYPES.items() if name in held.split()), "")
+    module = next((place for place, names in _TYPES.items() if name in names.split()), "")
     if not module:
         raise AttributeError(f"module 'recollect' has no attribute {name!r}")
     full = f"{__name__}.{module}"

@@ -39,8 +39,8 @@ class RecollectError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        said = self.message.endswith(f" {self.where}")
-        place = f" ({self.where})" if self.where and not said else ""
+        is_named = self.message.endswith(f" {self.where}")
+        place = f" ({self.where})" if self.where and not is_named else ""
         advice = f"\n{self.hint}" if self.hint else ""
         return f"{self.message}{place}{advice}"
 

@@ -83,8 +83,8 @@ elif not TYPE_CHECKING:
         return dict(zip(self._fields, self, strict=True))
 
     def _repr(self):
-        told = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
-        return f"{type(self).__name__}({told})"
+        fields = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+        return f"{type(self).__name__}({fields})"
 
     def _arguments(self):
         """Return the arguments for copying and pickling."""

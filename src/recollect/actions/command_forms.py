@@ -185,24 +185,24 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
         left = [Word(name, True), *left[1:]]
     if is_quiet(name) or not re.match(r"[\w.@]", name):
         return None
-    taken = _Taken()
-    if not taken.take(left):
+    kept = _Taken()
+    if not kept.take(left):
         return None
     if name not in word_set(RUNNERS) and any(
-        is_looking(word) for word in taken.key[1:3] if word not in taken.values
+        is_looking(word) for word in kept.key[1:3] if word not in kept.values
     ):
         return None
-    words_said = [word for word in taken.key if word not in taken.values]
+    words_said = [word for word in kept.key if word not in kept.values]
     telling = [w for w in words_said[:-1] if w not in word_set(_NESTS)] + words_said[-1:]
     # A hyphenated word behind program and subcommand is an argument: `mux capture eval-verify`.
     telling = telling[:2] + [word for word in telling[2:] if word.isalpha() or ":" in word]
-    dangerous = forced or any(map(is_dangerous_word, (*words_said, *taken.wording)))
+    dangerous = forced or any(map(is_dangerous_word, (*words_said, *kept.wording)))
     return CommandForm(
-        key=" ".join(taken.key),
-        wording=" ".join(taken.wording),
+        key=" ".join(kept.key),
+        wording=" ".join(kept.wording),
         purpose=purpose_of(telling),
         is_dangerous=dangerous,
-        target=taken.target,
+        target=kept.target,
         exact=_exact(words[: len(words) - len(left)], left),
     )
 

@@ -253,8 +253,8 @@ def outline(words: Sequence[Word]) -> str:
     kept: list[str] = []
     for place, word in enumerate(left):
         text = word.text if place else word.text.rpartition("/")[2]
-        told = word.literal and (not place or is_name(text) or text[:1] == "-")
-        if not told or not text or place > 3 or text in ("-m", "-F", "-e"):
+        is_shown = word.literal and (not place or is_name(text) or text[:1] == "-")
+        if not is_shown or not text or place > 3 or text in ("-m", "-F", "-e"):
             break
         kept.append(text)
     return " ".join(kept)

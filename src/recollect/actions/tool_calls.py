@@ -225,9 +225,9 @@ def read_edit(call: ToolCall) -> tuple[str, str]:
         return read_edit(call._replace(arguments=json.dumps(edits[0])))
     patch = next((arguments[key] for key in _PATCH_KEYS if key in arguments), "")
     lines = str(patch).splitlines()
-    taken = [line[1:] for line in lines if line.startswith("-") and line[:3] != "---"]
+    removed = [line[1:] for line in lines if line.startswith("-") and line[:3] != "---"]
     put = [line[1:] for line in lines if line.startswith("+") and line[:3] != "+++"]
-    return "\n".join(taken), "\n".join(put) or str(arguments.get("content", ""))
+    return "\n".join(removed), "\n".join(put) or str(arguments.get("content", ""))
 
 
 # ---------------------------------------------------------------- todos and questions

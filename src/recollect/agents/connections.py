@@ -84,12 +84,12 @@ def connect_agents(
             where="scope",
             hint="user or project; for another directory use --project",
         )
-    there = locate_settings(project, environment, scope)
+    places = locate_settings(project, environment, scope)
     wanted = (agents,) if isinstance(agents, str) else tuple(agents)
     changes = plan_io.hold_back(
         plan_io.plan_changes(
-            wanted or plan_io.detect_agents(there),
-            there,
+            wanted or plan_io.detect_agents(places),
+            places,
             choose_command(environment),
             remove=remove,
         )
@@ -126,22 +126,22 @@ def check_agents(
     project: Project, environment: Mapping[str, str], runs: Sequence[HookRun]
 ) -> list[Check]:
     """Check each installed agent: connected, approved, used, failed hooks among the last runs."""
-    there = [locate_settings(project, environment, scope) for scope in ("user", "project")]
-    if os.path.realpath(there[0].home) == os.path.realpath(project.root):
-        del there[1]  # in the home itself both scopes are the same files
-    command, installed = choose_command(environment), plan_io.detect_agents(there[0])
+    places = [locate_settings(project, environment, scope) for scope in ("user", "project")]
+    if os.path.realpath(places[0].home) == os.path.realpath(project.root):
+        del places[1]  # in the home itself both scopes are the same files
+    command, installed = choose_command(environment), plan_io.detect_agents(places[0])
     found = []
     connected = False
     for agent in registry.AGENTS_WITH_HOOKS:
         changes = [
             change
-            for where in there
+            for where in places
             for change in plan_io.plan_changes((agent,), where, command, remove=False)
         ]
         states = {change.state for change in changes}
         recent = [run for run in runs if run.host == agent][-_RECENT:]
         if agent in installed or recent or states != {"missing"}:
-            found.append(_check_agent(agent, changes, recent, _load_approvals(agent, there)))
+            found.append(_check_agent(agent, changes, recent, _load_approvals(agent, places)))
         connected = connected or "current" in states
     return found + (_check_program(environment) if connected else [])
 
@@ -157,10 +157,10 @@ def _check_program(environment: Mapping[str, str]) -> list[Check]:
     return [Check("program", True, warning, waits=True)] if warning else []
 
 
-def _load_approvals(agent: str, there: Sequence[plan_io.SettingsPlaces]) -> list[HookApproval]:
+def _load_approvals(agent: str, places: Sequence[plan_io.SettingsPlaces]) -> list[HookApproval]:
     """Return the approvals of our hooks in both scopes, where the agent keeps them."""
     found = []
-    for where in there:
+    for where in places:
         try:
             found.append(plan_io.load_approval(agent, where))
         except InvalidInput:
@@ -237,12 +237,12 @@ def _describe_connection(places: list[SettingsChange], used: bool) -> str:
     for change in places:
         for part in _PARTS.get(change.what, (change.what,)):
             states.setdefault(part, set()).add(change.state)
-    there = [part for part, found in states.items() if found & {"current", "stale"}]
-    if len(there) == len(states):
+    connected = [part for part, found in states.items() if found & {"current", "stale"}]
+    if len(connected) == len(states):
         return "connected"
-    if there:
-        missing = ", ".join(part for part in states if part not in there)
-        return f"connected ({', '.join(there)}; no {missing}: run recollect init)"
+    if connected:
+        missing = ", ".join(part for part in states if part not in connected)
+        return f"connected ({', '.join(connected)}; no {missing}: run recollect init)"
     # Its hooks came from elsewhere, or from settings that were removed since.
     if used:
         return "not in its settings (connected by a plugin, or removed)"

@@ -108,8 +108,8 @@ def _answer_start(context: Context, event: Event, now: int) -> tuple[bool, steps
     loaded, waiting = context.read_both(load, ahead=True)
     if loaded:
         briefing, shown = briefing_operations.make_start(context, ask, loaded)
-    notice, told = steps_hooks.review_notice(waiting, now)
-    shown = shown._replace(values={**shown.values, **told})
+    notice, notice_state = steps_hooks.review_notice(waiting, now)
+    shown = shown._replace(values={**shown.values, **notice_state})
     is_first, trouble = briefing_operations.log_shown(context, ask, [shown])
     if not is_first:
         return False, steps_hooks.Answer()
@@ -139,10 +139,12 @@ def _answer_prompt(context: Context, event: Event, now: int) -> steps_hooks.Answ
 
     loaded = context.read_both(load, ahead=True)
     briefing, block = briefing_operations.make_start(context, ask, loaded.start)
-    beside = briefing.items if briefing.begins else ()
-    spoken, said = briefing_operations.make_turn(context, loaded.turn, beside)
-    words = [str(briefing.stable) if briefing.begins else "", spoken.text]
-    prompted = _Prompted(ready, now, loaded.looked, "\n".join(filter(None, words)), [block, said])
+    start_items = briefing.items if briefing.begins else ()
+    matched, shown_turn = briefing_operations.make_turn(context, loaded.turn, start_items)
+    words = [str(briefing.stable) if briefing.begins else "", matched.text]
+    prompted = _Prompted(
+        ready, now, loaded.looked, "\n".join(filter(None, words)), [block, shown_turn]
+    )
     return _keep_prompt(context, event, ask, prompted)
 
 
@@ -212,8 +214,8 @@ def _on_action(context: Context, event: Event) -> steps_hooks.Answer:
     if event.name == "tool_use" and event.tool_failed:
         output = events.output_text(event)[:_LONGEST_OUTPUT]
         given = event.tool_input if isinstance(event.tool_input, dict) else {}
-        spoken = briefing_operations.brief_failure(context, _ask_of_action(event), given, output)
-        return steps_hooks.Answer(spoken.text)
+        briefing = briefing_operations.brief_failure(context, _ask_of_action(event), given, output)
+        return steps_hooks.Answer(briefing.text)
     if line := events.command_line(event):
         return _before_command(context, event, line) if event.name == "before_tool" else _SILENT
     files = tuple(
@@ -249,8 +251,8 @@ def _before_command(context: Context, event: Event, line: str) -> steps_hooks.An
     items = space.read_ahead(load)
     if not items:
         return _SILENT
-    spoken = briefing_operations.brief_command(context, _ask_of_action(event), items)
-    return steps_hooks.Answer(spoken.text)
+    briefing = briefing_operations.brief_command(context, _ask_of_action(event), items)
+    return steps_hooks.Answer(briefing.text)
 
 
 def _inside(context: Context, name: str, cwd: str) -> str:

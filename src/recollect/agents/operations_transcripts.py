@@ -146,8 +146,8 @@ def _is_former(here: str, identity: frozenset[str], root: str, items: Sequence[T
         return not (has_memory or git_io.read_identity(root).isdisjoint(identity))
     newest = sorted(items, key=lambda one: -one.modified)[:_LOOKED_THROUGH]
     named = {name for item in newest for name in find_io.find_named_files(item.path, root)}
-    there = sum(os.path.isfile(os.path.join(here, name)) for name in named)
-    return there >= max(_FEWEST_FILES, _LEAST_SHARE * len(named))
+    present = sum(os.path.isfile(os.path.join(here, name)) for name in named)
+    return present >= max(_FEWEST_FILES, _LEAST_SHARE * len(named))
 
 
 def _find_in_former(

@@ -76,8 +76,8 @@ class Answer(NamedTuple):
 
 def mark_of(event: Event) -> storage_sql.EventMark:
     """Return the mark of an answered event: two installations may get the same event."""
-    said = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
-    return storage_sql.EventMark(_subject(event), _remainder(said), TWICE_WITHIN)
+    content = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
+    return storage_sql.EventMark(_subject(event), _remainder(content), TWICE_WITHIN)
 
 
 def _remainder(text: str) -> str:
@@ -264,16 +264,16 @@ def find_notices(cwd: str, environment: Mapping[str, str]) -> str:
     return path if os.path.exists(path) else ""
 
 
-def read_notices(path: str, take: bool = False) -> list[str]:
+def read_notices(path: str, remove: bool = False) -> list[str]:
     """Return the kept notices, and remove them when they are taken: two readers share none."""
-    held = f"{path}.{os.getpid()}"
+    claimed = f"{path}.{os.getpid()}"
     try:
-        if take:
-            os.replace(path, held)
-        with open(held if take else path, encoding="utf-8", errors="replace") as file:
+        if remove:
+            os.replace(path, claimed)
+        with open(claimed if remove else path, encoding="utf-8", errors="replace") as file:
             lines = file.read().splitlines()
-        if take:
-            os.unlink(held)
+        if remove:
+            os.unlink(claimed)
     except FileNotFoundError:
         return []
     return list(dict.fromkeys(filter(None, lines)))

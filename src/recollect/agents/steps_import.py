@@ -202,8 +202,8 @@ def _prepare_entry(entry: TranscriptEntry, request: ReadRequest) -> PreparedEntr
         prepared = prepared._replace(key=prepared.key.partition(OWN_FOLDER)[0])
     statements: list[memory_steps.PreparedMemory] = []
     if request.capture and typed:
-        said = capture_steps.written_in(entry.message, entry.session, prepared.at)
-        statements = capture_steps.prepare(said, new_id, request.personal)
+        written = capture_steps.written_in(entry.message, entry.session, prepared.at)
+        statements = capture_steps.prepare(written, new_id, request.personal)
     return PreparedEntry(entry.session, prepared, statements)
 
 

@@ -60,9 +60,9 @@ def extract(
         if spans:
             label = "agent" if one.kind == "conclusion" else "system"
             traced.append(Evidence(one.kind, one.subject, one.at, one.body, spans, label))
-    told = filter(None, (_task(one, tried, cwd) for one in episodes))
+    tasks = filter(None, (_task(one, tried, cwd) for one in episodes))
     made = (*_commits(ours, tried, cwd), *_pulls(ours, tried))
-    return (*traced, *made, *_answers(tried), *told)
+    return (*traced, *made, *_answers(tried), *tasks)
 
 
 def _task(task: Evidence, tried: Sequence[CallAttempt], cwd: str) -> Evidence | None:
@@ -107,7 +107,7 @@ def _exact(key: str, ran: Sequence[tuple[CallAttempt, list[CommandRun]]]) -> lis
             [form] = worked
             if form.exact and form.folder != ELSEWHERE and "REDACTED" not in form.exact:
                 found[form.folder, form.exact] = _span(attempt)
-    return [[folder, said, *span] for (folder, said), span in found.items()]
+    return [[folder, wording, *span] for (folder, wording), span in found.items()]
 
 
 def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
@@ -139,8 +139,8 @@ def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> I
     yield from map(_span, passed)
     files = one.body["remedy"]["files"]
     edits = [a for a in after if passed and a.asked < passed[0].asked and a.state == "ok"]
-    told = [a for a in edits if any(below(name, cwd) in files for name in a.writes)]
-    yield from map(_span, told[-1:])
+    own_edits = [a for a in edits if any(below(name, cwd) in files for name in a.writes)]
+    yield from map(_span, own_edits[-1:])
 
 
 def _last_edits(tried: Sequence[CallAttempt], cwd: str) -> dict[str, CallAttempt]:
@@ -302,8 +302,8 @@ def _pulls(messages: Sequence[Stored], tried: Sequence[CallAttempt]) -> list[Evi
         points = list(map(_flat, re.findall(r"(?m)^\s*[-*] (?!\[)(.+)$", body)))
         reason = _whole_sentences(points[:MOST_POINTS], "; ")
         about = {"subject": title[2], "number": int(number[1])}
-        told = {**about, "reason": reason, "foreign": foreign}
-        found.append(_made("pull", title[2], attempt, told))
+        pull = {**about, "reason": reason, "foreign": foreign}
+        found.append(_made("pull", title[2], attempt, pull))
     return found
 
 

@@ -140,8 +140,8 @@ def workflows(
     wordings = {}
     for (kind, form), seen in groups.items():
         if kind == "command":
-            said = Counter(one.evidence.body.get("wording", form) for one in seen)
-            wordings[form] = str(said.most_common(1)[0][0])
+            counts = Counter(one.evidence.body.get("wording", form) for one in seen)
+            wordings[form] = str(counts.most_common(1)[0][0])
     for (kind, _), seen in groups.items():
         if kind == "workflow" and len(seen) >= findings.PROPOSED:
             body = seen[0].evidence.body
@@ -200,31 +200,31 @@ def _wordings_of(
     """Yield a command in the wordings that worked in most sessions, with all arguments. Left out:
     wordings that differed each time, and commands that every project of its kind has. One session
     is enough for a script of the project, a check without arguments, and a part of the project."""
-    for said, folder, runs in _wordings(seen)[:MOST_WORDINGS]:
-        is_whole = known.purpose in _ALONE and said == runs[0].evidence.body.get("wording")
-        one_will_do = bool(known.script) or is_whole or _names_part(said, folder)
+    for text, folder, runs in _wordings(seen)[:MOST_WORDINGS]:
+        is_whole = known.purpose in _ALONE and text == runs[0].evidence.body.get("wording")
+        one_will_do = bool(known.script) or is_whole or _names_part(text, folder)
         if known.retired or len(runs) < (1 if one_will_do else CONFIRMED):
             continue
-        if command_words.suggests_danger(said) or (not folder and re.fullmatch(_CUSTOMARY, said)):
+        if command_words.suggests_danger(text) or (not folder and re.fullmatch(_CUSTOMARY, text)):
             continue
-        told = known._replace(
-            form=said,
+        command = known._replace(
+            form=text,
             folder=folder,
             below="",
             sessions_succeeded=len(runs),
             last_success=max(one.evidence.at for one in runs),
         )
-        [item] = wording.command_lines([told])
+        [item] = wording.command_lines([command])
         yield PageStatement(
-            key=f"command:{said}",
+            key=f"command:{text}",
             section=COMMANDS,
             line=f"- {item.line}",
             label="system",
             sources=sources_of(runs),
             at=finding.at,
             weight=score * len(runs) / finding.sessions,
-            short=_short(told),
-            refs=tuple(dict.fromkeys(map(wording.command_ref, (known.form, form, said)))),
+            short=_short(command),
+            refs=tuple(dict.fromkeys(map(wording.command_ref, (known.form, form, text)))),
         )
 
 
@@ -242,16 +242,16 @@ def _wordings(seen: Sequence[SessionEvidence]) -> list[tuple[str, str, list[Sess
     folders: dict[str, list[str]] = {}
     groups: dict[str, dict[str, SessionEvidence]] = {}
     for one in seen:
-        for folder, said, first, last in one.evidence.body.get("exact", ()):
+        for folder, text, first, last in one.evidence.body.get("exact", ()):
             run = one.evidence._replace(spans=((int(first), int(last)),))
-            groups.setdefault(said, {}).setdefault(one.session, SessionEvidence(one.session, run))
-            folders.setdefault(said, []).append(folder)
+            groups.setdefault(text, {}).setdefault(one.session, SessionEvidence(one.session, run))
+            folders.setdefault(text, []).append(folder)
     found = []
-    for said, sessions in groups.items():
-        places = folders[said]
-        is_anywhere = places.count("") >= CONFIRMED or not _SELECTS.isdisjoint(said.split())
+    for text, sessions in groups.items():
+        places = folders[text]
+        is_anywhere = places.count("") >= CONFIRMED or not _SELECTS.isdisjoint(text.split())
         if len(set(places)) == 1 or is_anywhere:
-            found.append((said, "" if is_anywhere else places[0], list(sessions.values())))
+            found.append((text, "" if is_anywhere else places[0], list(sessions.values())))
     return sorted(found, key=lambda one: (-len(one[2]), len(one[0])))
 
 
@@ -279,21 +279,21 @@ def _error(
     if command_words.suggests_danger(" ".join(known.remedy.gained)):
         return None
     date = display.format_time(finding.at)[:10]
-    told, sources = f" in {finding.sessions} sessions, last on {date}", sources_of(seen)
+    when, sources = f" in {finding.sessions} sessions, last on {date}", sources_of(seen)
     if known.confirmed:
         resolved = wording.resolution_line(known).line
-        often = told if finding.sessions > known.sessions else ""
-        told = f"{often}; {resolved[0].lower()}{resolved[1:]}"
+        often = when if finding.sessions > known.sessions else ""
+        when = f"{often}; {resolved[0].lower()}{resolved[1:]}"
         sources = sources_of(_with_remedy(seen, known.remedy), each=3)
     elif finding.sessions < RECURRING or re.search("timeout|timed out|deadline", line):
         return None
     elif all(one.evidence.body["remedy"]["files"] for one in seen):
-        told += "; each time it passed after edits of the files concerned"
+        when += "; each time it passed after edits of the files concerned"
     command, signature = rendering.code(known.command), rendering.code(known.signature)
     return PageStatement(
         key=f"error:{line}",
         section=ERRORS,
-        line=f"- {command} failed with {signature}{told}",
+        line=f"- {command} failed with {signature}{when}",
         label="system",
         sources=sources,
         at=finding.at,
@@ -310,8 +310,10 @@ def _with_remedy(
     commands = {remedy.step_before, remedy.other_form} - {""}
 
     def same(given: Mapping[str, Json]) -> bool:
-        told = {word for key in _REMEDY_WORDS for word in given.get(key, ())}
-        return bool(words & told) or bool(commands & {given["step_before"], given["other_form"]})
+        given_words = {word for key in _REMEDY_WORDS for word in given.get(key, ())}
+        return bool(words & given_words) or bool(
+            commands & {given["step_before"], given["other_form"]}
+        )
 
     return [one for one in seen if same(one.evidence.body["remedy"])]
 

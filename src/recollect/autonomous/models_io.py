@@ -108,8 +108,8 @@ def ask(spec: ModelSpec, system: str, prompt: str, most: int, wait: float) -> Mo
     """Return a model's answer of at most `most` tokens; raise ModelFailure after `wait` seconds."""
     if spec.kind == "command":
         text = _run(spec, f"{system}\n\n{prompt}", wait)
-        asked = tokens.estimate_tokens(len(system) + len(prompt))
-        return ModelAnswer(text, asked, tokens.estimate_tokens(len(text)))
+        prompt_tokens = tokens.estimate_tokens(len(system) + len(prompt))
+        return ModelAnswer(text, prompt_tokens, tokens.estimate_tokens(len(text)))
     reply = _post(spec, _request(spec, system, prompt, most), wait)
     text, spent_in, spent_out = _read(spec, reply)
     return ModelAnswer(
@@ -124,12 +124,12 @@ def ask(spec: ModelSpec, system: str, prompt: str, most: int, wait: float) -> Mo
 
 def _request(spec: ModelSpec, system: str, prompt: str, most: int) -> dict[str, Json]:
     if spec.kind == "anthropic":
-        said = [{"role": "user", "content": prompt}]
-        return {"model": spec.name, "max_tokens": most, "system": system, "messages": said}
-    said = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+        messages = [{"role": "user", "content": prompt}]
+        return {"model": spec.name, "max_tokens": most, "system": system, "messages": messages}
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
     # OpenAI's own server refuses `max_tokens` for newer models; others know no other name.
     limit = "max_completion_tokens" if spec.kind == "openai" else "max_tokens"
-    return {"model": spec.name, "messages": said, limit: most}
+    return {"model": spec.name, "messages": messages, limit: most}
 
 
 class _NoRedirects(HTTPRedirectHandler):

@@ -271,13 +271,13 @@ def _plan(context: Context) -> Rebuilt:
     waiting = context.project_space.read(lambda tx: steps.find_waiting(tx, settings, now))
     planned = []
     for one in waiting:
-        _, held, _ = context.project_space.read(
+        _, extractions, _ = context.project_space.read(
             partial(steps.load_session, name=one.id, last=one.last)
         )
-        parts = prompts.chunks(held, settings.memories_chunk_tokens) if model else []
+        parts = prompts.chunks(extractions, settings.memories_chunk_tokens) if model else []
         price = sum(text_tokens.estimate_tokens(len(prompts.items_json(part))) for part in parts)
         price += len(parts) * settings.memories_answer_tokens
-        planned.append(Planned(one.id, len(held), len(parts), price))
+        planned.append(Planned(one.id, len(extractions), len(parts), price))
     return Rebuilt(
         model=model.title if model else "rules",
         calls=sum(one.calls for one in planned),

@@ -58,7 +58,7 @@ def _attempt(run: WorkerRun, job: jobs_sql.Job, work: Work, instead: Work | None
     except Conflict as error:
         return Rebuilt(notes=(error.message,))
     except (RecollectError, models_io.ModelFailure) as error:
-        told = f"{error.message} ({error.where})" if error.where else error.message
+        message = f"{error.message} ({error.where})" if error.where else error.message
         wait = getattr(error, "pause", 0.0)
         delay = round(wait * steps.SECOND) or _delay(job.failures)
         how = {
@@ -68,12 +68,12 @@ def _attempt(run: WorkerRun, job: jobs_sql.Job, work: Work, instead: Work | None
         }
         now = run.context.clock()
         try:
-            status = run.space.write(lambda tx: steps.give_back(tx, job, told, now, delay, how))
+            status = run.space.write(lambda tx: steps.give_back(tx, job, message, now, delay, how))
         except Conflict as lost:
             return Rebuilt(notes=(lost.message,))
         if status == "error" and instead:
             instead(run, job)
-        return Rebuilt(failed=1, notes=(told,))
+        return Rebuilt(failed=1, notes=(message,))
 
 
 def _delay(failures: int) -> int:
@@ -127,9 +127,9 @@ def phase_one(run: WorkerRun) -> Rebuilt:
 
 def _extract(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     """Extract one session by rules, and with a model the statements that rules miss."""
-    extraction, held = _observed(run, job)
+    extraction, messages = _observed(run, job)
     if run.default:
-        picked, synopsis, slug = _picked(run, job, held, run.default)
+        picked, synopsis, slug = _picked(run, job, messages, run.default)
         extraction = extraction._replace(
             evidence=(*extraction.evidence, *picked),
             by=run.default.title,
@@ -151,32 +151,32 @@ def _extract_by_rules(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
 
 
 def _observed(run: WorkerRun, job: jobs_sql.Job) -> tuple[statements.Extraction, list[Stored]]:
-    session, held, tasks = run.space.read(
+    session, messages, tasks = run.space.read(
         lambda tx: steps.load_session(tx, job.subject, job.input_watermark)
     )
     root = run.context.project.root
     cwd = root if f"{session.cwd}/".startswith(f"{root}/") else session.cwd
-    found = evidence.extract(held, cwd, manifests_io.read(root).scripts, tasks)
+    found = evidence.extract(messages, cwd, manifests_io.read(root).scripts, tasks)
     goal = str(tasks[0].body["goal"]) if tasks else ""
     return statements.Extraction(
         session=session.id,
-        seq=held[-1].seq if held else 0,
+        seq=messages[-1].seq if messages else 0,
         at=session.last_active,
         slug=prompts.slug_of(goal),
         synopsis=goal[: prompts.LONGEST_SYNOPSIS],
         evidence=found,
-    ), held
+    ), messages
 
 
 def _picked(
-    run: WorkerRun, job: jobs_sql.Job, held: list[Stored], model: models_io.ModelSpec
+    run: WorkerRun, job: jobs_sql.Job, messages: list[Stored], model: models_io.ModelSpec
 ) -> tuple[list[statements.Evidence], str, str]:
     """Ask a model about each chunk of a session; a retry continues with the next chunk."""
-    parts = prompts.chunks(held, run.settings.memories_chunk_tokens)
+    parts = prompts.chunks(messages, run.settings.memories_chunk_tokens)
     progress: dict[str, Json] = dict(job.progress)
     if progress.get("up_to") != job.input_watermark:
         progress = {"up_to": job.input_watermark, "done": 0, "found": [], "told": ["", ""]}
-    stored = {one.seq: one for one in held}
+    stored = {one.seq: one for one in messages}
     folder = user_directory(run.context.environment)
     system = files_io.load_prompt("stage_one_system.md", folder)
     template = files_io.load_prompt("stage_one_input.md", folder)
@@ -185,10 +185,10 @@ def _picked(
         asked = {"thread_id": job.subject, "response_items_json": items}
         answer = _ask(run, job, ("default", model), (system, prompts.fill(template, asked)))
         picks = prompts.read_picks(prompts.parse_answer(answer), stored)
-        told = [picks.synopsis or progress["told"][0], picks.slug or progress["told"][1]]
-        fresh = [prompts.with_proof(one, held) for one in picks.evidence]
+        synopsis = [picks.synopsis or progress["told"][0], picks.slug or progress["told"][1]]
+        fresh = [prompts.with_proof(one, messages) for one in picks.evidence]
         found = [*progress["found"], *map(statements.evidence_to_json, fresh)]
-        progress = {**progress, "done": number + 1, "found": found, "told": told}
+        progress = {**progress, "done": number + 1, "found": found, "told": synopsis}
         safe = redaction.redact_json(progress).text
         run.space.write(partial(jobs_sql.save_progress, job=job, progress=json.loads(safe)))
     picked = [statements.evidence_from_json(one) for one in progress["found"]]
@@ -297,14 +297,14 @@ def _curated(
     assert run.smol is not None
     sent = prompts.within(found, run.settings.memories_chunk_tokens)
     template = files_io.load_prompt("consolidation.md", user_directory(run.context.environment))
-    told = [
+    listed = [
         {"session": one.session, "slug": one.slug, "synopsis": one.synopsis}
         for one in material.extractions
         if one.synopsis
     ]
     asked = {
         "raw_memories": redaction.redact(prompts.raw_memories(sent, material.page.text)),
-        "rollout_summaries": redaction.redact(prompts.items_json(told)),
+        "rollout_summaries": redaction.redact(prompts.items_json(listed)),
     }
     answer = _ask(run, job, ("smol", run.smol), ("", prompts.fill(template, asked)))
     return prompts.read_curation(prompts.parse_answer(answer), sent)

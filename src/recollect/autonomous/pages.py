@@ -234,11 +234,11 @@ def _by_purpose(commands: Sequence[PageStatement]) -> list[SummaryLine]:
     for one in often[: MOST_IN_SUMMARY[COMMANDS]]:
         purpose = one.line.partition(":")[0]
         whole = f"{purpose}: {one.short}"
-        told = one.short if purpose == last else whole.removeprefix("- ")
+        text = one.short if purpose == last else whole.removeprefix("- ")
         last = purpose
-        if lines and len(lines[-1].text) + len(told) < LONGEST_LINE:
+        if lines and len(lines[-1].text) + len(text) < LONGEST_LINE:
             before = lines.pop()
-            lines.append(SummaryLine(f"{before.text}; {told}", (*before.refs, *one.refs)))
+            lines.append(SummaryLine(f"{before.text}; {text}", (*before.refs, *one.refs)))
         else:
             line = whole if lines else one.line
             lines.append(SummaryLine(line, one.refs))

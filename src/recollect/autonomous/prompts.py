@@ -146,37 +146,37 @@ def _pick(one: Json, stored: Mapping[int, Stored]) -> Evidence | None:
     seq, quote = one.get("message"), one.get("quote")
     if type(seq) is not int or not isinstance(quote, str) or seq not in stored:
         return None
-    said = stored[seq]
+    message = stored[seq]
     quote = " ".join(quote.split())
     if not SHORTEST_QUOTE <= len(quote) <= LONGEST_QUOTE:
         return None
-    label = _label_of_quote(quote, said)
+    label = _label_of_quote(quote, message)
     if label not in ("user", "agent"):
         return None
-    body = {"kind": one["kind"], "quote": quote, "role": said.message.role}
+    body = {"kind": one["kind"], "quote": quote, "role": message.message.role}
     subject = messages.text_digest(f"{label}\n{quote.casefold()}")[:24]
-    return Evidence("quote", subject, said.message.at, body, ((seq, seq),), label)
+    return Evidence("quote", subject, message.message.at, body, ((seq, seq),), label)
 
 
-def _label_of_quote(quote: str, said: Stored) -> str:
+def _label_of_quote(quote: str, stored: Stored) -> str:
     """Return whose words a quote is; empty when the message does not hold it."""
-    role = said.message.role
-    if role == "user" and said.origin == "user":
-        if quote in " ".join(tasks.typed_words(messages.typed_text(said.message)).split()):
+    role = stored.message.role
+    if role == "user" and stored.origin == "user":
+        if quote in " ".join(tasks.typed_words(messages.typed_text(stored.message)).split()):
             return "user"
         return "tool"
-    if role == "assistant" and said.origin == "agent":
-        held = " ".join(messages.strip_injected(messages.plain_text(said.message), role).split())
-        return "agent" if quote in held else ""
+    if role == "assistant" and stored.origin == "agent":
+        text = " ".join(messages.strip_injected(messages.plain_text(stored.message), role).split())
+        return "agent" if quote in text else ""
     return ""
 
 
-def with_proof(one: Evidence, held: Sequence[Stored]) -> Evidence:
+def with_proof(one: Evidence, stored: Sequence[Stored]) -> Evidence:
     """Return a quote of an agent with the evidence that followed it in the session, if any; a
     session that read the web or foreign servers has none."""
     if one.label != "agent":
         return one
-    proof = session_observations.evidence_after(held, one.spans[0][0])
+    proof = session_observations.evidence_after(stored, one.spans[0][0])
     return one._replace(body={**one.body, "evidence": proof}) if proof else one
 
 

@@ -67,8 +67,8 @@ def messages_around(
     if place.kind != "messages":
         return "", ()
     rows = typed.get(place.name, ())
-    said = next((text for seq, text in rows if seq == place.first), "")
-    return said, tuple(text for seq, text in rows if seq > place.first)[: standalone.MOST_AFTER]
+    own_text = next((text for seq, text in rows if seq == place.first), "")
+    return own_text, tuple(text for seq, text in rows if seq > place.first)[: standalone.MOST_AFTER]
 
 
 def memory_statement(cited: CitedMemory) -> PageStatement | None:
@@ -178,12 +178,12 @@ def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
     if title.lower().startswith(_SMALL_TYPES) or not _is_telling(body, f"{title}. {reason}"):
         return None
     hash = f" ({rendering.code(str(body['hash'])[:10])})" if body["hash"] else ""
-    told = f"committed {display.quote_data(_short(title))}{hash}"
-    short = told
+    line = f"committed {display.quote_data(_short(title))}{hash}"
+    short = line
     if reason:
-        told += f": {display.quote_data(reason)}"
-    told += _changed(body["files"], int(body["count"]))
-    made = _past(f"commit:{subject}", told, seen[:1], short)
+        line += f": {display.quote_data(reason)}"
+    line += _changed(body["files"], int(body["count"]))
+    made = _past(f"commit:{subject}", line, seen[:1], short)
     # Words of a session that read the web are not shown unasked.
     return made._replace(in_summary=not body.get("foreign"))
 
@@ -197,8 +197,8 @@ def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStateme
         return None
     if title.lower().startswith(_SMALL_TYPES) or len(reason) < FEWEST_CHARACTERS:
         return None
-    told = f"opened pull request {body['number']} {display.quote_data(_short(title))}"
-    made = _past(f"pull:{subject}", f"{told}: {display.quote_data(reason)}", seen[:1])
+    line = f"opened pull request {body['number']} {display.quote_data(_short(title))}"
+    made = _past(f"pull:{subject}", f"{line}: {display.quote_data(reason)}", seen[:1])
     return made._replace(in_summary=False)
 
 
@@ -228,11 +228,11 @@ def answer_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
     date = display.format_time(newest.at)[:10]
     question, answer = (display.quote_data(str(newest.body[key])) for key in ("question", "answer"))
     meant = str(newest.body["meant"])
-    told = f"chose {answer} ({display.quote_data(meant)})" if meant else f"answered {answer}"
+    line = f"chose {answer} ({display.quote_data(meant)})" if meant else f"answered {answer}"
     return PageStatement(
         key=f"answer:{subject}",
         section=DECISIONS,
-        line=f"> {date}: asked {question}, the user {told}",
+        line=f"> {date}: asked {question}, the user {line}",
         label="agent",
         sources=sources_of(seen[:1]),
         at=newest.at,
@@ -240,17 +240,17 @@ def answer_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
     )
 
 
-def _past(key: str, told: str, seen: Sequence[SessionEvidence], short: str = "") -> PageStatement:
+def _past(key: str, line: str, seen: Sequence[SessionEvidence], short: str = "") -> PageStatement:
     newest = seen[0].evidence
     date = display.format_time(newest.at)[:10]
     return PageStatement(
         key=key,
         section=HISTORY,
-        line=f"> {date}: {told}",
+        line=f"> {date}: {line}",
         label="agent",
         sources=sources_of(seen, each=MOST_SOURCES),
         at=newest.at,
-        short=f"> {date}: {short or told}",
+        short=f"> {date}: {short or line}",
     )
 
 
@@ -261,8 +261,8 @@ def _changed(files: Sequence[str], count: int) -> str:
     if not named:
         return ""
     more = count - len(named)
-    told = ", ".join(map(rendering.code, named))
-    return f"; changed {told}" + (f" and {more} more" if more > 0 else "")
+    listed = ", ".join(map(rendering.code, named))
+    return f"; changed {listed}" + (f" and {more} more" if more > 0 else "")
 
 
 _PASSING = frozenset((
@@ -294,11 +294,11 @@ def newest_attempts(
 ) -> list[PageStatement]:
     """Leave out commits that a later one made anew, plans whose files a later one changed, and pull
     requests of told commits."""
-    told = {one.key for one in found}
+    keys = {one.key for one in found}
     made = [
         _Attempt(kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), key)
         for (kind, key), ((_, one), *_) in groups.items()
-        if kind in ("commit", "pull", "task") and f"{kind}:{key}" in told
+        if kind in ("commit", "pull", "task") and f"{kind}:{key}" in keys
     ]
     dropped = {
         f"{one.kind}:{one.key}" for one in made if any(_replaces(other, one) for other in made)

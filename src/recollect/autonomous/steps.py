@@ -127,11 +127,11 @@ def give_back(
 ) -> str:
     """Give a job back after a failure; return its status. `how` says whether the failure counts,
     whether it is final, and whether the server is to be left alone for the delay."""
-    told = redaction.redact(error)
+    message = redaction.redact(error)
     if how.get("pause"):
         storage_sql.set_value(tx, PAUSE, redaction.redact(str(now + delay)), now)
     tries = 1 if how.get("final") else jobs_sql.TRIES
-    return jobs_sql.retry_later(tx, job, told, now + delay, tries, how.get("counts", True))
+    return jobs_sql.retry_later(tx, job, message, now + delay, tries, how.get("counts", True))
 
 
 # ---------------------------------------------------------------- phase 1
@@ -145,9 +145,9 @@ def load_session(
     session = archive_sql.get(tx, name)
     if session is None:
         raise NotFound("there is no such session", where=name)
-    held = [one for one in episodes_steps.load_messages(tx, name) if one.seq <= last]
+    messages = [one for one in episodes_steps.load_messages(tx, name) if one.seq <= last]
     rows = episodes_sql.list_episodes(tx, {"session": name}, MOST_EPISODES)
-    return session, held, [one for row in rows if (one := _task(row)) is not None]
+    return session, messages, [one for row in rows if (one := _task(row)) is not None]
 
 
 def _task(row: episodes_sql.EpisodeRow) -> statements.Evidence | None:
@@ -233,13 +233,15 @@ def prepare_proposals(
 
 def load_material(tx: Tx) -> Material:
     """Return everything that MEMORY.md is made of, and the last one."""
-    held = documents_sql.list_documents(tx, TYPE, MOST_EXTRACTIONS)
+    documents = documents_sql.list_documents(tx, TYPE, MOST_EXTRACTIONS)
     own = memory_steps_visible.find_memory_owners([tx])
     memories = memory_sql_lists.list_in_force(tx, MOST_MEMORIES, own)
     rows = procedures_sql.list_open(tx, MOST_PROCEDURES)
     active = [row for row in rows if row.status == "active" and row.label in ("user", "system")]
     return Material(
-        extractions=[statements.from_json(one.fields) for one in held if one.label != "import"],
+        extractions=[
+            statements.from_json(one.fields) for one in documents if one.label != "import"
+        ],
         memories=_cited(tx, memories),
         page=load_page(tx),
         skills=[procedures_steps.parse_row(row) for row in active],
@@ -284,8 +286,8 @@ def _messages_of(
         rows = archive_sql.list_typed(tx, place.name, 1, MOST_TYPED)
         typed[place.name] = [(row.seq, _plain(row.body)) for row in rows]
     quotes = [str(memory.detail.get("quote", "")), memory.text]
-    told = memory.detail.get("quotes", ())
-    quotes += [str(one.get("text", "")) for one in told if isinstance(one, Mapping)]
+    stored = memory.detail.get("quotes", ())
+    quotes += [str(one.get("text", "")) for one in stored if isinstance(one, Mapping)]
     for quote in filter(None, (" ".join(one.split()) for one in quotes)):
         for seq, text in typed[place.name]:
             if quote in text:
@@ -336,9 +338,9 @@ _KEPT = ((TYPE, "extractions"), (ROOT, "pages"), ("skill", "skills"))
 
 def count(tx: Tx) -> dict[str, int]:
     """Count the stored extractions, pages, skills and jobs."""
-    held = {row[0]: int(row[1]) for row in documents_sql.count_by_type(tx)}
+    counts = {row[0]: int(row[1]) for row in documents_sql.count_by_type(tx)}
     jobs = sum(jobs_sql.count_jobs(tx, JOBS).values())
-    return {"jobs": jobs, **{noun: held.get(type, 0) for type, noun in _KEPT}}
+    return {"jobs": jobs, **{noun: counts.get(type, 0) for type, noun in _KEPT}}
 
 
 def is_work_due(tx: Tx, now: int) -> bool:

@@ -43,9 +43,9 @@ def write_revision(
 
     if_changed: write nothing where text and fields are the same
     """
-    held = sql.get_document(tx, new.address, hold=True)
+    current = sql.get_document(tx, new.address, hold=True)
     text, fields = redaction.redact(new.text), redaction.redact_json(dict(new.fields)).text
-    if if_changed and held and (held.text, held.fields) == (text, json.loads(fields)):
+    if if_changed and current and (current.text, current.fields) == (text, json.loads(fields)):
         return False
     row = sql.DocumentRow(
         address=redaction.check_path(new.address),
@@ -60,7 +60,7 @@ def write_revision(
         origin=origin,
         label=label or origin,
         sources=redaction.redact_json([]).text,
-        valid_from=max(now, held.valid_from + 1) if held else now,
+        valid_from=max(now, current.valid_from + 1) if current else now,
         valid_to=FOREVER,
     )
     sql.close_document(tx, new.address, row.valid_from)
@@ -134,9 +134,9 @@ def store_scratch(tx: Tx, key: str, text: str, origin: str, now: int, once: str 
     if (
         once
         and storage_sql.find_write(tx, write, clean)
-        and (there := sql.get_document(tx, address))
+        and (current := sql.get_document(tx, address))
     ):
-        return there
+        return current
     write_revision(tx, NewDocument(address, SCRATCH, key, text, layer="session"), origin, now)
     stored = get_scratch(tx, key)
     index_document(tx, stored)

@@ -44,12 +44,12 @@ class MemoryFiles:
         text = self._text(place)
         if text is None:
             return self._listing(path, place)
-        held = text.split("\n")
-        if len(held) > MAX_LINES:
+        all_lines = text.split("\n")
+        if len(all_lines) > MAX_LINES:
             raise ValueError(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.")
         first, last = lines or (1, -1)
         first = max(first, 1)
-        shown = held[first - 1 : len(held) if last == -1 else last]
+        shown = all_lines[first - 1 : len(all_lines) if last == -1 else last]
         return f"Here's the content of {path} with line numbers:\n" + _number_lines(shown, first)
 
     def _listing(self, path: str, place: str) -> str:
@@ -105,8 +105,8 @@ class MemoryFiles:
 
     def insert(self, path: str, line: int, text: str) -> str:
         """Insert text after a line; 0 is the beginning."""
-        place, held = self._file(path)
-        lines = held.removesuffix("\n").split("\n") if held else []
+        place, content = self._file(path)
+        lines = content.removesuffix("\n").split("\n") if content else []
         if not 0 <= line <= len(lines):
             raise ValueError(
                 f"Invalid `insert_line` parameter: {line}. It should be within the range of lines "
@@ -152,8 +152,10 @@ class MemoryFiles:
         place = _check_path(path)
         text = self._text(place)
         if text is None:
-            there = not place or self._below(place)
-            problem = "is not a file." if there else "does not exist. Please provide a valid path."
+            is_folder = not place or self._below(place)
+            problem = (
+                "is not a file." if is_folder else "does not exist. Please provide a valid path."
+            )
             raise ValueError(f"The path {path} {problem}")
         return place, text
 

@@ -167,8 +167,8 @@ class MemoryStore(BaseStore):
         return sorted(named)[op.offset : op.offset + op.limit]
 
     def _refresh(self, items: Sequence[StoredValue], wanted: bool) -> None:
-        if held := [item.address for item in items if wanted and item.life]:
-            self._storage.write(steps_folders.renew_values, held)
+        if addresses := [item.address for item in items if wanted and item.life]:
+            self._storage.write(steps_folders.renew_values, addresses)
 
 
 def _collect_texts(ops: Sequence[Op], index: IndexConfig | None) -> tuple[list[str], list[str]]:

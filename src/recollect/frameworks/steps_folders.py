@@ -80,13 +80,13 @@ def put_values(tx: Tx, owner: Owner, puts: Sequence[PutValue]) -> None:
     turn, soonest = lock_records(tx, owner)
     for item in puts:
         address = _make_address(owner, item.folder, item.key)
-        there = documents_sql.get_document(tx, address, hold=True)
-        if there:
+        current = documents_sql.get_document(tx, address, hold=True)
+        if current:
             _remove(tx, address, now)
         if item.value is None:
             continue
-        turn += there is None
-        before = there.fields if there and not _is_expired(there, now) else {}
+        turn += current is None
+        before = current.fields if current and not _is_expired(current, now) else {}
         fields = {"created": now, "turn": turn, **before, "vectors": item.vectors}
         fields |= {"life": item.life, "expires": now + item.life if item.life else FOREVER}
         soonest = min(soonest, fields["expires"])

@@ -153,8 +153,8 @@ def _add_turns(
     part = _read_part(tx, owner, thread)
     name = make_session_id(owner.framework, thread, *((str(part),) if part > 1 else ()))
     session = about._replace(id=redaction.check_name(name, "session id"))
-    there = steps_folders.list_last(tx, owner, (thread,), 1)
-    place = int(there[0].key) if there else 0
+    last = steps_folders.list_last(tx, owner, (thread,), 1)
+    place = int(last[0].key) if last else 0
     puts: list[PutValue] = []
     prepared: list[archive_steps.PreparedMessage] = []
     for item in records:

@@ -178,11 +178,11 @@ class WorkTree:
 
     def _located(self, claims: Sequence[Claim], git: Git) -> list[str]:
         """Return the path where each claim holds; empty for none or several."""
-        there = self._find_files({claim.path for claim in claims if claim.path}, git)
-        named = [there[claim.path] for claim in claims if claim.path in there]
+        files = self._find_files({claim.path for claim in claims if claim.path}, git)
+        named = [files[claim.path] for claim in claims if claim.path in files]
         places: list[str] = []
         for claim in claims:
-            home = there.get(claim.path, "")
+            home = files.get(claim.path, "")
             if claim.symbol:
                 likely = [home, *named] if claim.kind in _SYMBOLS else [home]
                 home = next((path for path in likely if path and self._holds(path, claim)), "")

@@ -93,10 +93,10 @@ def _mcp_memory(name: str, text: str) -> Iterator[ForeignStatement]:
         one = json.loads(line)
         if one.get("type") == "entity":
             kind = str(one.get("entityType", ""))
-            for told in one.get("observations", ()):
+            for observation in one.get("observations", ()):
                 subject = str(one.get("name", ""))
                 tags = (kind,) if kind else ()
-                yield ForeignStatement(f"{subject}: {told}", subject=subject, tags=tags)
+                yield ForeignStatement(f"{subject}: {observation}", subject=subject, tags=tags)
         elif one.get("type") == "relation":
             words = (one.get("from"), one.get("relationType"), one.get("to"))
             yield ForeignStatement(" ".join(map(str, words)), subject=str(one.get("from", "")))
@@ -109,9 +109,9 @@ def _mem0(name: str, text: str) -> Iterator[ForeignStatement]:
         rows = value.get("results") or value.get("memories") or []
     for one in rows:
         ids = [f"{key}:{one[key]}" for key in ("user_id", "agent_id") if one.get(key)]
-        told = str(one.get("memory") or one.get("text") or "")
-        if told:
-            yield ForeignStatement(told, tags=(*map(str, one.get("categories") or ()), *ids))
+        content = str(one.get("memory") or one.get("text") or "")
+        if content:
+            yield ForeignStatement(content, tags=(*map(str, one.get("categories") or ()), *ids))
 
 
 _CLAUDE_MEM = {"bugfix": "solution", "decision": "decision", "discovery": "fact"}
@@ -122,8 +122,8 @@ def _claude_mem(name: str, text: str) -> Iterator[ForeignStatement]:
         facts = one.get("facts") or ()
         facts = json.loads(facts) if isinstance(facts, str) else facts
         kind = _CLAUDE_MEM.get(str(one.get("type", "")), "fact")
-        told = facts or [one.get("narrative") or one.get("text") or one.get("title") or ""]
-        for fact in filter(None, map(str, told)):
+        texts = facts or [one.get("narrative") or one.get("text") or one.get("title") or ""]
+        for fact in filter(None, map(str, texts)):
             yield ForeignStatement(fact, kind, subject=str(one.get("title") or ""))
 
 
@@ -160,11 +160,11 @@ def _basic_memory(name: str, text: str) -> Iterator[ForeignStatement]:
     subject = title[1].strip("'\" ") if title else name
     for _, item in _bullets(text):
         tags = tuple(_TAG.findall(item))
-        told = _TAG.sub("", item).strip()
-        if observed := _OBSERVED.match(told):
+        content = _TAG.sub("", item).strip()
+        if observed := _OBSERVED.match(content):
             tags = (observed[1].strip(), *tags)
             yield ForeignStatement(f"{subject}: {observed[2].strip()}", subject=subject, tags=tags)
-        elif related := _RELATED.match(told):
+        elif related := _RELATED.match(content):
             yield ForeignStatement(f"{subject} {related[1].strip()} {related[2]}", subject=subject)
 
 
@@ -179,8 +179,8 @@ def _rules(name: str, text: str) -> Iterator[ForeignStatement]:
         return
     body = text[about.end() :] if about else text
     for heading, item in _bullets(body):
-        told = item.replace("**", "")
-        if len(told) < 8 or told.startswith("@"):
+        content = item.replace("**", "")
+        if len(content) < 8 or content.startswith("@"):
             continue
         if heading in KINDS:  # our own MEMORY.md
             where = re.search(r" \(for ([^()]+)\)$", item)
@@ -188,7 +188,7 @@ def _rules(name: str, text: str) -> Iterator[ForeignStatement]:
             yield ForeignStatement(item[: where.start()] if where else item, heading, scope=scope)
         else:
             yield ForeignStatement(
-                told, "policy" if _RULE.search(told) else "fact", subject=heading[:120]
+                content, "policy" if _RULE.search(content) else "fact", subject=heading[:120]
             )
     for heading, line in _prose(body):
         if _RULE_ONLY.search(line):
@@ -201,14 +201,14 @@ _FILE_KINDS = {"user": "preference", "feedback": "policy", "reference": "referen
 
 def _memory_file(about: str, type: str, text: str) -> Iterator[ForeignStatement]:
     """Yield the one statement of a Claude Code memory file: prose under name and description."""
-    told, _, why = text.strip().partition("**Why:**")
+    content, _, why = text.strip().partition("**Why:**")
     named = re.search(r"(?m)^(?:name|description):\s*(.+)$", about)
     subject = named[1].strip("'\" ") if named else ""
-    told = " ".join(told.replace("**", "").split())
-    if told:
+    content = " ".join(content.replace("**", "").split())
+    if content:
         reason = " ".join(why.replace("**", "").split())
         kind = _FILE_KINDS.get(type, "fact")
-        yield ForeignStatement(told[:2000], kind, subject=subject[:120], reason=reason[:1000])
+        yield ForeignStatement(content[:2000], kind, subject=subject[:120], reason=reason[:1000])
 
 
 def _prose(text: str) -> Iterator[tuple[str, str]]:
@@ -280,8 +280,8 @@ _PAIRS = (
 
 def _links(given: Json) -> tuple[tuple[str, str], ...]:
     """Return relation and target of the links of an entry; unknown relations are left out."""
-    told = [one for one in given or () if isinstance(one, dict)]
-    pairs = [(str(one.get("relation", "")), str(one.get("to", ""))) for one in told]
+    links = [one for one in given or () if isinstance(one, dict)]
+    pairs = [(str(one.get("relation", "")), str(one.get("to", ""))) for one in links]
     return tuple(pair for pair in pairs if pair[0] in RELATIONS and pair[1])
 
 

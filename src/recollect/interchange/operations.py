@@ -83,10 +83,10 @@ def export_memory(
             where="form",
             hint=f"jsonl, {', '.join(steps_layouts.WRITERS)}",
         )
-    held = space.read(lambda tx: steps_layouts.gather(tx, form == "clio"))
-    files = steps_layouts.WRITERS[form](held, display.format_time(context.clock()))
+    holdings = space.read(lambda tx: steps_layouts.gather(tx, form == "clio"))
+    files = steps_layouts.WRITERS[form](holdings, display.format_time(context.clock()))
     written = user_files_io.write_files(path, files)
-    return Exported(written, len(held.memories), f"not kept in this form: {formats.LOSS[form]}")
+    return Exported(written, len(holdings.memories), f"not kept in this form: {formats.LOSS[form]}")
 
 
 def load_memory(context: Context, path: str, form: str = "", trust: bool = False) -> Loaded:
@@ -241,8 +241,8 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
     left_out = "" if trust else "left out: what another person forgot and undid, and their counts"
     for id in forgotten:
         operations_erase.forget(context, id, yes=True)
-    told = (f"forgotten on the other machine, and erased here too: {', '.join(forgotten)}",)
-    return Loaded("recollect", read, new, status, left_out, told if forgotten else ())
+    notes = (f"forgotten on the other machine, and erased here too: {', '.join(forgotten)}",)
+    return Loaded("recollect", read, new, status, left_out, notes if forgotten else ())
 
 
 def _learn_all(

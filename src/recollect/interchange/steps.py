@@ -139,10 +139,10 @@ def parse_lines(
             raise InvalidInput(f"a row of {table} has other columns", where=f"line {number}")
         rows += 1
         total += row_number((table, *row))
-        held = dict(zip(given[table], row, strict=True))
-        _check_row(table, held, texts.get(table, ()), number)
-        if table != "attachments" or _is_clean_attachment(held, number):
-            found.setdefault(table, []).append(_clean_row(table, held, known[table]))
+        values = dict(zip(given[table], row, strict=True))
+        _check_row(table, values, texts.get(table, ()), number)
+        if table != "attachments" or _is_clean_attachment(values, number):
+            found.setdefault(table, []).append(_clean_row(table, values, known[table]))
     raise InvalidInput("the export ends before its last line", where=f"after {rows} rows")
 
 
@@ -159,10 +159,10 @@ _WORDS: Mapping[str, Collection[str]] = {
 _IDS = {"memories": "m-", "memory_revisions": "m-", "episodes": "e-", "procedures": "p-"}
 
 
-def _check_row(table: str, held: Mapping[str, Json], texts: Collection[str], number: int) -> None:
+def _check_row(table: str, row: Mapping[str, Json], texts: Collection[str], number: int) -> None:
     """Raise InvalidInput for a row that Recollect cannot have written: SQLite would store it, and
     every reader would stumble over it."""
-    for name, value in held.items():
+    for name, value in row.items():
         # The engine knows which columns may be empty.
         if value is not None and not _fits(table, name, value, name in texts):
             raise InvalidInput(
@@ -217,7 +217,7 @@ def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: 
     """Add the records that are not here yet, each with all its parts; return the number of rows. A
     record that is here is continued if the other one has only grown since, else it stays as it is.
     Without `trust` all of it waits for a person's review. What was forgotten here stays away."""
-    new, gone = 0, sql.load_tombstones(tx)
+    new, tombstones = 0, sql.load_tombstones(tx)
     taken: dict[str, set[str]] = {"sessions": set(), "memories": set()}
     for table, names in columns.items():
         rows = [dict(zip(names, row, strict=True)) for row in found.get(table, ())]
@@ -226,7 +226,7 @@ def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: 
         if table in _PARENTS:
             parent, column = _PARENTS[table]
             rows = [row for row in rows if row[column] in taken[parent]]
-        rows = [row for row in rows if not _is_forgotten(table, row, gone)]
+        rows = [row for row in rows if not _is_forgotten(table, row, tombstones)]
         if table == "links" and not trust:
             rows = [row for row in rows if {row["source"], row["target"]} <= taken["memories"]]
         if table == "memories" and trust:
@@ -241,13 +241,16 @@ def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: 
     return new
 
 
-def _is_forgotten(table: str, row: Mapping[str, Json], gone: sql.Tombstones) -> bool:
+def _is_forgotten(table: str, row: Mapping[str, Json], tombstones: sql.Tombstones) -> bool:
     """Check whether a memory or document was forgotten here."""
     if table in ("memories", "memory_revisions"):
-        return row["id"] in gone.refs or row["digest"] in gone.digests
+        return row["id"] in tombstones.refs or row["digest"] in tombstones.digests
     if table == "documents":
         address = str(row["address"]).removeprefix(addresses.SCHEME)
-        return address in gone.refs or messages.text_digest(str(row["text"])) in gone.digests
+        return (
+            address in tombstones.refs
+            or messages.text_digest(str(row["text"])) in tombstones.digests
+        )
     return False
 
 
@@ -308,20 +311,20 @@ def _parse(line: str, number: int) -> dict[str, Json]:
     return value
 
 
-def _is_clean_attachment(held: Mapping[str, Json], number: int) -> bool:
+def _is_clean_attachment(row: Mapping[str, Json], number: int) -> bool:
     """Check whether bytes are those that their hash names, and hold no secret."""
     try:
-        data = b64decode(str(held.get("data", "")), validate=True)
+        data = b64decode(str(row.get("data", "")), validate=True)
     except ValueError as error:
         raise InvalidInput(f"not base64: {error}", where=f"line {number}") from error
-    if sha256(data).hexdigest() != held.get("sha256"):
+    if sha256(data).hexdigest() != row.get("sha256"):
         raise InvalidInput("an attachment was changed", where=f"line {number}")
     return attachments.redact_bytes(data)[0] == data
 
 
-def _clean_row(table: str, held: Mapping[str, Json], columns: Sequence[str]) -> Row:
+def _clean_row(table: str, row: Mapping[str, Json], columns: Sequence[str]) -> Row:
     return tuple(
-        held.get(name, "") if (table, name) in sql.BINARY else _clean(held.get(name, ""))
+        row.get(name, "") if (table, name) in sql.BINARY else _clean(row.get(name, ""))
         for name in columns
     )
 

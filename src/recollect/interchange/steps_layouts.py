@@ -93,8 +93,8 @@ def _value(what: str, place: str, text: str) -> Json:
         return text
     value = json.loads(text)
     if what == "scratch":
-        told = value.get("content", value) if isinstance(value, dict) else value
-        return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+        content = value.get("content", value) if isinstance(value, dict) else value
+        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     return value
 
 
@@ -121,20 +121,20 @@ def _entry(one: Memory, text: str) -> dict[str, Json]:
     }
 
 
-def write_clio(held: Holdings, now: str) -> dict[str, str]:
+def write_clio(holdings: Holdings, now: str) -> dict[str, str]:
     """Return the files of `.clio/`: ltm.json, the session store, and the sessions."""
     lists: dict[str, list[Json]] = {name: [] for name in CLIO}
     names = {kind: name for name, kind in CLIO.items()}
-    for one in held.memories:
+    for one in holdings.memories:
         lists[names.get(one.kind, "discoveries")].append(_entry(one, "fact"))
     value = {"patterns": lists, "metadata": {"last_updated": now, "version": "1.0"}}
     return {
         ".clio/ltm.json": _dump(value),
         **{
             f".clio/memory/{key}.json": _dump({"key": key, "content": text})
-            for key, text in held.scratch.items()
+            for key, text in holdings.scratch.items()
         },
-        **{f".clio/sessions/{name}.json": _dump(one) for name, one in held.sessions.items()},
+        **{f".clio/sessions/{name}.json": _dump(one) for name, one in holdings.sessions.items()},
     }
 
 
@@ -146,50 +146,50 @@ _LOKI = {
 """The file of a kind, and the name of its text; other kinds are facts."""
 
 
-def write_loki(held: Holdings, now: str) -> dict[str, str]:
+def write_loki(holdings: Holdings, now: str) -> dict[str, str]:
     """Return the files of `.loki/memory/`."""
     place = ".loki/memory"
     lists: dict[str, list[Json]] = {stem: [] for stem, _ in _LOKI.values()}
-    for one in held.memories:
+    for one in holdings.memories:
         stem, name = _LOKI.get(one.kind, _LOKI["fact"])
         lists[stem].append(_entry(one, name))
     folders = {
         "semantic": lists,
-        "episodic": held.episodes,
-        "ledgers": held.ledgers,
-        "handoffs": held.handoffs,
+        "episodic": holdings.episodes,
+        "ledgers": holdings.ledgers,
+        "handoffs": holdings.handoffs,
     }
     files = {
         f"{place}/{folder}/{name}.json": _dump(value)
         for folder, values in folders.items()
         for name, value in values.items()
     }
-    return files | {f"{place}/skills/{name}.md": text for name, text in held.skills.items()}
+    return files | {f"{place}/skills/{name}.md": text for name, text in holdings.skills.items()}
 
 
-def write_repo(held: Holdings, now: str) -> dict[str, str]:
+def write_repo(holdings: Holdings, now: str) -> dict[str, str]:
     """Return a file of /memories/repo for each memory, NOTES.md, and the pages of tasks."""
     files = {
         f"memories/repo/{one.id}.json": _dump(
             {**_entry(one, "fact"), "category": one.category or one.kind}
         )
-        for one in held.memories
+        for one in holdings.memories
     }
-    if held.notes:
-        files["NOTES.md"] = held.notes
-    return files | {f"{ARTIFACTS}/{name}": text for name, text in held.pages.items()}
+    if holdings.notes:
+        files["NOTES.md"] = holdings.notes
+    return files | {f"{ARTIFACTS}/{name}": text for name, text in holdings.pages.items()}
 
 
-def write_markdown(held: Holdings, now: str) -> dict[str, str]:
+def write_markdown(holdings: Holdings, now: str) -> dict[str, str]:
     """Return MEMORY.md, the memories as list items by kind, and the skills."""
     by_kind: dict[str, list[str]] = {}
-    for one in held.memories:
+    for one in holdings.memories:
         where = f" (for {', '.join(one.scope)})" if one.scope else ""
         by_kind.setdefault(one.kind, []).append(f"- {' '.join(one.text.split())}{where}")
     parts = [f"## {kind}\n\n" + "\n".join(lines) for kind, lines in sorted(by_kind.items())]
     return {
         "MEMORY.md": "# Memory\n\n" + "\n\n".join(parts) + "\n",
-        **{f"skills/{name}/SKILL.md": text for name, text in held.skills.items()},
+        **{f"skills/{name}/SKILL.md": text for name, text in holdings.skills.items()},
     }
 
 
@@ -266,10 +266,10 @@ def save(
 
 def _is_there(tx: Tx, address: str, text: str) -> bool:
     """Check whether a document is here already; raise Conflict if it says something else."""
-    held = documents_sql.get_document(tx, address)
-    if held and held.text.strip() != text.strip():
+    current = documents_sql.get_document(tx, address)
+    if current and current.text.strip() != text.strip():
         raise Conflict("another one is here already, and stays", where=address)
-    return held is not None
+    return current is not None
 
 
 def _save_scratch(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
@@ -310,18 +310,18 @@ def _save_page(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
 
 def _save_ledger(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
     agent = str(given.value.get("agent_id") or given.name)
-    held = documents_sql.get_document(tx, f"memory://ledger/{addresses.check_key(agent)}")
-    if held is None:
+    current = documents_sql.get_document(tx, f"memory://ledger/{addresses.check_key(agent)}")
+    if current is None:
         work_steps.write_ledger(tx, agent, given.value, origin, now)
-    return held is None
+    return current is None
 
 
 def _save_handoff(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
     handoff = work_steps.check_handoff({"id": given.name, **given.value})
-    held = documents_sql.get_document(tx, f"memory://handoff/{addresses.check_key(handoff.id)}")
-    if held is None:
+    current = documents_sql.get_document(tx, f"memory://handoff/{addresses.check_key(handoff.id)}")
+    if current is None:
         work_steps.give_handoff(tx, handoff, work_records.TreeState(), handoff.id, origin, now)
-    return held is None
+    return current is None
 
 
 def _save_episode(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
@@ -332,9 +332,9 @@ def _save_episode(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
 def _save_skill(tx: Tx, given: ForeignRecord, origin: str, now: int, id: str) -> bool:
     procedure = skills.from_skill_md(given.value)
     row = procedures_steps.prepare_row(procedure, origin, origin, now, id)
-    held = procedures_sql.get_by_name(tx, row.name)
+    current = procedures_sql.get_by_name(tx, row.name)
     procedures_steps.learn_procedure(tx, row)
-    return held is None
+    return current is None
 
 
 _SAVERS: dict[str, Callable[..., bool]] = {

@@ -179,8 +179,8 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
 
     by = identify_caller(os.environ)
     if by.sign and sys.stderr:
-        told = f"shown without keys to answer: {by.explain()}"
-        print(style.wrap_long(told), file=sys.stderr)
+        note = f"shown without keys to answer: {by.explain()}"
+        print(style.wrap_long(note), file=sys.stderr)
     if by.origin != "user" or not terminal.is_attended():
         return False
     from typing import cast

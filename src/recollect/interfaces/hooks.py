@@ -125,7 +125,7 @@ class _HookProcess:
             if not starts:
                 steps_hooks.keep_notice(self.cwd, self.environment, notice)
         elif starts:
-            return "\n".join(filter(None, (*steps_hooks.read_notices(kept, take=True), notice)))
+            return "\n".join(filter(None, (*steps_hooks.read_notices(kept, remove=True), notice)))
         return notice
 
     def give_up_in_time(self) -> None:

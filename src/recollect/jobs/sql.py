@@ -63,7 +63,7 @@ def get_job(tx: Tx, kind: str, subject: str = "", hold: bool = False) -> Job | N
 
 def acquire_lease(tx: Tx, kind: str, owner: str, now: int, lease: int) -> Job | None:
     """Acquire the lease; return None while another runner holds it."""
-    held = get_job(tx, kind, hold=True)
+    current = get_job(tx, kind, hold=True)
     row = tx.one(
         "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
         "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
@@ -77,7 +77,7 @@ def acquire_lease(tx: Tx, kind: str, owner: str, now: int, lease: int) -> Job | 
             "id": job_id(kind),
             "kind": kind,
             "payload": _payload(
-                held.progress if held else {}, held.failures + 1 if held else 1, now
+                current.progress if current else {}, current.failures + 1 if current else 1, now
             ),
             "owner": owner,
             "now": now,
@@ -201,35 +201,35 @@ def claim_job(
 def hold_lease(tx: Tx, job: Job) -> Job:
     """Lock a job that is still leased to this runner and return it as it is now; raise Conflict if
     another runner took over. A lease that ran out holds until then."""
-    held = get_job(tx, job.kind, job.subject, hold=True)
+    current = get_job(tx, job.kind, job.subject, hold=True)
     fence = (job.owner, job.attempt, "running")
-    if held is None or (held.owner, held.attempt, held.status) != fence:
+    if current is None or (current.owner, current.attempt, current.status) != fence:
         raise Conflict(
             "the lease was lost: another runner has this job, or it was cancelled", where=job.id
         )
-    return held
+    return current
 
 
 def renew_lease(tx: Tx, job: Job, until: int) -> None:
     """Extend the lease (heartbeat); raise Conflict if it was lost."""
-    held = hold_lease(tx, job)
-    _update(tx, held._replace(lease_until=until))
+    current = hold_lease(tx, job)
+    _update(tx, current._replace(lease_until=until))
 
 
 def save_progress(tx: Tx, job: Job, progress: Mapping[str, Json]) -> Job:
     """Save the progress of a leased job, for a later try; raise Conflict if the lease was lost."""
-    held = hold_lease(tx, job)
-    _update(tx, held._replace(progress=progress))
-    return held._replace(progress=progress)
+    current = hold_lease(tx, job)
+    _update(tx, current._replace(progress=progress))
+    return current._replace(progress=progress)
 
 
 def complete_job(tx: Tx, job: Job, now: int, error: SafeText | None = None) -> None:
     """Finish a leased job: all up to the watermark it was claimed with is done. It is pending again
     if its input grew meanwhile. `error` says what had to be left out. Raise Conflict if the lease
     was lost."""
-    held = hold_lease(tx, job)
-    grown = held.input_watermark > job.input_watermark
-    done = held._replace(
+    current = hold_lease(tx, job)
+    grown = current.input_watermark > job.input_watermark
+    done = current._replace(
         status="pending" if grown else "done",
         owner="",
         lease_until=0,
@@ -249,10 +249,10 @@ def retry_later(
     """Give a leased job back after a failure; return its status: pending, or error after the last
     try. A failure that is not the job's own does not count. Raise Conflict if the lease was
     lost."""
-    held = hold_lease(tx, job)
-    failures = held.failures if counts else held.failures - 1
+    current = hold_lease(tx, job)
+    failures = current.failures if counts else current.failures - 1
     status = "error" if failures >= tries else "pending"
-    back = held._replace(
+    back = current._replace(
         status=status, owner="", lease_until=0, run_after=run_after, error=error, failures=failures
     )
     _update(tx, back)

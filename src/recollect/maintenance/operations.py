@@ -197,10 +197,10 @@ def _describe_ignored(context: Context) -> list[str]:
 def _check_search(context: Context) -> records.Check:
     """Check whether search by meaning works."""
     try:
-        held = [space.read(index_steps.measure_coverage) for space in context.present_spaces()]
+        coverage = [space.read(index_steps.measure_coverage) for space in context.present_spaces()]
     except StoreError as error:
         return records.Check("meaning", False, str(error))
-    return steps.check_embedder(context.embedder(), held)
+    return steps.check_embedder(context.embedder(), coverage)
 
 
 def _check_consolidation(context: Context) -> records.Check:
@@ -211,15 +211,15 @@ def _check_consolidation(context: Context) -> records.Check:
 
 def _check_autonomous(context: Context) -> records.Check | None:
     """Check whether autonomous memory works, where it is switched on or has run."""
-    told = autonomous_operations.describe(context)
-    return records.Check("autonomous memory", "failed: " not in told, told) if told else None
+    state = autonomous_operations.describe(context)
+    return records.Check("autonomous memory", "failed: " not in state, state) if state else None
 
 
 def _check_review(context: Context) -> records.Check:
     """Return how many items wait for a person: nothing is wrong with that."""
     waiting = review_operations.count_review(context)
-    told = f"{display.format_count(waiting, 'item')} waiting; answer: recollect review"
-    return records.Check("review", True, told if waiting else "nothing waits")
+    text = f"{display.format_count(waiting, 'item')} waiting; answer: recollect review"
+    return records.Check("review", True, text if waiting else "nothing waits")
 
 
 # ---------------------------------------------------------------- settings

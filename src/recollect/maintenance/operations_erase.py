@@ -98,9 +98,9 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     backups = 0
     if yes:
         for space in spaces:
-            removed, told = operations_repair.clean_traces(context, space)
+            removed, warnings = operations_repair.clean_traces(context, space)
             backups += removed
-            notes += told
+            notes += warnings
     return Receipt(
         id=receipt_id,
         target=target or ("a text" if yes else repr(text)),
@@ -237,12 +237,12 @@ class _Erasure:
         self.sessions.setdefault(session, set()).add(seq)
         if not self.apply and len(self.examples) < _MOST_EXAMPLES:
             for row in archive_sql.messages(tx, session, seq, seq):
-                said = messages.plain_text(archive_steps_sessions.stored_message(row).message)
-                self._show(f"session/{session}/messages/{seq}", said)
+                text = messages.plain_text(archive_steps_sessions.stored_message(row).message)
+                self._show(f"session/{session}/messages/{seq}", text)
         if self.apply and (body := sql.erase_message(tx, session, seq)):
             index_sql.remove_entry(tx, "message", session, seq)
-            there = archive_sql.get(tx, session)
-            if there and _begins_name(there.name, body):
+            stored = archive_sql.get(tx, session)
+            if stored and _begins_name(stored.name, body):
                 archive_sql.update_details(tx, session, _NAMELESS)
 
     def _show(self, ref: str, text: str) -> None:
@@ -311,8 +311,8 @@ def _find_in_other_letters(spaces: Sequence[Database], text: str) -> list[str]:
     found: list[str] = []
     for space in spaces:
         found += space.read(lambda tx: sql.find_memories(tx, text.lower(), ("lower(text)",)))
-        said = space.read(lambda tx: sql.find_messages(tx, text.lower(), "lower(body)"))
-        found += [f"session/{session}/messages/{seq}" for session, seq in said]
+        rows = space.read(lambda tx: sql.find_messages(tx, text.lower(), "lower(body)"))
+        found += [f"session/{session}/messages/{seq}" for session, seq in rows]
     if not found:
         return []
     hold = "1 record holds" if len(found) == 1 else f"{len(found)} records hold"

@@ -148,11 +148,11 @@ def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
         removed = repair.remove_backups(path)
         if removed:
             repair.rotate_backups(path, interval=-1)
-        told = (
+        warning = (
             "another process is using the store, and its file may hold remains: stop that process, "
             "and run the same command again"
         )
-        return removed, [told] if busy else []
+        return removed, [warning] if busy else []
     vacuum = getattr(space, "vacuum", None)
     if vacuum is None:
         return 0, []
@@ -241,13 +241,13 @@ def erase_texts(folders: Iterable[str], texts: Sequence[str], mark: str, apply: 
 
 def _replace_file(path: str, content: bytes) -> None:
     """Write a file in place of another, with its permissions."""
-    beside = f"{path}.{os.urandom(4).hex()}.new"
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, os.stat(path).st_mode & 0o777)
+    temporary = f"{path}.{os.urandom(4).hex()}.new"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, os.stat(path).st_mode & 0o777)
     with os.fdopen(handle, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(beside, path)
+    os.replace(temporary, path)
 
 
 # ---------------------------------------------------------------- a damaged store

@@ -183,10 +183,12 @@ def _describe_consolidation(tx: Tx, record: undo_sql.UndoRecord, planned: bool) 
     ]
     new = memory_sql.get_many(tx, [id for id, before in rows if before is None])
     kinds = Counter(one.kind for one in new.values())
-    told = [display.format_count(number, kind, f"{kind}s") for kind, number in kinds.most_common()]
+    counted = [
+        display.format_count(number, kind, f"{kind}s") for kind, number in kinds.most_common()
+    ]
     changed = len({id for id, before in rows if before is not None})
     takes, restores = ("takes back", "restores") if planned else ("took back", "restored")
-    parts = [f"{takes} {' and '.join(told)}"] if told else []
+    parts = [f"{takes} {' and '.join(counted)}"] if counted else []
     parts += (
         [f"{restores} {display.format_count(changed, 'memory', 'memories')}"] if changed else []
     )
@@ -196,8 +198,8 @@ def _describe_consolidation(tx: Tx, record: undo_sql.UndoRecord, planned: bool) 
 def _undo_lesson(
     context: Context, space: Database, record: undo_sql.UndoRecord, print: bool
 ) -> Reverted:
-    held = json.loads(record.body)
-    ref, hid = str(held["ref"]), bool(held["hid"])
+    body = json.loads(record.body)
+    ref, hid = str(body["ref"]), bool(body["hid"])
     if not print:
         hint = "ask the user to run `recollect undo` at a terminal"
         trust.require_person(context.origin, "undo this", where=ref, hint=hint)
@@ -214,10 +216,10 @@ def _undo_lesson(
 def _undo_statuses(
     context: Context, space: Database, record: undo_sql.UndoRecord, print: bool
 ) -> Reverted:
-    held = json.loads(record.body)
-    ids = list(held["before"])
+    body = json.loads(record.body)
+    ids = list(body["before"])
     memory = _find_current(context, ids[0])
-    done = "hid" if held["set"] == "hidden" else "restored"
+    done = "hid" if body["set"] == "hidden" else "restored"
     what = f"{done} {ids[0]}" if len(ids) == 1 else f"{done} {len(ids)} memories"
     if not print:
         now = context.clock()

@@ -257,8 +257,8 @@ def find_attachments(tx: Tx, holds: Callable[[bytes], bool]) -> list[str]:
     rows = tx.run("SELECT sha256 FROM attachments WHERE space = :space ORDER BY sha256")
     found = []
     for (digest,) in rows:
-        held = _select(tx, "data", "attachments", "sha256 = :digest", digest=digest)
-        if held and holds(bytes(held[0][0])):
+        same = _select(tx, "data", "attachments", "sha256 = :digest", digest=digest)
+        if same and holds(bytes(same[0][0])):
             found.append(digest)
     return found
 

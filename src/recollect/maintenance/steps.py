@@ -184,8 +184,8 @@ def _adopt_records(tx: Tx, path: str, trust: bool) -> Adopted:
     _check_records(tx, path)
     if not trust:
         sql.quarantine(tx)
-    held = sum(int(row[3]) for row in memory_sql_lists.count_by_kind(tx))
-    return Adopted(path, held, archive_sql.counts(tx)[0], trust)
+    count = sum(int(row[3]) for row in memory_sql_lists.count_by_kind(tx))
+    return Adopted(path, count, archive_sql.counts(tx)[0], trust)
 
 
 def _check_records(tx: Tx, path: str) -> None:
@@ -225,7 +225,7 @@ class RebuildResult(NamedTuple):
 
 
 def check_embedder(
-    embedder: records.Embedder | None, held: Sequence[index_steps.VectorCoverage]
+    embedder: records.Embedder | None, coverage: Sequence[index_steps.VectorCoverage]
 ) -> records.Check:
     """Check whether search by meaning works."""
     if embedder is None:
@@ -234,11 +234,11 @@ def check_embedder(
         embedder.embed(["a trial"])
     except Unavailable as error:
         return records.Check("meaning", False, f"recall works by words only: {error}")
-    others = {one.embedder for one in held if one.embedder not in ("", embedder.id)}
+    others = {one.embedder for one in coverage if one.embedder not in ("", embedder.id)}
     if others:
         return records.Check(
             "meaning", False, f"vectors are of {', '.join(others)}: {_REBUILD_HINT}"
         )
-    made, missing = sum(one.embedded for one in held), sum(one.unembedded for one in held)
+    made, missing = sum(one.embedded for one in coverage), sum(one.unembedded for one in coverage)
     lag = f", {missing} to be made" if missing else ""
     return records.Check("meaning", True, f"{embedder.id}: {made} vectors{lag}")

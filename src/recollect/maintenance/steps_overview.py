@@ -34,17 +34,21 @@ def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
     """Return the items shown to a session, in order, with the texts of memories."""
     lines = [line for tx in txs for line in sql.list_shown(tx, session)]
     ids = list(dict.fromkeys(line.ref for line in lines if line.ref.startswith("m-")))
-    held: dict[str, Memory] = {}
+    memories: dict[str, Memory] = {}
     for tx in txs:
-        held.update(memory_sql.get_many(tx, ids))
+        memories.update(memory_sql.get_many(tx, ids))
     hidden = lessons_steps_observed.hidden_refs(txs[0]) if txs else frozenset()
     block = window_sql.load_block(txs, session)
     order = {ref: place for place, ref in enumerate(block.ids)} if block else {}
-    said = {ref: _state_line(block.text, ref) for ref in order if "#" in ref} if block else {}
+    state_lines = (
+        {ref: _state_line(block.text, ref) for ref in order if "#" in ref} if block else {}
+    )
     # A file or a further command is logged beside the item that names it.
     own = {(line.at, line.moment) for line in lines if not line.ref.startswith("file:")}
     return [
-        _seen(line._replace(ref=said.get(line.ref, line.ref)), held.get(line.ref), hidden)
+        _seen(
+            line._replace(ref=state_lines.get(line.ref, line.ref)), memories.get(line.ref), hidden
+        )
         for line in sorted(lines, key=lambda line: (line.at, order.get(line.ref, len(order))))
         if not (line.ref.startswith("file:") and (line.at, line.moment) in own)
     ]
@@ -226,8 +230,8 @@ def _draw_growth(days: Sequence[Row]) -> charts.Chart:
     counts: dict[str, dict[int, int]] = {}
     for kind, day, number in days:
         column = (int(day) - first) // step
-        held = counts.setdefault(str(kind), {})
-        held[column] = held.get(column, 0) + int(number)
+        by_day = counts.setdefault(str(kind), {})
+        by_day[column] = by_day.get(column, 0) + int(number)
     labels = [display.format_time((first + at * step) * _DAY + 1)[:10] for at in range(columns)]
     return charts.draw_growth("Memories in use, by the day they were first saved", counts, labels)
 

@@ -107,13 +107,13 @@ def revise_procedure(
     Example: recollect procedure revise add-endpoint --step "Read the spec" --step "Write it"
     """
     now, id = context.clock(), new_id("p")
-    held = show_procedure(context, name).procedure
-    new = skills.replace_parts(held, description, _given_parts(parts))
+    current = show_procedure(context, name).procedure
+    new = skills.replace_parts(current, description, _given_parts(parts))
     row = procedures_steps.prepare_row(new, context.origin, context.origin, now, id)
     return _write(
         context,
         "revised",
-        held.name,
+        current.name,
         lambda tx, now: procedures_steps.revise_procedure(tx, name, row, now),
     )
 

@@ -76,13 +76,13 @@ def build_procedure(name: str, description: str, parts: Mapping[str, Sequence[st
 
 
 def replace_parts(
-    held: Procedure, description: str, parts: Mapping[str, Sequence[str]]
+    procedure: Procedure, description: str, parts: Mapping[str, Sequence[str]]
 ) -> Procedure:
     """Return the procedure with the given parts replaced."""
     given = {field: words for field, words in parts.items() if words}
-    new = build_procedure(held.name, description or held.description, given)
+    new = build_procedure(procedure.name, description or procedure.description, given)
     fields = {field: getattr(new, field) for field in given}
-    return held._replace(description=new.description, **fields)
+    return procedure._replace(description=new.description, **fields)
 
 
 # ---------------------------------------------------------------- writing

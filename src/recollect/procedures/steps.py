@@ -92,11 +92,11 @@ def learn_procedure(tx: Tx, row: sql.ProcedureRow) -> ShownProcedure:
     if sql.insert(tx, row):
         _index_row(tx, row)
         return show_row(row)
-    held = sql.get_by_name(tx, row.name)
-    if held and held.status == "hidden":
-        return revise_procedure(tx, held.name, row, row.valid_from)
-    if held and (held.body, held.description) == (row.body, row.description):
-        return show_row(held)
+    current = sql.get_by_name(tx, row.name)
+    if current and current.status == "hidden":
+        return revise_procedure(tx, current.name, row, row.valid_from)
+    if current and (current.body, current.description) == (row.body, row.description):
+        return show_row(current)
     raise Conflict(
         f"a procedure {row.name!r} already exists",
         where=f"procedure {row.name}",

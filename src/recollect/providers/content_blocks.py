@@ -29,8 +29,8 @@ long. Check for `str` before, where a text is possible."""
 
 def make_extra(form: str, **deviations: Json) -> dict[str, Json] | None:
     """Return the `extra` of a message: deviations only, None without any."""
-    said = {key: value for key, value in deviations.items() if value}
-    return {form: said} if said else None
+    stated = {key: value for key, value in deviations.items() if value}
+    return {form: stated} if stated else None
 
 
 def read_extra(message: Message, form: str) -> Record:

@@ -108,9 +108,9 @@ def find_entries(tx: Tx, wanted: QueueFilter) -> list[QueueEntry]:
     stale = sql.list_stale(tx)
     waiting = {row.id: row for row in sql.list_waiting(tx)}
     others = [id for id in dict.fromkeys((*opposed, *lines, *stale)) if id not in waiting]
-    held = [*waiting.values(), *sql.list_by_ids(tx, others)]
+    rows = [*waiting.values(), *sql.list_by_ids(tx, others)]
     found = []
-    for row in held:
+    for row in rows:
         reasons = _reasons(row, {**lines, **opposed}, stale)
         fits = (not wanted.kind or row.kind == wanted.kind) and (
             not wanted.session or _comes_from(row, wanted.session)
@@ -207,9 +207,9 @@ def _procedure_item(tx: Tx, entry: QueueEntry) -> ReviewItem | None:
 
 
 def _opposed(tx: Tx, ids: Sequence[str]) -> Iterator[OpposedMemory]:
-    held = memory_sql.get_many(tx, ids)
+    memories = memory_sql.get_many(tx, ids)
     for id in ids:
-        if memory := held.get(id):
+        if memory := memories.get(id):
             yield OpposedMemory(
                 id=id, kind=memory.kind, text=memory.text, trust=memory.label, at=memory.first_seen
             )
@@ -231,8 +231,8 @@ def _passage(tx: Tx, place: str, memory: Memory) -> ReviewEvidence | None:
     except InvalidInput:
         return None  # evidence is free text: a source of another program names no address
     if address.kind == "episode":
-        held = database.read_or_none(lambda: episodes_sql.sketch(tx, address.name))
-        return ReviewEvidence(place, at=held.at, quote=held.text) if held else None
+        sketch = database.read_or_none(lambda: episodes_sql.sketch(tx, address.name))
+        return ReviewEvidence(place, at=sketch.at, quote=sketch.text) if sketch else None
     if address.kind not in ("session", "messages"):
         return None
     span = (address.first, address.last) if address.kind == "messages" else (1, FOREVER)

@@ -233,27 +233,27 @@ def refuse_write(url: str, space: str) -> StoreReadOnly:
 def translate_error(error: BaseException, url: str, space: str = "") -> StoreError:
     """Return the driver's error as ours, with its true reason; `space` is the one in use."""
     driver, place = load_driver(), hide_password(url)
-    said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    said = hide_password(said)
+    first_line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    first_line = hide_password(first_line)
     if isinstance(error, driver.errors.DiskFull):
         return StoreFull("the database server has no space left", where=place)
     if isinstance(error, driver.errors.ReadOnlySqlTransaction):
         return StoreReadOnly("the database is read-only", where=place)
-    if space and "row-level security policy" in said:
+    if space and "row-level security policy" in first_line:
         return refuse_write(url, space)
     spoken = next((name for words, name in _SAID if words in str(error)), "")
     for name, message, hint in _REASONS:
         kind = getattr(driver.errors, name)
         if isinstance(error, kind) or (name == spoken and type(error) is driver.OperationalError):
-            return StoreError(message.format(said=said), where=place, hint=hint)
+            return StoreError(message.format(said=first_line), where=place, hint=hint)
     # The server answers with a code: of a failed connection there is none.
     if isinstance(error, driver.OperationalError) and not error.sqlstate:
         return StoreError(
-            f"PostgreSQL cannot be reached: {said}",
+            f"PostgreSQL cannot be reached: {first_line}",
             where=place,
             hint="check RECOLLECT_DATABASE and that the server is running",
         )
     # Hide anything that libpq could read as an address, too.
     wrong = not url.startswith(("postgresql://", "postgres://")) and "=" not in url
     hint = "RECOLLECT_DATABASE is an address: postgresql://me@host/database" if wrong else ""
-    return StoreError(f"PostgreSQL says: {said}", where=place, hint=hint)
+    return StoreError(f"PostgreSQL says: {first_line}", where=place, hint=hint)

@@ -118,10 +118,10 @@ def _join_group(connection: psycopg.Connection[Row], role: str) -> None:
             where="role",
             hint=f"an administrator runs: CREATE ROLE {_quoted(role)} LOGIN PASSWORD '…';",
         )
-    held = connection.execute(
+    has_role = connection.execute(
         "SELECT pg_has_role(%s, %s, 'MEMBER')", (role, MEMBER_GROUP)
     ).fetchone()
-    if held and held[0]:
+    if has_role and has_role[0]:
         return
     try:
         connection.execute(f"GRANT {MEMBER_GROUP} TO {_quoted(role)}")

@@ -205,14 +205,14 @@ def _name_one_table(image: bytes, table: str, root: int, sql: str) -> bytes:
     fresh = apsw.Connection(":memory:")
     fresh.execute(sql)
     if "WITHOUT ROWID" not in sql:  # without keys, whose indexes may be damaged too
-        told = fresh.execute(
+        created = fresh.execute(
             "SELECT name, type, dflt_value, pk FROM pragma_table_info(?)", (table,)
         ).fetchall()
         columns = ", ".join(
             f"{name} {type} {'PRIMARY KEY' if pk and type == 'INTEGER' and alone else ''} "
             f"{'' if default is None else f'DEFAULT {default}'}"
-            for alone in (sum(bool(row[3]) for row in told) == 1,)
-            for name, type, default, pk in told
+            for alone in (sum(bool(row[3]) for row in created) == 1,)
+            for name, type, default, pk in created
         )
         sql = f"CREATE TABLE {table} ({columns})"
     fresh = apsw.Connection(":memory:")
@@ -246,12 +246,12 @@ def _columns(connection: apsw.Connection, table: str) -> list[str]:
 
 def _rows(source: apsw.Connection, table: str, columns: Sequence[str]) -> Iterator[Any]:
     """Yield the rows of a table, and None for each stretch of it that cannot be read."""
-    there = _columns(source, table)
-    if not there:
+    present = _columns(source, table)
+    if not present:
         return
     # A version without seals has none; an empty one in a later version is not Recollect's.
     absent = {"seal": "NULL"}
-    chosen = ", ".join(name if name in there else absent.get(name, "''") for name in columns)
+    chosen = ", ".join(name if name in present else absent.get(name, "''") for name in columns)
     try:
         last = source.execute(f"SELECT max(rowid) FROM {table}").get or 0
     except apsw.CorruptError:
@@ -292,8 +292,8 @@ def _is_altered(table: str, columns: Sequence[str], row: Sequence[Any]) -> bool:
     sealed = seals.COLUMNS.get(table)
     if not sealed:
         return False
-    held = dict(zip(columns, row, strict=True))
-    return held["seal"] not in (None, seals.make_seal(*[held[name] for name in sealed]))
+    values = dict(zip(columns, row, strict=True))
+    return values["seal"] not in (None, seals.make_seal(*[values[name] for name in sealed]))
 
 
 def _insert(into: apsw.Connection, table: str, columns: Sequence[str], row: Sequence[Any]) -> int:

@@ -62,12 +62,12 @@ def put_values(
 
     A stored time after `now` means that the clock was set back.
     """
-    held: dict[str, str] = {**values, mark.key: mark.value} if mark else {**values}
-    if not held:
+    stored: dict[str, str] = {**values, mark.key: mark.value} if mark else {**values}
+    if not stored:
         return True
     rows = []
     params: dict[str, str | int] = {"now": now, "window": mark.window if mark else 0}
-    for place, (key, value) in enumerate(held.items()):
+    for place, (key, value) in enumerate(stored.items()):
         rows.append(f"(:space, :key{place}, :value{place}, :now)")
         params |= {f"key{place}": key, f"value{place}": value}
     set_keys = tx.run(

@@ -75,8 +75,8 @@ def find_altered(connection: apsw.Connection) -> Iterator[str]:
 def _sealed_tables(connection: apsw.Connection) -> list[tuple[str, Sequence[str]]]:
     """Return the tables with seals; a store of an earlier version has none."""
     sealed = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%seal TEXT%'"
-    there = {row[0] for row in connection.execute(sealed)}
-    return [(table, columns) for table, columns in seals.COLUMNS.items() if table in there]
+    tables = {row[0] for row in connection.execute(sealed)}
+    return [(table, columns) for table, columns in seals.COLUMNS.items() if table in tables]
 
 
 def _define(connection: apsw.Connection) -> None:
@@ -222,7 +222,7 @@ def check_tables(tx: Tx, own: Sequence[Row], path: str) -> None:
 def find_damage(connection: apsw.Connection) -> list[str]:
     """Read the whole store and return the problems found."""
     found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
-    bad = [f"integrity: {said}" for said in found if said != "ok"]
+    bad = [f"integrity: {message}" for message in found if message != "ok"]
     try:
         bad += [*_undecodable(connection), *find_altered(connection)]
     except apsw.CorruptError as error:
@@ -234,7 +234,7 @@ def _undecodable(connection: apsw.Connection) -> list[str]:
     """Return a sentence for each table with text that is not UTF-8."""
     connection.create_scalar_function("is_utf8", _is_utf8, deterministic=True)
     tables = [str(row[0]) for row in connection.execute(_TABLES)]
-    return [told for table in tables if (told := _in_table(connection, table))]
+    return [problem for table in tables if (problem := _in_table(connection, table))]
 
 
 def _in_table(connection: apsw.Connection, table: str) -> str:

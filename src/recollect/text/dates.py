@@ -124,8 +124,8 @@ def replace_relative_dates(text: str, now_us: int, words: Sequence[str] | None =
 
 def _is_name(found: re.Match[str]) -> bool:
     """Check for a capital inside a sentence, which makes a name: a song called Yesterday."""
-    said = found[0]
-    if not said[0].isupper() or said.isupper():
+    word = found[0]
+    if not word[0].isupper() or word.isupper():
         return False
     before = found.string[max(0, found.start() - 3) : found.start()]
     return re.search(r"(?:^|[\n.!?:;(*>#|…–—-])\W*$", before) is None
@@ -140,14 +140,14 @@ def find_period(question: str, now_us: int) -> tuple[int, int] | None:
     if not _may_hold_a_date(question):
         return None
     for found in _any_date().finditer(question):
-        said = _resolve(found, now_us)
-        if said:
-            first, after = _on_its_side(said, found, now_us)
+        period = _resolve(found, now_us)
+        if period:
+            first, after = _on_its_side(period, found, now_us)
             return (first, after) if first <= now_us and first < after else None
     return None
 
 
-def _on_its_side(said: _Period, found: re.Match[str], now: int) -> tuple[int, int]:
+def _on_its_side(period: _Period, found: re.Match[str], now: int) -> tuple[int, int]:
     """Apply `since`, `before` or `between … and …` to a date."""
     side = (found["side"] or "").lower()
     if side in ("from", "between"):
@@ -155,14 +155,14 @@ def _on_its_side(said: _Period, found: re.Match[str], now: int) -> tuple[int, in
         other = _any_date().match(rest)
         end = _resolve(other, now) if other else None
         if end:
-            return said.first, end.after
+            return period.first, end.after
     if side in ("since", "from"):
-        return said.first, now + 1
+        return period.first, now + 1
     if side == "after":
-        return said.after, now + 1
+        return period.after, now + 1
     if side in ("before", "until", "till"):
-        return 0, said.first if side == "before" else said.after
-    return said.first, said.after
+        return 0, period.first if side == "before" else period.after
+    return period.first, period.after
 
 
 def parse_time(text: str, now_us: int) -> int:
@@ -181,9 +181,9 @@ def parse_time(text: str, now_us: int) -> int:
         pass  # not an ISO date, perhaps words
     for phrase in (asked, f"in {asked}"):
         found = _any_date().fullmatch(phrase)
-        said = _resolve(found, now_us) if found and not found["clock"] else None
-        if said:
-            return said.first
+        period = _resolve(found, now_us) if found and not found["clock"] else None
+        if period:
+            return period.first
     raise InvalidInput(
         "this is not a time",
         where=text[:80] if text.isprintable() else ascii(text[:80]),
@@ -219,18 +219,18 @@ def _may_hold_a_date(text: str) -> bool:
 
 
 def _resolve(found: re.Match[str], now: int) -> _Period | None:
-    said = {name: word.lower() for name, word in found.groupdict().items() if word}
+    words = {name: word.lower() for name, word in found.groupdict().items() if word}
     try:
-        return _relative_period(said, now) or _dated_period(said, now)
+        return _relative_period(words, now) or _dated_period(words, now)
     except (ValueError, OverflowError):
         return None  # the 31st of February, the year 0
 
 
-def _relative_period(said: dict[str, str], now: int) -> _Period | None:
+def _relative_period(words: dict[str, str], now: int) -> _Period | None:
     today = now // _DAY
-    match said:
+    match words:
         case {"day": day}:
-            return _days(today + _DAYS[day], 1, said.get("part", "day"))
+            return _days(today + _DAYS[day], 1, words.get("part", "day"))
         case {"tonight": _}:
             return _days(today, 1, "night")
         case {"near": near, "hours": hours}:
@@ -249,14 +249,14 @@ def _relative_period(said: dict[str, str], now: int) -> _Period | None:
     return None
 
 
-def _dated_period(said: dict[str, str], now: int) -> _Period | None:
+def _dated_period(words: dict[str, str], now: int) -> _Period | None:
     today = now // _DAY
-    match said:
+    match words:
         case {"iso": text}:
             year, month, *day = map(int, text.split("-"))
             return _calendar(year, month, *day)
         case {"dom": day, "month": month} | {"dom_second": day, "month_first": month}:
-            year = int(said.get("year") or said.get("year_last") or 0)
+            year = int(words.get("year") or words.get("year_last") or 0)
             return _calendar(year, _month(month), int(day), today)
         case {"month_of": month, "of_year": of_year}:
             return _calendar(int(of_year), _month(month))
@@ -267,7 +267,7 @@ def _dated_period(said: dict[str, str], now: int) -> _Period | None:
         case {"weekday": weekday}:
             return _days(today - (_weekday(today) - _WEEKDAYS.index(weekday)) % 7, 1, "day")
         case {"rolling": unit}:
-            return _Period(_ago(_number(said.get("times", "one")), unit, now), now + 1, "rolling")
+            return _Period(_ago(_number(words.get("times", "one")), unit, now), now + 1, "rolling")
     return None
 
 

@@ -107,8 +107,8 @@ def _value(row: _Line, rest: str, block: list[_Line]) -> YamlValue:
         return _folded([_scalar(one.text, one.number, plain=True) for one in inner])
     if rest[0] in "\"'" and inner:
         raise _refusal("a quoted value must end on its line", row.number)
-    told = [_scalar(rest, row.number)]
-    return _folded([*told, *(_scalar(one.text, one.number, plain=True) for one in inner)])
+    parts = [_scalar(rest, row.number)]
+    return _folded([*parts, *(_scalar(one.text, one.number, plain=True) for one in inner)])
 
 
 def _folded(parts: Sequence[str]) -> str:

@@ -31,8 +31,8 @@ def require_rank(origin: str, label: str, verb: str, done: str, where: str, hint
     done: what the author did, such as stated
     """
     if ORIGINS.index(origin) > ORIGINS.index(label):
-        told = f"what comes from the {origin} cannot {verb} what the {label} {done}"
-        raise Refused(told, where=where, hint=hint)
+        message = f"what comes from the {origin} cannot {verb} what the {label} {done}"
+        raise Refused(message, where=where, hint=hint)
 
 
 def check_layer(layer: str, origin: str) -> None:

@@ -85,10 +85,10 @@ def read_open(
     ]
 
 
-def set_columns(tx: Tx, table: str, key: Sequence[Json], held: Mapping[str, Json]) -> None:
+def set_columns(tx: Tx, table: str, key: Sequence[Json], values: Mapping[str, Json]) -> None:
     """Set these columns of a row."""
-    sets = ", ".join(f"{name} = :{name}" for name in held)
-    tx.run(f"UPDATE {table} SET {sets} WHERE {_where(table)}", {**held, **_named(table, key)})
+    sets = ", ".join(f"{name} = :{name}" for name in values)
+    tx.run(f"UPDATE {table} SET {sets} WHERE {_where(table)}", {**values, **_named(table, key)})
 
 
 def count_after(tx: Tx, table: str, at: int) -> int:

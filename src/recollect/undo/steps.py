@@ -85,9 +85,9 @@ def undo_rows(tx: Tx, record: sql.UndoRecord, origin: str, now: int) -> list[Cha
     rows = [ChangedRow(table, tuple(key), *rest) for table, key, *rest in body["rows"]]
     for row in rows:
         names = list(row.after or row.before or ())
-        there = sql.read_columns(tx, row.table, row.key, names)
-        is_open = there is not None and there["valid_to"] == FOREVER
-        if (there if row.after else is_open) != (row.after or False):
+        current = sql.read_columns(tx, row.table, row.key, names)
+        is_open = current is not None and current["valid_to"] == FOREVER
+        if (current if row.after else is_open) != (row.after or False):
             raise Conflict(
                 f"{' '.join(map(str, row.key))} was changed since: undoing would lose that",
                 where=f"undo ({body['what']})",

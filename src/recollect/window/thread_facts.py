@@ -194,8 +194,8 @@ class _FactCollector:
         """Close the open question with its answer; return the question."""
         question, self.asked = self.asked, ""
         if question and text.strip():
-            asked, said = clip(question, LONGEST_EXCHANGE), clip(text, LONGEST_EXCHANGE)
-            self._found.setdefault("exchanges", []).append(Fact(self._asked_at, 0, asked, said))
+            asked, reply = clip(question, LONGEST_EXCHANGE), clip(text, LONGEST_EXCHANGE)
+            self._found.setdefault("exchanges", []).append(Fact(self._asked_at, 0, asked, reply))
         return question
 
     def read_staying(self, message: Message) -> None:

@@ -88,8 +88,8 @@ def plan_trim(
     before = count_prompt(prompt, measure)
     system_to = state.system_to if state.window_from > 1 else find_system_end(messages)
     system, rest = split_visible(state._replace(system_to=system_to), messages)
-    spoken = len(prompt) - len(system) - len(preface(state.summary, state.note))
-    unchanged = TrimPlan(state, kept=spoken, before=before, after=before, target=budget.target)
+    count = len(prompt) - len(system) - len(preface(state.summary, state.note))
+    unchanged = TrimPlan(state, kept=count, before=before, after=before, target=budget.target)
     if before <= budget.trigger:
         return unchanged
     target = min(budget.target, before - 1) if budget.forced else budget.target

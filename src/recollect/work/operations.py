@@ -139,24 +139,24 @@ def list_todos(
             hint=f'add it to the list: recollect todo --add "{session}"',
         )
     name = f"{_TODO}:{session}" if session else _TODO
-    held = context.project_space.read(lambda tx: documents_steps.find_scratch(tx, name))
-    items = work_notes.parse_todos(held.text if held else "")
+    document = context.project_space.read(lambda tx: documents_steps.find_scratch(tx, name))
+    items = work_notes.parse_todos(document.text if document else "")
     new = work_notes.change_todos(items, add, done)
     if new != items:
         return store_scratch(context, name, work_notes.render_todos(new))
-    return held or documents_steps.blank_scratch(name)
+    return document or documents_steps.blank_scratch(name)
 
 
 def _write_notes(context: Context, text: str) -> steps.ShownNotes:
-    held = undo_steps.write_undoable(
+    document = undo_steps.write_undoable(
         context,
         "changed the notes",
         undo_steps.Watched("documents", "address", steps.NOTES),
         lambda tx, now: steps.write_notes(tx, text, context.origin, now),
     )
     path = _file_path(context, "NOTES.md")
-    _write_file(context, path, held.text)
-    return steps.show_notes(held.text, path, False)
+    _write_file(context, path, document.text)
+    return steps.show_notes(document.text, path, False)
 
 
 def render_notes(context: Context) -> None:
@@ -212,11 +212,11 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     # Anyone may have edited the file: its lines are trusted as tool output.
     label = "tool" if edited or any(by_hand[1:]) else context.origin
     label = trust.least_trusted((label, *(hit.trust for hit in (*relevant, *avoid))))
-    held = context.project_space.write(
+    document = context.project_space.write(
         lambda tx: steps.write_document(tx, new, context.origin, now, label)
     )
-    _write_file(context, path, held.text)
-    return Continuity(held.text, path, documents_steps.find_references(held.text), edited)
+    _write_file(context, path, document.text)
+    return Continuity(document.text, path, documents_steps.find_references(document.text), edited)
 
 
 def _file_path(context: Context, name: str) -> str:

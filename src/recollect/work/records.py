@@ -267,8 +267,8 @@ def render_report(task: Task, phase: str = "") -> str:
 def render_event(trace: str, at: int, agent: str, phase: str, type: str, payload: Json) -> str:
     """Render an event at a gate of a task as one line of the log, with its line end."""
     about = {"trace_id": trace, "time": write_time(at), "agent": agent, "phase": phase}
-    told = {key: value for key, value in {**about, "type": type}.items() if value}
-    line = json.dumps({**told, "payload": payload}, ensure_ascii=False, separators=(",", ":"))
+    fields = {key: value for key, value in {**about, "type": type}.items() if value}
+    line = json.dumps({**fields, "payload": payload}, ensure_ascii=False, separators=(",", ":"))
     for mark in ("\u2028", "\u2029", "\u0085"):
         line = line.replace(mark, f"\\u{ord(mark):04x}")
     return line + "\n"
@@ -406,7 +406,7 @@ def moved_since(handoff: Handoff, then: Mapping[str, str], now: TreeState) -> Tr
     """
     before, current = commit_in(handoff.git_state), now.commit.casefold()
     same = not before or before.startswith(current[:40] or "-") or current.startswith(before)
-    other = [path for path, held in then.items() if now.contents.get(path, "") != held]
+    other = [path for path, content in then.items() if now.contents.get(path, "") != content]
     changed = tuple(path for path in other if now.contents.get(path))
     gone = tuple(path for path in other if not now.contents.get(path))
     if same and not other:

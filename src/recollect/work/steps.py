@@ -85,15 +85,15 @@ def get_document(
 
 def read_notes(tx: Tx, on_file: str | None) -> tuple[str, bool]:
     """Return the text of NOTES.md, and whether its file was edited since we wrote it."""
-    held = documents_sql.get_document(tx, NOTES)
-    kept = held.text if held else ""
+    document = documents_sql.get_document(tx, NOTES)
+    kept = document.text if document else ""
     return (kept if on_file is None else on_file), is_edited(tx, NOTES, on_file)
 
 
 def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
     """Check whether the file of a document differs from what we wrote."""
-    held = documents_sql.get_document(tx, address)
-    return on_file is not None and on_file != (held.text if held else "")
+    document = documents_sql.get_document(tx, address)
+    return on_file is not None and on_file != (document.text if document else "")
 
 
 def write_notes(tx: Tx, text: str, origin: str, now: int) -> Document:
@@ -152,12 +152,12 @@ def read_ledger(tx: Tx, agent: str) -> Mapping[str, Json]:
 
 def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapping[str, Json]:
     """Write the ledger of an agent; return it as stored."""
-    held = records.ledger_from_json(given)
-    if held.agent_id not in ("", agent):
+    ledger = records.ledger_from_json(given)
+    if ledger.agent_id not in ("", agent):
         raise InvalidInput(
-            f"this is the ledger of {held.agent_id}, not of {agent}", where="ledger.agent_id"
+            f"this is the ledger of {ledger.agent_id}, not of {agent}", where="ledger.agent_id"
         )
-    body = records.ledger_to_json(held._replace(agent_id=agent))
+    body = records.ledger_to_json(ledger._replace(agent_id=agent))
     address = f"memory://ledger/{addresses.check_key(agent)}"
     write_document(tx, _new_record(address, "ledger", agent, body, agent), origin, now)
     return read_ledger(tx, agent)
@@ -181,13 +181,13 @@ def give_handoff(
     name = addresses.check_key(handoff.id or id)
     body = records.handoff_to_json(handoff._replace(id=name))
     address = f"memory://handoff/{name}"
-    held = documents_sql.get_document(tx, address)
-    if held and held.fields != json.loads(redaction.redact_json(body).text):
+    current = documents_sql.get_document(tx, address)
+    if current and current.fields != json.loads(redaction.redact_json(body).text):
         raise Conflict("another handoff has this id", where=address)
     title = f"{handoff.from_agent} to {handoff.to_agent}: {handoff.what_was_done}"
     new = _new_record(address, "handoff", title, body, handoff.to_agent)
     write_document(tx, new, origin, now)
-    if held is None:
+    if current is None:
         # As pairs: a path such as `password.py` in front of a digest would look like a secret.
         pairs = [[path, digest] for path, digest in tree.contents.items()]
         storage_sql.set_value(tx, _CONTENTS + name, redaction.redact_json(pairs).text, now)

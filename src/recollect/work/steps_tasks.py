@@ -66,11 +66,11 @@ def start_task(tx: Tx, title: str, phases: Sequence[str], origin: str, now: int)
     """Start a task, or return the existing one with the same title."""
     safe = redaction.redact  # addresses are made of them
     task = records.new_task(safe(title), [safe(phase) for phase in phases])
-    held = documents_sql.get_document(tx, task_address(task.slug))
-    if held:
-        if held.title != task.title:
+    current = documents_sql.get_document(tx, task_address(task.slug))
+    if current:
+        if current.title != task.title:
             raise Conflict(
-                f"there is a task with this name: {held.title}", where=task_address(task.slug)
+                f"there is a task with this name: {current.title}", where=task_address(task.slug)
             )
         return show_task(tx, task.slug)
     return _save_task(tx, task, origin, now)

@@ -158,8 +158,8 @@ def _make_messages(record: Mapping[str, Json]) -> list[Message]:
     thoughts = [_format_thought(as_dict(thought)) for thought in as_list(record.get("thoughts"))]
     content: str | tuple[Mapping[str, Json], ...] = text
     if thoughts:
-        spoken: list[Mapping[str, Json]] = [{"type": "text", "text": text}] if text else []
-        content = ({"type": "reasoning", "text": "\n\n".join(thoughts)}, *spoken)
+        blocks: list[Mapping[str, Json]] = [{"type": "text", "text": text}] if text else []
+        content = ({"type": "reasoning", "text": "\n\n".join(thoughts)}, *blocks)
     model = as_text(record.get("model"))
     messages = [Message("assistant", content, model=model, at=at, key=key)]
     results = []

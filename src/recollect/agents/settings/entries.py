@@ -160,18 +160,20 @@ def make_json_editor(
             return "missing"
         root = json_edit.parse(text, keys).value
         wanted: list[Json] = []
-        have: list[Json] = []
+        current: list[Json] = []
         if hooks:
             line = render_hook_command(command)
             wanted = list(hooks.make_entries(line).items())
-            have = [(event, group) for event, _, group, own in _walk_own_groups(root) for _ in own]
+            current = [
+                (event, group) for event, _, group, own in _walk_own_groups(root) for _ in own
+            ]
         if server:
             wanted.append(server(command))
             entry = _as_dict(_as_dict(root).get(servers)).get(SERVER)
-            have += [] if entry is None else [entry]
-        if not have:
+            current += [] if entry is None else [entry]
+        if not current:
             return "missing"
-        return "current" if _is_same(wanted, have) else "stale"
+        return "current" if _is_same(wanted, current) else "stale"
 
     return SettingsEditor(install, remove, status)
 
@@ -280,8 +282,8 @@ def _handlers(group: Json) -> list[Json]:
     return inside if isinstance(inside, list) else []
 
 
-def _is_same(wanted: list[Json], have: list[Json]) -> bool:
-    return sorted(map(repr, wanted)) == sorted(map(repr, have))
+def _is_same(wanted: list[Json], current: list[Json]) -> bool:
+    return sorted(map(repr, wanted)) == sorted(map(repr, current))
 
 
 def _as_dict(value: Json) -> dict[str, Json]:
@@ -319,9 +321,9 @@ def make_toml_editor(
         found = entry(text)
         if found is None:
             return "missing"
-        have = _as_dict(found)
+        current = _as_dict(found)
         wanted = server(command).items()
-        same = all(have.get(key) == value for key, value in wanted if key not in optional)
+        same = all(current.get(key) == value for key, value in wanted if key not in optional)
         return "current" if same else "stale"
 
     def entry(text: str) -> Json:

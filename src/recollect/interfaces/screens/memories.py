@@ -253,8 +253,8 @@ def _render_learned_many(found: Sequence[recollect.Learned]) -> str:
     counts = Counter(one.action for one in found)
     waiting = sum(one.memory.status != "active" for one in found)
     hint = f"{waiting} wait for a person to confirm them: recollect review"
-    said = ", ".join(f"{number} {action}" for action, number in sorted(counts.items()))
-    return lines(said, hint if waiting else "")
+    summary = ", ".join(f"{number} {action}" for action, number in sorted(counts.items()))
+    return lines(summary, hint if waiting else "")
 
 
 # ---------------------------------------------------------------- the review queue

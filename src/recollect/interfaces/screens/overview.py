@@ -33,7 +33,7 @@ def _render_status(status: recollect.Status) -> str:
     learned = f"{format_count(status.commands, 'command')} that worked, "
     learned += f"{format_count(status.fixes, 'fix', 'fixes')} of errors (recollect lessons)"
     waits = format_count(status.waiting, "item waits", "items wait") + " for your answer"
-    said = [_describe_capture(memory, status.at) for memory in status.captures]
+    captures = [_describe_capture(memory, status.at) for memory in status.captures]
     archive = f"{format_count(status.messages, 'message')} in "
     archive += format_count(status.sessions, "conversation")
     items = format_count(status.start_items, "item")
@@ -51,7 +51,7 @@ def _render_status(status: recollect.Status) -> str:
         _field("memories", [f"{known}: {kinds}" if kinds else "none yet"]),
         _field("learned", [learned] if status.commands or status.fixes else []),
         _field("review", [waits] if status.waiting else [], "warn"),
-        _field("captured", said),
+        _field("captured", captures),
         _field("archive", [archive if status.messages else "empty"]),
         _field("background", status.background),
         _field("start block", [start if status.start_tokens else nothing]),
@@ -144,8 +144,8 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
         often = "once" if fix.sessions < 2 else f"in {fix.sessions} sessions"
         fixes.append("  " + format_line(fix.error, style.text_width() - 2))
         named = f" ({fix.id})" if fix.id else ""
-        told = f"went away {often}, {style.day(fix.last)}, {fix.fix}{named}"
-        fixes += style.fill(told, "      ")
+        summary = f"went away {often}, {style.day(fix.last)}, {fix.fix}{named}"
+        fixes += style.fill(summary, "      ")
     title = paint("title", "fixes, told when the error comes up again")
     example = f"command:{lessons.commands[0].command}" if rows else lessons.fixes[0].id
     return lines(

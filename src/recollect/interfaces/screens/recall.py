@@ -152,8 +152,8 @@ def _describe_source(hit: Hit) -> str:
     who = {"user": "you", "assistant": "the agent", "tool": "a tool"}
     if hit.trust == "import":
         who = {}  # the words of another person
-    said = who.get(hit.role, "") or _TRUST.get(hit.trust, hit.trust)
-    return f"from {said}, {day(hit.at)}"
+    source = who.get(hit.role, "") or _TRUST.get(hit.trust, hit.trust)
+    return f"from {source}, {day(hit.at)}"
 
 
 def _describe_marks(hit: Hit) -> list[str]:

@@ -195,10 +195,10 @@ class ReviewScreen:
                 self._note = "The text is the same: k keeps it." if text else ""
                 return
         if answer == "scope":
-            said = self._keyboard.read_line(
+            typed = self._keyboard.read_line(
                 "path globs, such as src/api/**: ", " ".join(item.scope)
             )
-            scope = tuple(said.split())
+            scope = tuple(typed.split())
             if not scope:
                 return
         self._give([GivenAnswer(item, answer, text, scope)])
@@ -311,8 +311,8 @@ def render_item(item: ReviewItem, width: int) -> list[str]:
     if item.scope:
         lines += _field("applies to", [", ".join(item.scope)], width)
     for one in item.against:
-        said = f"{one.text} ({one.kind}, {style.day(one.at)}, {one.id})"
-        lines += _field("against", [said], width)
+        statement = f"{one.text} ({one.kind}, {style.day(one.at)}, {one.id})"
+        lines += _field("against", [statement], width)
     for passage in item.evidence:
         lines += _passage(passage, width)
     if not item.evidence:

@@ -231,14 +231,14 @@ def _wrap_line(line: str) -> list[str]:
     indent = len(column[0]) if column else len(plain) - len(plain.lstrip(" ")) + 2
     lead = line[: len(line) - len(line.lstrip(" "))]
     first, *words = line.removeprefix(lead).split(" ")
-    lines, held = list[str](), lead + first
+    lines, current = list[str](), lead + first
     for word in words:
-        if _width(f"{held} {word}") > _page.width and held.strip():
-            lines.append(held)
-            held = " " * indent + word
+        if _width(f"{current} {word}") > _page.width and current.strip():
+            lines.append(current)
+            current = " " * indent + word
         else:
-            held = f"{held} {word}"
-    return [*lines, held]
+            current = f"{current} {word}"
+    return [*lines, current]
 
 
 def _width(text: str) -> int:
@@ -341,8 +341,8 @@ def render_list(
     heads: Sequence[str], rows: Iterable[Sequence[str]], none: str, noun: str, place: str = ""
 ) -> str:
     """Return a table; without rows, why it is empty (see `render_none`)."""
-    held = list(rows)
-    return render_table(heads, held) if held else render_none(none, noun, place)
+    items = list(rows)
+    return render_table(heads, items) if items else render_none(none, noun, place)
 
 
 def render_table(

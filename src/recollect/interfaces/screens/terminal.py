@@ -115,8 +115,8 @@ def _read_key(terminal: int) -> str:
 
 def agrees(question: str, default: bool = False) -> bool:
     """Ask a person a question; Enter means the default."""
-    said = read_answer(question)
-    return said is not None and (said.lower() in ("y", "yes") or (default and not said))
+    answer = read_answer(question)
+    return answer is not None and (answer.lower() in ("y", "yes") or (default and not answer))
 
 
 def read_answer(question: str) -> str | None:

@@ -194,11 +194,11 @@ def _render_json(value: Mapping[str, recollect.Json]) -> str:
 
 
 def _render_handoff(given: recollect.ShownHandoff) -> str:
-    told = given.handoff
-    rows = [("from", told.get("from_agent")), ("to", told.get("to_agent"))]
-    rows += [(name.replace("_", " "), one) for name, one in told.get("context", {}).items()]
+    handoff = given.handoff
+    rows = [("from", handoff.get("from_agent")), ("to", handoff.get("to_agent"))]
+    rows += [(name.replace("_", " "), one) for name, one in handoff.get("context", {}).items()]
     texts = ((name, ", ".join(one) if isinstance(one, list) else one) for name, one in rows if one)
-    accept = f"accept it: recollect handoff accept {given.id} --agent {told.get('to_agent')}"
+    accept = f"accept it: recollect handoff accept {given.id} --agent {handoff.get('to_agent')}"
     return lines(
         f"{given.address} ({_handoff_state(given)})",
         (f"  {name:<17} {format_line(str(text), 160)}" for name, text in texts),
