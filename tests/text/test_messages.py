@@ -237,7 +237,7 @@ def test_a_duplicate_call_id_is_an_error_that_names_it() -> None:
     with pytest.raises(InvalidInput, match="twice"):
         from_wire([{"role": "assistant", "tool_calls": [call]}] * 2)
     with pytest.raises(InvalidInput, match="twice"):
-        refuse_duplicate_calls([Message("assistant", "", (ToolCall("twice", "f"),))], ["twice"])
+        refuse_duplicate_calls([Message("assistant", "", (ToolCall("twice", "f"),))] * 2)
 
 
 def test_text_that_no_store_can_write_is_made_writable() -> None:

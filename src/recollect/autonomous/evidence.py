@@ -1,8 +1,7 @@
-"""Phase 1 by rules: what one session says about commands, errors, places, workflows, conclusions,
-commits and answers, each with the messages that say so.
+"""Phase 1 by rules: extract the evidence of one session about commands, errors, places, workflows,
+conclusions, commits and answers, each with its messages.
 
-The observations are those of `episodes.session_observations`; here each is traced back to the calls
-it was made from.
+`episodes.session_observations` makes the observations; this module traces each back to its calls.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from ..types.records import Json, Stored
 from .statements import Evidence, Span, gives_reason
 
 MOST_SPANS = 7
-"""Messages of one piece of evidence: a commit and the six commands that may lead up to it."""
+"""The most messages of one piece of evidence: a commit and six commands before it."""
 
 DIALOGUES = frozenset(("AskUserQuestion",))
-"""Tools with which an agent asks its user, by their exact names: a server that calls its own tool
-alike cannot put words into the user's mouth."""
+"""Exact names of the tools with which an agent asks its user. Similar names do not count: a server
+could put words into the user's mouth."""
 
 LONGEST_QUESTION, LONGEST_ANSWER = 240, 300
 FEWEST_WORDS = 5
-"""A shorter question means something that was on the screen."""
+"""A shorter question refers to something that was on the screen."""
 
 _MISSING = ("command not found", "ERR_PNPM_", "not recognized as", "No such file or directory")
 
@@ -41,8 +40,10 @@ def extract(
     scripts: Mapping[str, str],
     episodes: Sequence[Evidence] = (),
 ) -> tuple[Evidence, ...]:
-    """Return the evidence of a session; `episodes` are the tasks that were read out of it. What
-    cannot be traced to a message is left out."""
+    """Return the evidence of a session, as far as it can be traced to messages.
+
+    episodes: the tasks of the session
+    """
     ours = [one for one in messages if one.origin != "import"]
     tried = list_attempts(ours)
     found = session_observations.observe(ours, cwd, scripts, tried)
@@ -60,14 +61,14 @@ def extract(
         if spans:
             label = "agent" if one.kind == "conclusion" else "system"
             traced.append(Evidence(one.kind, one.subject, one.at, one.body, spans, label))
-    tasks = filter(None, (_task(one, tried, cwd) for one in episodes))
+    done = filter(None, (_task(one, tried, cwd) for one in episodes))
     made = (*_commits(ours, tried, cwd), *_pulls(ours, tried))
-    return (*traced, *made, *_answers(tried), *tasks)
+    return (*traced, *made, *_answers(tried), *done)
 
 
 def _task(task: Evidence, tried: Sequence[CallAttempt], cwd: str) -> Evidence | None:
-    """Return a task with what proves it: the request, the last edit of each file, and how the last
-    check ended; None when nothing was edited, or the user refused something after it."""
+    """Return a task with its proof: the request, the last edit of each file, and the result of the
+    last check; None if nothing was edited, or the user refused its last call."""
     first, last = task.spans[0]
     inside = [one for one in tried if first <= one.asked <= last]
     edits = _last_edits(inside, cwd)
@@ -103,7 +104,7 @@ def _exact(key: str, ran: Sequence[tuple[CallAttempt, list[CommandRun]]]) -> lis
     found: dict[tuple[str, str], Span] = {}
     for attempt, runs in ran:
         worked = [run.form for run in runs if run.form.key == key and run.state == "ok"]
-        if len(worked) == 1 and _shows(attempt):
+        if len(worked) == 1 and _shows_result(attempt):
             [form] = worked
             if form.exact and form.folder != ELSEWHERE and "REDACTED" not in form.exact:
                 found[form.folder, form.exact] = _span(attempt)
@@ -111,15 +112,15 @@ def _exact(key: str, ran: Sequence[tuple[CallAttempt, list[CommandRun]]]) -> lis
 
 
 def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
-    """Yield the last call that shows that the command worked; without one, in which it failed."""
+    """Yield the last call in which the command worked, or failed if it never worked."""
     wanted = "ok" if one.body["ok"] else "failed"
     ran = (a for a in reversed(tried) if _ran(a, one.subject, wanted, cwd))
-    yield from islice((_span(a) for a in ran if wanted == "failed" or _shows(a)), 1)
+    yield from islice((_span(a) for a in ran if wanted == "failed" or _shows_result(a)), 1)
 
 
-def _shows(attempt: CallAttempt) -> bool:
-    """Check whether a call shows how its command ended: it did not go on in the background, and
-    a pipe did not hide that there is no such program."""
+def _shows_result(attempt: CallAttempt) -> bool:
+    """Check whether the exit status of a call is that of its command: it did not go on in the
+    background, and no pipe hid that the program is missing."""
     line = attempt.script.strip()
     if line.endswith("&") or "&\n" in line or "running in background" in attempt.output:
         return False
@@ -127,8 +128,8 @@ def _shows(attempt: CallAttempt) -> bool:
 
 
 def _error(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) -> Iterator[Span]:
-    """Yield the last call that failed so, the one that passed afterwards, and the last edit of the
-    file that resolved it."""
+    """Yield the last call with the error, the call that passed afterwards, and the last edit that
+    resolved it."""
     line = str(one.body["line"])
     broken = [a for a in tried if a.state == "failed" and a.script and line in signatures(a.output)]
     if not broken:
@@ -179,7 +180,7 @@ def _span(attempt: CallAttempt) -> Span:
 
 
 def _answers(tried: Sequence[CallAttempt]) -> Iterator[Evidence]:
-    """Yield the answers of the user that decide something, to questions that stand in the call."""
+    """Yield the user's answers that decide something, with the questions of the calls."""
     for attempt in tried:
         if attempt.call.name not in DIALOGUES or attempt.state != "ok":
             continue
@@ -228,7 +229,7 @@ _ABOUT_GOING_ON = (
     r"|next|proceed|which areas?|todo|can you|commit\w*|pr|push|these|those|this task|direction"
     r"|based on)\b"
 )
-"""Match questions about how the agent should go on, or about what is on the screen."""
+"""Match questions about the agent's next step, or about something on the screen."""
 
 _OPEN = (
     r"(?i)\?\s*$|^you decide\b|^(?:hm+|skip|next|done|none|later|not sure|yes|no|ok)\b"
@@ -239,25 +240,23 @@ _OPEN = (
 
 # ---------------------------------------------------------------- commits and pull requests
 #
-# Subject and reason stand in the call, and not only in what git printed. Which files went into a
-# commit is known from what was edited and added since the last one; where that does not agree with
-# the number that git gives, no file is named.
+# Subject and reason are taken from the call, not only from git's output. The files of a commit are
+# those edited and added since the last one; if their number differs from git's, none is named.
 
 
 LONGEST_REASON = 400
-"""Characters of the reason that a commit gives, which is cut at the end of a sentence."""
+"""Characters of a commit's reason, which is cut at the end of a sentence."""
 
 MOST_POINTS = 3
-"""So many points of a list are taken as the reason where a commit gives no other."""
+"""The most list items that are used as the reason of a commit without other text."""
 
 _PASSING = ("Merge ", "WIP", "wip", "fixup!", "squash!")
 _EVERYTHING = frozenset(("-A", "--all", ".", "-u", "--update", "-a", "-am", "*"))
 
 
 def _commits(messages: Sequence[Stored], tried: Sequence[CallAttempt], cwd: str) -> list[Evidence]:
-    """Return the commits that were made and stayed, each with the files that were edited for it and
-    the reason that it gives. Subject and reason are the agent's own: they stand in the call, and
-    not only in what git printed."""
+    """Return the commits that were not undone, each with its files and its reason. Subject and
+    reason are the agent's own words: they are in the call, not only in git's output."""
     found: list[Evidence] = []
     edited: dict[str, None] = {}
     added: list[str] = []
@@ -270,7 +269,7 @@ def _commits(messages: Sequence[Stored], tried: Sequence[CallAttempt], cwd: str)
             inside = [name for name in names if is_lasting(name) and name[0] not in "/~"]
             edited |= dict.fromkeys(inside)
         git = attempt.git if attempt.script and attempt.state == "ok" else ()
-        found = _after_rewriting(found, git)
+        found = _drop_rewritten(found, git)
         added += [below(word, cwd) for words in git if words[0] == "add" for word in words[1:]]
         for commit in [one for place, one in made if place == attempt.asked]:
             if commit.subject in attempt.script and not commit.subject.startswith(_PASSING):
@@ -314,8 +313,8 @@ def _made(kind: str, title: str, attempt: CallAttempt, body: Mapping[str, Json])
 _PULL = r"\bgh pr create\b[^\n]*?--title[ =]([\"'])((?:(?!\1).){8,160})\1"
 
 
-def _after_rewriting(found: list[Evidence], git: Sequence[Sequence[str]]) -> list[Evidence]:
-    """Return the commits so far after git commands that replace, undo or move some of them."""
+def _drop_rewritten(found: list[Evidence], git: Sequence[Sequence[str]]) -> list[Evidence]:
+    """Return the commits without those that these git commands replace or undo."""
     for words in git:
         rest = words[1:]
         undone = [re.fullmatch(r"HEAD[~^](\d*)", word) for word in rest]
@@ -368,8 +367,8 @@ def reason_in(script: str, subject: str) -> str:
 
 
 def _whole_sentences(parts: Sequence[str], between: str) -> str:
-    """Return as many whole sentences as fit, up to one that names a dangerous command; the first
-    one is cut where it must be."""
+    """Return as many whole sentences as fit, up to one that names a dangerous command; a first
+    sentence that does not fit is cut."""
     taken = ""
     for part in parts:
         for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", part):

@@ -1,7 +1,7 @@
 """Files of the pipeline: the three outputs in the project's folder, and the prompts.
 
-A prompt is the user's own, if there is a file of its name in their configuration, or ours. A
-repository cannot change one.
+A prompt is the file of its name in the user's configuration, or else ours. A repository cannot
+change it.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def set_aside(folder: str) -> str:
 
 
 def write_outputs(folder: str, memory: str, summary: str, skills: Mapping[str, str]) -> list[str]:
-    """Write the outputs, each atomically, and prune skills that are no longer made; return their
-    names. Only folders that we made are pruned."""
+    """Write each output atomically, and remove skills of ours that are not among them; return the
+    names of the removed ones."""
     make_folder(folder)
     write_private(_inside(folder, MEMORY), memory)
     write_private(_inside(folder, SUMMARY), summary)
@@ -76,7 +76,7 @@ def write_outputs(folder: str, memory: str, summary: str, skills: Mapping[str, s
 
 
 def remove_outputs(folder: str) -> list[str]:
-    """Remove the outputs; return the paths of what was removed, from the folder."""
+    """Remove the outputs; return their paths, relative to the folder."""
     removed = list_outputs(folder)
     for name in removed:
         path = _inside(folder, name)
@@ -88,7 +88,7 @@ def remove_outputs(folder: str) -> list[str]:
 
 
 def list_outputs(folder: str) -> list[str]:
-    """Return the paths of the outputs that there are, from the folder."""
+    """Return the paths of the existing outputs, relative to the folder."""
     found = [name for name in (MEMORY, SUMMARY) if os.path.isfile(os.path.join(folder, name))]
     return found + [f"{SKILLS}/{name}" for name in _own_skills(os.path.join(folder, SKILLS))]
 

@@ -1,8 +1,8 @@
-"""Merge what the extractions of all sessions and the memories in force say: phase 2 by rules.
+"""Phase 2 by rules: merge the extractions of all sessions and the memories in force.
 
-Every statement is worded by our own code from calls and exit statuses (here), or is the quoted
-words of the user or an agent (`quotations`). Nothing here is prose of a tool. A command is told
-with all its arguments, and each session that is counted and cited ran it so.
+Every statement is made by our own code from calls and exit statuses (here), or quotes the user or
+an agent (`quotations`); none is prose of a tool. A command is shown with all its arguments, and
+every counted and cited session ran it in exactly this form.
 """
 
 from __future__ import annotations
@@ -34,27 +34,26 @@ from .statements import (
 
 CONFIRMED = findings.CONFIRMED
 PROVEN = 3
-"""Where a command worked in so many sessions, others for the same purpose that worked once are left
-out."""
+"""If a command worked in so many sessions, others of its purpose that worked once are left out."""
 
 FEWEST_WORDS, MOST_WORDS = 3, 6
-"""A command of fewer words that ran or installed something once is bare: its arguments are missing.
-One of more words that worked once is about one time."""
+"""A run or install command with fewer words that worked once lacks its arguments. A command with
+more words that worked once was for one occasion."""
 
 MOST_WORDINGS = 2
-"""So many wordings of one command are told: with another option it may do something else."""
+"""The most wordings of one command that are shown: another option may do something else."""
 
 MOST_OF = {CLAIMS: 40, HISTORY: 60}
 """So many statements of a section are kept, the newest."""
 
 TOGETHER = 4
-"""So many sessions must have changed two files together that have different names."""
+"""The sessions that must have changed two files together, unless they have the same name."""
 
 RECURRING = 3
-"""Sessions that must meet an error before it gets a line without a confirmed remedy."""
+"""The sessions that must have an error for a line without a confirmed remedy."""
 
 _ALONE = frozenset(("test", "lint", "format", "typecheck", "build"))
-"""What a command is for that is told from the first session on, when it ran without arguments."""
+"""Purposes of commands that are shown after one session if they ran without arguments."""
 
 _SELECTS = frozenset(
     ("--filter", "-F", "--workspace", "-w", "--prefix", "-C", "--cwd", "--manifest-path")
@@ -63,7 +62,7 @@ _CUSTOMARY = (
     r"(?:go (?:build|vet|mod tidy|fmt)|cargo (?:build|check|fmt)"
     r"|(?:npm|pnpm|yarn|bun) (?:install|i|ci))(?: (?:\.|\./\S*|-v))*"
 )
-"""Matches the command that anybody would try first in a project of its kind."""
+"""Match commands that anybody would try first in a project of their kind."""
 
 
 def merge(
@@ -97,7 +96,7 @@ def _is_hidden(refs: Sequence[str], hidden: frozenset[str]) -> bool:
 
 
 def _limited(found: Sequence[PageStatement]) -> list[PageStatement]:
-    """Order by weight and time; keep the newest of sections that grow without end."""
+    """Order by weight and time; keep only the newest of sections without a natural limit."""
     dropped: set[str] = set()
     for section, most in MOST_OF.items():
         inside = [one for one in found if one.section == section]
@@ -133,8 +132,8 @@ class Workflow(NamedTuple):
 def workflows(
     extractions: Sequence[Extraction], hidden: frozenset[str] = frozenset()
 ) -> list[Workflow]:
-    """Return the sequences of commands that enough sessions ran before a commit, most first, unless
-    one of them is hidden. Each command is worded as it is where it worked."""
+    """Return the sequences of commands that enough sessions ran before a commit, the most frequent
+    first, without those with a hidden command."""
     found = []
     groups = group_evidence(extractions)
     wordings = {}
@@ -149,7 +148,7 @@ def workflows(
             if _is_hidden([*map(wording.command_ref, (*body["steps"], *steps))], hidden):
                 continue
             last = seen[0].evidence.at
-            # Of the newest session each step, of the others the commit.
+            # Cite each step of the newest session, and the commit of the others.
             steps_of = sources_of(seen[:1], each=len(body["steps"]) + 1)
             sources = tuple(dict.fromkeys((*steps_of, *sources_of(seen[1:], each=1))))
             found.append(Workflow(steps, tuple(body["purposes"]), len(seen), last, sources))
@@ -170,7 +169,7 @@ def _commands(
         if fails and (better := str(body.get("replaced_by", ""))):
             replaced.setdefault(better, []).append(form)
     proven = {str(one.body["purpose"]) for one in merged.values() if one.sessions >= PROVEN}
-    # Time in which nobody worked here does not make a command old.
+    # Days without any work do not count towards the age of a command.
     now = min(now, max((one.at for one in merged.values()), default=now))
     for form, finding in merged.items():
         if not _is_weak(form, finding, proven):
@@ -181,8 +180,8 @@ def _commands(
 
 
 def _is_weak(form: str, finding: findings.MergedFinding, proven: Container[str]) -> bool:
-    """Check whether a command is worth no line: its purpose is unknown, or it worked once and is
-    bare, or a better one has the same purpose."""
+    """Check whether a command is left out: its purpose is unknown, it worked once and lacks its
+    arguments, or a better one has the same purpose."""
     purpose = str(finding.body["purpose"])
     if not purpose:
         return finding.sessions < PROVEN
@@ -237,8 +236,8 @@ def _short(known: findings.KnownCommand) -> str:
 
 def _wordings(seen: Sequence[SessionEvidence]) -> list[tuple[str, str, list[SessionEvidence]]]:
     """Return the wordings of a command, those of most sessions first: the words, the folder that
-    it was always run in, and the sessions, each with the messages of its run. Where folders differ
-    it must have worked in several sessions in the project's own, or name its part itself."""
+    it was always run in, and the sessions, each with the messages of its run. A wording that was
+    run in different folders must have worked in several sessions at the root, or name its part."""
     folders: dict[str, list[str]] = {}
     groups: dict[str, dict[str, SessionEvidence]] = {}
     for one in seen:
@@ -256,8 +255,8 @@ def _wordings(seen: Sequence[SessionEvidence]) -> list[tuple[str, str, list[Sess
 
 
 def _names_part(command: str, folder: str) -> bool:
-    """Check whether a command names a part of the project and a task there: then one session is
-    enough."""
+    """Check whether a command names a part of the project and a task in it: one session is enough
+    for these."""
     words = command.split()
     whole = len(words) <= MOST_WORDS and "--" not in words
     options = any(word.startswith("-") for word in words)
@@ -270,7 +269,7 @@ def _names_part(command: str, folder: str) -> bool:
 def _error(
     line: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
 ) -> PageStatement | None:
-    """Return an error that came up in several sessions: with its remedy where two confirm it."""
+    """Return a line about an error of several sessions, with its remedy if two confirm it."""
     body = finding.body
     first = min(int(one.evidence.body.get("rank", 0)) for one in seen)
     if finding.sessions < CONFIRMED or not body["commands"] or first or line[:1] in "{[":
@@ -305,7 +304,7 @@ def _error(
 def _with_remedy(
     seen: Sequence[SessionEvidence], remedy: session_errors.Remedy
 ) -> list[SessionEvidence]:
-    """Return the sessions that resolved it so, at least in part."""
+    """Return the sessions that resolved an error with this remedy, at least in part."""
     words = {*remedy.gained, *remedy.lost, *remedy.files, *remedy.added}
     commands = {remedy.step_before, remedy.other_form} - {""}
 
@@ -345,8 +344,7 @@ def _place(
 
 
 def _belong(path: str, place: findings.KnownPlace, finding: findings.MergedFinding) -> bool:
-    """Check whether files were changed together more often than not; a file and its tests always
-    are, which goes without saying."""
+    """Check whether two files are mostly changed together; a file and its test do not count."""
     own, other = path.rpartition("/")[2], place.files[0].rpartition("/")[2]
     if own == other:
         return True

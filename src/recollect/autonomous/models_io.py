@@ -1,7 +1,7 @@
 """Ask a model: an OpenAI-compatible server, Anthropic, or a command that reads a prompt on stdin.
 
-One question, one answer, no retry in here: the job is retried later, with a delay. Answers have an
-upper size and a deadline for the whole of them, whatever the server sends meanwhile.
+There is no retry here: the job is retried later, with a delay. The size of an answer and the time
+until its end are limited.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..text import tokens
 from ..types.records import Json
 
 LARGEST_ANSWER = 1_000_000
-"""Bytes. An answer of a few thousand tokens has some ten thousand."""
+"""Bytes. An answer of a few thousand tokens has some ten thousand bytes."""
 
 LONGEST_PAUSE = 3600.0
 _OVERLOADED = (408, 425, 429, 500, 502, 503, 504, 529)
@@ -35,7 +35,7 @@ _SERVERS = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.ant
 
 
 class ModelSpec(NamedTuple):
-    """Which model to ask, and how: `kind` is openai, compatible, anthropic or command."""
+    """A model and how to reach it: `kind` is openai, compatible, anthropic or command."""
 
     kind: str
     name: str
@@ -50,7 +50,7 @@ class ModelSpec(NamedTuple):
 
 
 class ModelAnswer(NamedTuple):
-    """An answer, with the tokens that the call cost: as the server says, or estimated."""
+    """An answer, with the tokens of the call, reported by the server or estimated."""
 
     text: str
     input_tokens: int
@@ -133,7 +133,7 @@ def _request(spec: ModelSpec, system: str, prompt: str, most: int) -> dict[str, 
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Follows no redirect: a key and a conversation go to the configured server only."""
+    """Refuses redirects: the key and the conversation go to the configured server only."""
 
     def redirect_request(self, *args: object) -> None:
         return None
@@ -280,7 +280,7 @@ def _drain(process: subprocess.Popen[bytes], spec: ModelSpec, wait: float) -> by
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the command and all that it started."""
+    """End the command and all its child processes."""
     if process.stdout:
         process.stdout.close()
     if process.poll() is None:

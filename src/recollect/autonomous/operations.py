@@ -1,7 +1,7 @@
 """Operations of autonomous memory: view, clear, enqueue, rebuild, diagnose; and its start.
 
 Sessions become extractions (phase 1), extractions become MEMORY.md, memory_summary.md and skills
-(phase 2). Rules do both; where the user configured a model it picks what rules do not hear.
+(phase 2). Rules do both; a model, if the user configured one, adds statements that rules miss.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ MOST_ERRORS = 10
 
 WORKER = "worker"
 HEARTBEAT = 30.0
-"""The most seconds between two renewals of a lease; of a short one a quarter."""
+"""The most seconds between two renewals of a lease; a short one is renewed after a quarter."""
 
 
 class Planned(NamedTuple):
-    """A session that would be sent to a model: in how many calls, at which price in tokens."""
+    """A session that would be sent to a model: the number of calls, and their cost in tokens."""
 
     session: str
     messages: int
@@ -45,7 +45,7 @@ class Planned(NamedTuple):
 
 
 class Rebuilt(NamedTuple):
-    """What a run of the pipeline did, or would do (`planned`)."""
+    """The result of a run of the pipeline, or its plan (`planned`)."""
 
     extracted: int = 0
     proposed: int = 0
@@ -84,7 +84,8 @@ class WorkerRun(NamedTuple):
         return steps.Lease(self.owner, length, cap)
 
     def heartbeat(self, job: jobs_sql.Job, length: int) -> jobs_operations.Heartbeat:
-        """Renew a lease while the work goes on. That of a job is only missed at its next write."""
+        """Renew a lease while the work goes on. The loss of a job's lease shows at its next
+        write."""
 
         def renew() -> None:
             until = self.context.clock() + length
@@ -97,7 +98,7 @@ class WorkerRun(NamedTuple):
 
 
 class ClearedMemory(NamedTuple):
-    """What `memory clear` hid and removed, or would."""
+    """The result of `memory clear`, or its plan: the memories hidden and the files removed."""
 
     applied: bool
     memories: int
@@ -225,7 +226,7 @@ def start(context: Context, parent: int = 0) -> Rebuilt:
 
 
 def run(context: Context, parent: int = 0) -> Rebuilt:
-    """Queue the sessions that are due and work off the queue, as the only worker of the store."""
+    """Queue the sessions that are due and process the queue, as the only worker of the store."""
     now = context.clock()
     context.project_space.write(lambda tx: steps.queue_sessions(tx, context.settings, now))
     if not context.project_space.read(lambda tx: steps.is_work_due(tx, now)):
@@ -255,7 +256,7 @@ def run(context: Context, parent: int = 0) -> Rebuilt:
 
 
 def add(one: Rebuilt, other: Rebuilt) -> Rebuilt:
-    """Return the results of two parts of a run together."""
+    """Return the sum of the results of two parts of a run."""
     names = ("extracted", "proposed", "failed", "statements", "skills", "pruned", "files")
     sums = {name: getattr(one, name) + getattr(other, name) for name in names}
     return one._replace(**sums, notes=tuple(dict.fromkeys((*one.notes, *other.notes))))

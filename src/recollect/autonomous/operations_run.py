@@ -1,6 +1,7 @@
 """The two phases of a run: sessions become extractions, extractions become the outputs.
 
-A model is asked outside of any transaction. Each effect is one transaction that proves the lease.
+A model is asked outside of any transaction. Each result is written in one transaction that checks
+the lease.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from . import evidence, files_io, merging, models_io, pages, prompts, sql, state
 from .operations import Rebuilt, WorkerRun, add
 
 RETRY = 60 * steps.SECOND
-"""The first delay after a failure; it doubles with each, and is spread by half of it."""
+"""The first delay after a failure; it doubles with each failure, plus a random half of it."""
 
 SUMMARISE_LEASE = 1.5
 """The lease of phase 2 in leases of phase 1 (180 s to 120 s)."""
@@ -34,7 +35,7 @@ Work = Callable[[WorkerRun, jobs_sql.Job], Rebuilt]
 
 
 def _process(run: WorkerRun, kind: str, work: Work, instead: Work | None = None) -> Rebuilt:
-    """Work off the jobs of a kind, one after another."""
+    """Process the jobs of a kind, one after another."""
     done = Rebuilt()
     is_extraction = kind == steps.EXTRACT
     lease = run.lease(
@@ -51,8 +52,10 @@ def _process(run: WorkerRun, kind: str, work: Work, instead: Work | None = None)
 
 
 def _attempt(run: WorkerRun, job: jobs_sql.Job, work: Work, instead: Work | None) -> Rebuilt:
-    """Run the work of a job; after a failure release it with the reason. `instead` may run after
-    the last try."""
+    """Run the work of a job; after a failure release it with the reason.
+
+    instead: the work to run after the last failed try
+    """
     try:
         return work(run, job)
     except Conflict as error:
@@ -77,14 +80,14 @@ def _attempt(run: WorkerRun, job: jobs_sql.Job, work: Work, instead: Work | None
 
 
 def _delay(failures: int) -> int:
-    """Return the microseconds until the next try, spread so that tries do not meet."""
+    """Return the microseconds until the next try, with a random part."""
     return int(RETRY * 2 ** max(failures - 1, 0) * random.uniform(0.5, 1.5))
 
 
 def _ask(
     run: WorkerRun, job: jobs_sql.Job, who: tuple[str, models_io.ModelSpec], prompt: tuple[str, str]
 ) -> str:
-    """Ask a model once; the ledger has the call before it is made."""
+    """Ask a model once, after writing the call into the ledger."""
     role, model = who
     most = run.settings.memories_answer_tokens
     call = sql.SpendRow(
@@ -109,7 +112,7 @@ def _ask(
 
 
 def phase_one(run: WorkerRun) -> Rebuilt:
-    """Extract sessions, several at the same time where the settings want that."""
+    """Extract sessions, several at a time if the settings say so."""
     number = run.settings.memories_concurrency
     if number <= 1:
         return _process(run, steps.EXTRACT, _extract, _extract_by_rules)
@@ -199,7 +202,7 @@ def _picked(
 
 
 def phase_two(run: WorkerRun) -> Rebuilt:
-    """Write the outputs, if something asks for it."""
+    """Write the outputs, if a job for it is queued."""
     return _process(run, steps.SUMMARISE, _summarise)
 
 
@@ -275,7 +278,7 @@ def _curated_or_not(
     found: list[statements.PageStatement],
     material: steps.Material,
 ) -> tuple[prompts.Curated, str]:
-    """Ask a model, if there is one. When it fails in the last try, go on without it: say why."""
+    """Ask a model, if there is one; if its last try fails, go on without it and return why."""
     if not run.smol or not found:
         return prompts.Curated(), ""
     try:

@@ -1,8 +1,7 @@
-"""Render MEMORY.md, memory_summary.md and the skills; read what a person changed in MEMORY.md.
+"""Render MEMORY.md, memory_summary.md and the skills; read the edits of a person in MEMORY.md.
 
-Every line of MEMORY.md ends with the numbers of its sources, which stand at its end as addresses
-of messages. A line that a person deleted does not come back; a line that they wrote or changed
-stays as it is.
+Every line of MEMORY.md ends with the numbers of its sources; the addresses are at the end of the
+file. A line that a person deleted does not come back; one that they wrote or changed stays.
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ HEAD = (
 SOURCES = "Sources"
 HAND = "hand:"
 MOST_IN_SUMMARY = {COMMANDS: 8, HISTORY: 2, CLAIMS: 2}
-"""So many statements of a section are in the summary: the best commands, the newest of others."""
+"""The most statements of a section in the summary: the best commands, the newest of others."""
 
 RARE = 0.2
-"""Share of the weight of the best command for a purpose below which others are left out."""
+"""Commands below this share of the weight of the best one for their purpose are left out."""
 
 LONGEST_LINE = 158
 _SUMMARY = (RULES, COMMANDS, DECISIONS, CLAIMS, HISTORY)
-"""The sections of the summary. Errors are told when they come up again, places before an edit."""
+"""The sections of the summary. Errors are shown when they occur, places before an edit."""
 
 
 class HandLine(NamedTuple):
-    """A line that a person wrote: its section, and its text with addresses for numbers."""
+    """A line that a person wrote: its section, and its text with addresses in place of numbers."""
 
     section: str
     text: str
@@ -59,7 +58,7 @@ class HandLine(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """What a person changed in MEMORY.md so far: keys of lines they removed, lines they wrote."""
+    """The edits of a person in MEMORY.md: the keys of removed lines, and the lines they wrote."""
 
     removed: frozenset[str] = frozenset()
     lines: tuple[HandLine, ...] = ()
@@ -76,7 +75,7 @@ class MemoryPage(NamedTuple):
 
 
 class SummaryLine(NamedTuple):
-    """A line of memory_summary.md, and the names of what it says in the start block."""
+    """A line of memory_summary.md, and the refs of the start block's items that it holds."""
 
     text: str
     refs: tuple[str, ...] = ()
@@ -90,7 +89,7 @@ class Outputs(NamedTuple):
     block: tuple[str, str]
     skills: Mapping[str, str]
     problem: str = ""
-    """Why a model did not take part, if it should have."""
+    """Why the configured model was not used; empty if it was."""
 
     @property
     def summary_text(self) -> str:
@@ -101,7 +100,7 @@ class Outputs(NamedTuple):
 
 
 def render_memory(statements: Sequence[PageStatement], edits: Edits, count: int) -> MemoryPage:
-    """Return MEMORY.md; `count` is the number of sessions that it was made of."""
+    """Return MEMORY.md; `count` is the number of its sessions."""
     numbers: dict[str, int] = {}
     keys: dict[str, str] = {}
     parts = [HEAD.format(sessions=display.format_count(count, "session"))]
@@ -221,8 +220,8 @@ def _first(statements: Sequence[PageStatement], section: str) -> list[PageStatem
 
 
 def _by_purpose(commands: Sequence[PageStatement]) -> list[SummaryLine]:
-    """Return commands side by side, several to a line, those for one purpose together. What is used
-    far less than the best one for its purpose is left out."""
+    """Return lines with several commands each, grouped by purpose, without those that are used far
+    less than the best one for their purpose."""
     best: dict[str, float] = {}
     for one in commands:
         best.setdefault(one.line.partition(":")[0], one.weight)
@@ -253,7 +252,7 @@ def _bare(text: str) -> str:
 def _fitting(
     lines: Iterable[SummaryLine], budget: int, count: Callable[[str], int]
 ) -> list[SummaryLine]:
-    """Keep lines in their order while they fit; a heading goes with its first line."""
+    """Return the first lines that fit; a heading is kept only with a line below it."""
     kept: list[SummaryLine] = []
     used, waiting = 0, []
     for line in lines:

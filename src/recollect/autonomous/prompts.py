@@ -1,8 +1,8 @@
 """Build the prompts for a model, and check its answers.
 
 A model picks: it names messages and repeats sentences of them, or it names statements. Its own
-words are never kept, so that nothing it reads can speak through it. Answers are parsed leniently
-(fences, words around the JSON) and validated strictly: what does not check is dropped.
+words are never stored, so that text it reads cannot make it state something. Answers are parsed
+leniently (fences, words around the JSON) and validated strictly: invalid parts are dropped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PLACEHOLDERS = {
     "consolidation.md": ("raw_memories", "rollout_summaries"),
     "read_path.md": ("memory_summary",),
 }
-"""The prompt files, with what each must hold."""
+"""The prompt files, with the placeholders that each must contain."""
 
 
 class PickedSentences(NamedTuple):
@@ -50,8 +50,8 @@ class PickedSentences(NamedTuple):
 
 
 class Curated(NamedTuple):
-    """How a model would order the statements: keys, first ones first, keys to leave out, and skills
-    as names with the keys of their steps."""
+    """A model's choice of statements: ordered keys, keys to leave out, and skills as names with the
+    keys of their steps."""
 
     order: tuple[str, ...] = ()
     drop: frozenset[str] = frozenset()
@@ -159,7 +159,7 @@ def _pick(one: Json, stored: Mapping[int, Stored]) -> Evidence | None:
 
 
 def _label_of_quote(quote: str, stored: Stored) -> str:
-    """Return whose words a quote is; empty when the message does not hold it."""
+    """Return the label of a quote, user or agent; empty if the message does not contain it."""
     role = stored.message.role
     if role == "user" and stored.origin == "user":
         if quote in " ".join(tasks.typed_words(messages.typed_text(stored.message)).split()):
@@ -210,8 +210,8 @@ def raw_memories(statements: Sequence[PageStatement], previous: str) -> str:
 
 
 def read_curation(answer: Mapping[str, Json], statements: Sequence[PageStatement]) -> Curated:
-    """Check how a model would order the statements. What the user said is never dropped, and a
-    step of a skill is a command that worked."""
+    """Validate a model's choice of statements. The user's own are never dropped, and the steps of a
+    skill must be commands that worked."""
     keys = {f"s{number}": one for number, one in enumerate(statements, start=1)}
 
     def known(value: Json) -> list[PageStatement]:

@@ -1,4 +1,5 @@
-"""Statements that quote: memories in force, conclusions, what a model picked, and past tasks."""
+"""Statements that quote: memories in force, conclusions, sentences that a model picked, past tasks
+and commits."""
 
 from __future__ import annotations
 
@@ -27,21 +28,21 @@ from .statements import (
 )
 
 FEWEST_WORDS = 4
-"""A goal with fewer content words tells nothing to a reader who was not there."""
+"""A goal with fewer content words means nothing to a later reader."""
 
 RECURRING = 3
-"""Sessions that must make a request before it gets a line, if it was not said as a rule."""
+"""The sessions that must repeat a request for a line, unless it was stated as a rule."""
 
 FEWEST_CHARACTERS = 60
-"""A shorter description of a pull request says no more than its title."""
+"""A shorter description of a pull request only repeats its title."""
 
 SMALL, LARGE = 20, 40
-"""Changed lines below which a commit must give a cause, and from which it may go without a reason
-if it changed several files."""
+"""Changed lines. A smaller commit must give a cause; a larger one of several files needs no
+reason."""
 
 SAME, SAME_PULL = 0.5, 0.4
-"""Share of the words of two commits from which on the later one is a new attempt of the earlier, if
-they changed a file in common; and of a commit and the pull request that is about it."""
+"""The share of common words from which a later commit replaces an earlier one of the same file, and
+a commit the pull request about it."""
 
 MOST_FILES, LONGEST_GOAL, LONGEST_QUOTE = 3, 160, 400
 _PLANS = ("Implement the following plan: ", "Plan: ")
@@ -72,15 +73,15 @@ def messages_around(
 
 
 def memory_statement(cited: CitedMemory) -> PageStatement | None:
-    """Return a memory as a statement; none when it is never shown by itself."""
+    """Return a memory as a statement; None if it is never shown unasked."""
     memory, sources = cited.memory, cited.sources
     if selection.why_excluded(memory) or not sources:
         return None
-    heard = str(memory.detail.get("captured", ""))
+    captured = str(memory.detail.get("captured", ""))
     sessions = len({source.partition("/messages/")[0] for source in sources})
-    if heard == "repetition" and sessions < RECURRING:
+    if captured == "repetition" and sessions < RECURRING:
         return None
-    if heard and not standalone.is_durable(memory.text, cited.message, cited.after, sessions):
+    if captured and not standalone.is_durable(memory.text, cited.message, cited.after, sessions):
         return None
     section = CLAIMS
     if memory.label in ("user", "system"):
@@ -88,8 +89,8 @@ def memory_statement(cited: CitedMemory) -> PageStatement | None:
     item = selection.memory_item(memory, "")
     scope = f"for {', '.join(memory.scope)}" if memory.scope else ""
     line = rendering.line(item._replace(note=scope))
-    # A claim of an agent waits for evidence before it is shown unasked.
-    shown = section != CLAIMS or selection.has_evidence(memory, "")
+    # A claim of an agent is shown unasked only with evidence.
+    is_shown = section != CLAIMS or selection.has_evidence(memory, "")
     return PageStatement(
         key=f"memory:{memory.root}",
         section=section,
@@ -99,7 +100,7 @@ def memory_statement(cited: CitedMemory) -> PageStatement | None:
         at=memory.last_reinforced or memory.valid_from,
         weight=memory.reinforcement + memory.confidence,
         refs=(memory.id,),
-        in_summary=shown,
+        in_summary=is_shown,
     )
 
 
@@ -123,7 +124,7 @@ def conclusion_statement(
 
 
 def quotes_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
-    """Return what a model picked out of a session: the quoted words, never the model's own."""
+    """Return a sentence that a model picked from a session, quoted."""
     newest = seen[0].evidence
     body = newest.body
     if newest.label not in ("user", "agent") or command_words.suggests_danger(str(body["quote"])):
@@ -145,8 +146,8 @@ def quotes_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
 
 
 def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
-    """Return a plan that was carried out without a commit: its title, quoted, what was changed, the
-    last check. A request in other words needs what was said around it."""
+    """Return a plan that was carried out without a commit: its quoted title, the changed files, the
+    last check. Other requests are left out: they need their conversation to be understood."""
     body = seen[0].evidence.body
     goal = str(body["goal"])
     title = next((goal.removeprefix(lead) for lead in _PLANS if goal.startswith(lead)), "")
@@ -166,8 +167,8 @@ def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStateme
 
 
 def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
-    """Return a commit of an agent with the reason that it gives and the files that were edited for
-    it; its words are quoted. One that tells nothing to later sessions is left out."""
+    """Return a commit of an agent with its reason and files, quoted; None if it is of no use to
+    later sessions."""
     body = seen[0].evidence.body
     title, reason = str(body["subject"]), str(body.get("reason", ""))
     words = set(terms.query_terms(title))
@@ -175,7 +176,7 @@ def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
         return None
     if words & _MOVES or (words & (_ELSEWHERE | _CHORES) and not gives_reason(reason)):
         return None
-    if title.lower().startswith(_SMALL_TYPES) or not _is_telling(body, f"{title}. {reason}"):
+    if title.lower().startswith(_SMALL_TYPES) or not _is_useful(body, f"{title}. {reason}"):
         return None
     hash = f" ({rendering.code(str(body['hash'])[:10])})" if body["hash"] else ""
     line = f"committed {display.quote_data(_short(title))}{hash}"
@@ -189,7 +190,7 @@ def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
 
 
 def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
-    """Return a pull request of an agent with the reasons that it gives; its words are quoted."""
+    """Return a pull request of an agent with its reasons, quoted; None if it says too little."""
     body = seen[0].evidence.body
     title, reason = str(body["subject"]), str(body["reason"])
     words = set(terms.query_terms(title))
@@ -202,9 +203,9 @@ def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStateme
     return made._replace(in_summary=False)
 
 
-def _is_telling(body: Mapping[str, Json], text: str) -> bool:
-    """Check whether a commit tells more than that something was changed. Small ones, tests and what
-    a review asked for must give a cause; others a reason, or be of some size."""
+def _is_useful(body: Mapping[str, Json], text: str) -> bool:
+    """Check whether a commit is worth a line: it gives a cause with a reason; or, if it is neither
+    small nor only tests, a reason; or it is large and not routine."""
     files = [str(path) for path in body["files"]]
     kind = str(body["subject"]).partition("(")[0].partition(":")[0].lower()
     lines, tests = int(body["lines"]), bool(files) and all(map(_is_test, files))
@@ -270,16 +271,16 @@ _PASSING = frozenset((
     *("comments", "branch", "changes", "open", "implement", "following", "plan", "need", "let"),
     *("think", "want", "see", "check", "update", "make", "feedback", "issue", "issues"),
 ))  # fmt: skip
-"""Words that say what kind of work it was, and not what about."""
+"""Words that name the kind of work, not its subject."""
 
 _ELSEWHERE = frozenset(("comment", "comments", "feedback", "pr", "coderabbit", "bugbot", "image"))
-"""A goal with one of these points at a text that is not in it."""
+"""Words of goals that refer to a text elsewhere."""
 
 _MOVES = frozenset(("rebase", "rebased", "merge", "merged", "conflict", "conflicts"))
 _CHORES = frozenset(
     ["review", "findings", "todo", "todos", "nit", "typo", "changelog", "bump", "conversation"]
 )
-"""A commit with one of these in its subject says little about the code."""
+"""Words in the subject of commits that say little about the code."""
 
 
 def _short(text: str) -> str:
@@ -292,8 +293,8 @@ def _short(text: str) -> str:
 def newest_attempts(
     found: Sequence[PageStatement], groups: Mapping[tuple[str, str], Sequence[SessionEvidence]]
 ) -> list[PageStatement]:
-    """Leave out commits that a later one made anew, plans whose files a later one changed, and pull
-    requests of told commits."""
+    """Leave out commits that a later one replaces, plans whose files a later one changed, and pull
+    requests about commits in the list."""
     keys = {one.key for one in found}
     made = [
         _Attempt(kind, one.at, set(terms.query_stems(key)), set(one.body.get("files", ())), key)
@@ -307,7 +308,7 @@ def newest_attempts(
 
 
 class _Attempt(NamedTuple):
-    """What was made: a commit, a pull request or a task, with its words and files."""
+    """A commit, a pull request or a task, with its words and files."""
 
     kind: str
     at: int

@@ -1,8 +1,7 @@
 """Records of the two phases: the extraction of one session, and the statements of all of them.
 
-An extraction holds evidence: what a session says about a subject, and the messages that say so.
-Statements are what MEMORY.md is made of; each cites messages. The evidence of all sessions is
-grouped by what it is about.
+An extraction holds the evidence of a session about subjects, with its messages. The evidence of all
+sessions is grouped by subject and becomes the statements of MEMORY.md; each cites messages.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ MOST_SOURCES = 7
 
 
 class Evidence(NamedTuple):
-    """What one session says about a subject; `body` is that of an observation, or a quote."""
+    """The evidence of one session about a subject; `body` is that of an observation, or a quote."""
 
     kind: str
     subject: str
@@ -38,8 +37,8 @@ class Evidence(NamedTuple):
 
 
 class Extraction(NamedTuple):
-    """What phase 1 made of a session: evidence, a synopsis and a slug. `seq` is its last message,
-    `by` is rules or the name of a model; without evidence it held nothing durable."""
+    """The result of phase 1 for a session: evidence (none if nothing is durable), a synopsis and a
+    slug. `seq` is its last message, `by` is rules or the name of a model."""
 
     session: str
     seq: int
@@ -51,9 +50,12 @@ class Extraction(NamedTuple):
 
 
 class PageStatement(NamedTuple):
-    """One line of MEMORY.md. `key` identifies it when it is worded anew, `sources` are addresses of
-    messages, `refs` the names under which the start block would show the same. `short` is what the
-    summary says of it: a line, or what is joined to the line of another command."""
+    """One line of MEMORY.md.
+
+    `key` identifies it if its words change, `sources` are addresses of messages, `refs` the names
+    of the start block's items with the same content. `short` is its line in the summary, or the
+    part that is appended to the line of another command.
+    """
 
     key: str
     section: str
@@ -136,12 +138,12 @@ def from_json(given: Mapping[str, Json]) -> Extraction:
 
 
 def gives_cause(text: str) -> bool:
-    """Check whether a text says why the code must be as it is."""
+    """Check whether a text gives a cause: why the code must be as it is."""
     return re.search(_CAUSE, text) is not None
 
 
 def gives_reason(text: str) -> bool:
-    """Check whether a text says why or what for something was changed."""
+    """Check whether a text gives a reason or a purpose of a change."""
     return gives_cause(text) or re.search(_PURPOSE, text) is not None
 
 

@@ -44,14 +44,14 @@ PAUSE = "models paused until"
 
 
 class Material(NamedTuple):
-    """What phase 2 works on."""
+    """The input of phase 2."""
 
     extractions: list[statements.Extraction]
     memories: list[quotations.CitedMemory]
     page: pages.MemoryPage
     skills: list[procedures_skills.Procedure]
     refused: frozenset[str]
-    """Names of procedures that a person or a rule has taken out of use, or that only wait."""
+    """Names of procedures that are not in use: hidden, or waiting for review."""
     hidden: frozenset[str]
     """Commands and fixes that a person hid."""
 
@@ -85,7 +85,7 @@ def queue_summary(tx: Tx, now: int) -> None:
 
 
 class Lease(NamedTuple):
-    """How to lease: for whom, for how many microseconds, and the daily cap of tokens, -1 without a
+    """Terms of a lease: the owner, the microseconds, and the daily cap of tokens, -1 without a
     model."""
 
     owner: str
@@ -94,15 +94,15 @@ class Lease(NamedTuple):
 
 
 def lease_job(tx: Tx, kind: str, lease: Lease, now: int) -> jobs_sql.Job | None:
-    """Lease the next job of a kind. With a model, none is leased over the daily cap, or while the
-    model's server asked to wait: both are checked in this transaction."""
+    """Lease the next job of a kind. With a model, return None over the daily cap, or while the
+    model's server asked to wait."""
     if lease.cap >= 0 and (is_capped(tx, lease.cap, now) or paused_until(tx) > now):
         return None
     return jobs_sql.claim_job(tx, (kind,), lease.owner, now, lease.length)
 
 
 def is_capped(tx: Tx, cap: int, now: int) -> bool:
-    """Check whether models have cost as many tokens today as they may."""
+    """Check whether the daily cap of tokens is used up."""
     return sql.sum_since(tx, now - now % DAY)[1] >= cap
 
 
@@ -125,8 +125,8 @@ def begin_call(tx: Tx, job: jobs_sql.Job, call: sql.SpendRow, cap: int) -> None:
 def give_back(
     tx: Tx, job: jobs_sql.Job, error: str, now: int, delay: int, how: Mapping[str, bool]
 ) -> str:
-    """Give a job back after a failure; return its status. `how` says whether the failure counts,
-    whether it is final, and whether the server is to be left alone for the delay."""
+    """Release a job after a failure; return its status. `how` says whether the failure counts,
+    whether it is final, and whether the server asked to wait for the delay."""
     message = redaction.redact(error)
     if how.get("pause"):
         storage_sql.set_value(tx, PAUSE, redaction.redact(str(now + delay)), now)
@@ -140,8 +140,8 @@ def give_back(
 def load_session(
     tx: Tx, name: str, last: int
 ) -> tuple[Session, list[Stored], list[statements.Evidence]]:
-    """Return a session with its messages up to a number, and the tasks that were read out of it.
-    The origin of each message is its label."""
+    """Return a session, its messages up to a number, with their labels as origins, and its
+    tasks."""
     session = archive_sql.get(tx, name)
     if session is None:
         raise NotFound("there is no such session", where=name)
@@ -176,13 +176,13 @@ def save_extraction(
     proposed: Sequence[memory_steps.PreparedMemory],
     now: int,
 ) -> int:
-    """Keep the extraction of a session, propose what a model picked of the user's words, finish the
-    job and queue the consolidation of all sessions; return how much was proposed."""
+    """Store the extraction of a session, propose the user's sentences that a model picked, finish
+    the job and queue phase 2; return the number of proposals."""
     jobs_sql.hold_lease(tx, job)
     keep_extraction(tx, extraction, now)
     count = 0
     for one in proposed:
-        # What is known, also if it is hidden, is not said again by a model.
+        # A statement that is known, even if it is hidden, is not proposed again.
         if not memory_steps_revisions.find_same_text(tx, one.row):
             memory_steps_learn.learn(tx, one, now)
             count += 1
@@ -191,7 +191,7 @@ def save_extraction(
 
 
 def keep_extraction(tx: Tx, extraction: statements.Extraction, now: int) -> None:
-    """Write the extraction of a session in place of an earlier one, and queue phase 2."""
+    """Store the extraction of a session in place of an earlier one, and queue phase 2."""
     # A model read everything in the session, also what tools said.
     label = "system" if extraction.by == "rules" else "tool"
     address = f"memory://{TYPE}/{extraction.session}"
@@ -205,8 +205,8 @@ def keep_extraction(tx: Tx, extraction: statements.Extraction, now: int) -> None
 def prepare_proposals(
     extraction: statements.Extraction, now: int, new_id: Callable[[str], str]
 ) -> list[memory_steps.PreparedMemory]:
-    """Return the rules, preferences and decisions that a model picked of the user's own words, for
-    the person's review. The text is the quote."""
+    """Return proposals for review: the rules, preferences and decisions that a model picked from
+    the user's own words. The text is the quote."""
     ready = []
     for one in extraction.evidence:
         kind = prompts.KINDS.get(str(one.body.get("kind", "")), "")
@@ -251,7 +251,7 @@ def load_material(tx: Tx) -> Material:
 
 
 def load_page(tx: Tx) -> pages.MemoryPage:
-    """Return MEMORY.md as it was last written, unless it was changed in the store from outside."""
+    """Return MEMORY.md as it was last written, unless its row was changed outside Recollect."""
     document = documents_sql.get_document(tx, MEMORY_ADDRESS)
     if document is None or document.label == "import":
         return pages.MemoryPage()
@@ -259,8 +259,8 @@ def load_page(tx: Tx) -> pages.MemoryPage:
 
 
 def _cited(tx: Tx, memories: Sequence[Memory]) -> list[quotations.CitedMemory]:
-    """Return memories with the messages that they come from; one that was typed at a terminal
-    cites itself."""
+    """Return memories with the addresses of their messages; a memory typed at a terminal cites
+    itself."""
     typed: dict[str, list[tuple[int, str]]] = {}
     found = []
     for memory in memories:
@@ -350,8 +350,8 @@ def is_work_due(tx: Tx, now: int) -> bool:
 
 
 def clear(tx: Tx, now: int, forget: bool) -> dict[str, int]:
-    """Remove extractions, outputs and jobs; return how many of each. The same sessions are not
-    processed again, unless `forget` is set."""
+    """Remove extractions, outputs and jobs; return the counts. With `forget`, the same sessions are
+    processed again."""
     removed = count(tx)
     for type, _ in _KEPT:
         for document in documents_sql.list_documents(tx, type, MOST_EXTRACTIONS):

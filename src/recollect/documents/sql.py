@@ -1,8 +1,7 @@
 """Documents: texts at `memory://` addresses, each change a new revision; and the event log.
 
 Notes, continuity, checkpoints, ledgers, handoffs, task artifacts and scratch differ in address and
-fields, not in storage. Events (gates, consolidations) are appended and shown, never read for
-control.
+fields, not in storage. Events (gates, consolidations) are a log for people: no decision reads them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Read statements out of the files of other memory systems.
 
-Each reader yields `ForeignStatement`s; what a format has and Recollect has not is said in `LOSS`.
+Each reader yields `ForeignStatement`s; `LOSS` lists what is lost on the way.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def _clio(name: str, text: str) -> Iterator[ForeignStatement]:
 
 
 def _entry(one: Json, kind: str) -> ForeignStatement:
-    """Return the statement of an entry, whatever its fields are called."""
+    """Return the statement of an entry; its fields have different names in each format."""
     if isinstance(one, str):
         return ForeignStatement(one, kind)
     return ForeignStatement(

@@ -13,7 +13,7 @@ KEYS = TABLES
 """Every table that is not derived, and its key inside a space."""
 
 LOCAL = ("cursors", "jobs", "spend", "injections", "state", "writes")
-"""Tables that make sense on the machine they were written on only."""
+"""Tables that only make sense on the machine they were written on."""
 
 BINARY = {("attachments", "data")}
 """Columns of bytes; in rows of this module they are base64."""
@@ -22,15 +22,15 @@ _PAGE, _PAGE_OF_BYTES = 1000, 10
 
 
 def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
-    """Yield the rows of a table, in the order of their key, without those that something else than
-    Recollect changed."""
+    """Yield the rows of a table in the order of their key, without those that were changed outside
+    Recollect."""
     keys = KEYS[table]
     order = ", ".join(keys)
     places = [columns.index(key) for key in keys]
     binary = [place for place, name in enumerate(columns) if (table, name) in BINARY]
     limit = _PAGE_OF_BYTES if binary else _PAGE
     later = ""
-    # Written elsewhere, a row that was changed from outside would get a seal that fits.
+    # Such a row would get a valid seal where it is written.
     unchanged = f"AND NOT ({tx.altered(table)}) " if table in seals.COLUMNS else ""
     params: dict[str, object] = {}
     while True:
@@ -47,7 +47,7 @@ def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
 
 
 def insert_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
-    """Write rows whose key is not there yet; return how many there were."""
+    """Insert the rows with a new key; return their number."""
     # SQLite seals memories only as they are inserted; a server seals all rows itself.
     sealed = () if tx.is_remote else seals.COLUMNS.get(table, ())
     names = [*columns, "seal"] if sealed else columns
@@ -104,7 +104,7 @@ def find_forgotten(tx: Tx, digests: Sequence[str]) -> list[str]:
 
 
 def count_altered(tx: Tx) -> int:
-    """Count the rows that something else than Recollect changed."""
+    """Count the rows that were changed outside Recollect."""
     counts = [
         tx.one(f"SELECT count(*) FROM {table} WHERE space = :space AND {tx.altered(table)}")
         for table in seals.COLUMNS

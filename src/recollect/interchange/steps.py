@@ -1,7 +1,7 @@
 """Copy the rows of a space to another one or to JSON lines, with a digest that proves it.
 
-The digest of a table is the sum of the digests of its rows: the order of rows, which differs
-between engines, does not matter.
+The digest of a table is the sum of the digests of its rows, so that it does not depend on their
+order, which differs between engines.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ _IDS = {"memories": "m-", "memory_revisions": "m-", "episodes": "e-", "procedure
 
 
 def _check_row(table: str, row: Mapping[str, Json], texts: Collection[str], number: int) -> None:
-    """Raise InvalidInput for a row that Recollect cannot have written: SQLite would store it, and
-    every reader would stumble over it."""
+    """Raise InvalidInput for a row that Recollect cannot have written: SQLite would store it, but
+    no function could read it."""
     for name, value in row.items():
         # The engine knows which columns may be empty.
         if value is not None and not _fits(table, name, value, name in texts):
@@ -201,7 +201,7 @@ def _parsed(value: str) -> Json:
 
 
 OWN = ("tombstones", "undos", "observations", "findings", *sql.LOCAL)
-"""Tables of another person that would act here: what they forgot, undid, and counted."""
+"""Tables of another person that would have an effect here: tombstones, undo records and counts."""
 
 _PARENTS = {
     "messages": ("sessions", "session"),
@@ -214,9 +214,9 @@ _PARENTS = {
 
 
 def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: bool) -> int:
-    """Add the records that are not here yet, each with all its parts; return the number of rows. A
-    record that is here is continued if the other one has only grown since, else it stays as it is.
-    Without `trust` all of it waits for a person's review. What was forgotten here stays away."""
+    """Add new records with all their parts; return the number of rows. An existing record is
+    extended if the other one has only grown since, otherwise it stays. Records that were forgotten
+    here are left out. Without `trust` all of them wait for review."""
     new, tombstones = 0, sql.load_tombstones(tx)
     taken: dict[str, set[str]] = {"sessions": set(), "memories": set()}
     for table, names in columns.items():
@@ -269,7 +269,8 @@ def _quarantined(table: str, row: Mapping[str, Json]) -> dict[str, Json]:
 def _continue_sessions(
     tx: Tx, rows: Sequence[Mapping[str, Json]], found: Mapping[str, list[Row]], columns: Columns
 ) -> set[str]:
-    """Take over the end of sessions that go on where ours ends; return their ids."""
+    """Extend our sessions by the messages that another copy has after our last; return their
+    ids."""
     names = columns["messages"]
     session, seq, hash = (names.index(name) for name in ("session", "seq", "hash"))
     hashes = {(row[session], row[seq]): row[hash] for row in found.get("messages", ())}
@@ -288,7 +289,7 @@ def _continue_sessions(
 def _remove_outgrown(
     tx: Tx, rows: Sequence[Mapping[str, Json]], found: Mapping[str, list[Row]], columns: Columns
 ) -> None:
-    """Remove our revision of memories that were only revised elsewhere since: theirs is next."""
+    """Remove our open revision of memories that were revised elsewhere only: theirs is newer."""
     names = columns["memory_revisions"]
     id, revision, digest = (names.index(name) for name in ("id", "revision", "digest"))
     earlier = {(row[id], row[revision]): row[digest] for row in found.get("memory_revisions", ())}

@@ -1,7 +1,7 @@
-"""The layouts of other memory systems: which file holds what, both ways.
+"""Read and write the layouts of other memory systems.
 
-Statements are read by `formats`. Here are the other records (notes, scratch, tasks, ledgers,
-handoffs, episodes, skills), and what is written for all of them.
+`formats` reads statements. This module reads the other records (notes, scratch, tasks, ledgers,
+handoffs, episodes, skills), and writes all of them.
 """
 
 from __future__ import annotations
@@ -258,14 +258,14 @@ def _export_session(tx: Tx, session: Session) -> Json:
 def save(
     tx: Tx, record: ForeignRecord, origin: str, now: int, new_id: Callable[[str], str]
 ) -> bool:
-    """Save a record; return whether it is new. What is here already is never overwritten."""
+    """Save a record; return whether it is new. An existing one is never overwritten."""
     if record.what == "skill":
         return _save_skill(tx, record, origin, now, new_id("p"))
     return record.what in _SAVERS and _SAVERS[record.what](tx, record, origin, now)
 
 
 def _is_there(tx: Tx, address: str, text: str) -> bool:
-    """Check whether a document is here already; raise Conflict if it says something else."""
+    """Check whether a document exists; raise Conflict if it has another text."""
     current = documents_sql.get_document(tx, address)
     if current and current.text.strip() != text.strip():
         raise Conflict("another one is here already, and stays", where=address)

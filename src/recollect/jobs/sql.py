@@ -5,8 +5,8 @@ writes for a job, so a runner that lost its lease cannot write. A try counts as 
 start until it is finished, so that a killed one counts too.
 
 A queued job is pending, running, done, error (a dead letter: `retry_job` revives it) or cancelled.
-`input_watermark` is what there is to work on, `success_watermark` what was worked on; a job whose
-input grew is pending again.
+`input_watermark` is the end of the input, `success_watermark` the end of the finished part; a job
+whose input grew is pending again.
 """
 
 from __future__ import annotations
@@ -94,8 +94,10 @@ def finish_job(tx: Tx, job: Job, progress: Mapping[str, Json], now: int) -> bool
 
 
 def fail_job(tx: Tx, job: Job, error: SafeText, counts: bool = True) -> bool:
-    """Release the lease after a failure; earlier progress stays. A failure that merely came at a
-    bad time is not counted (`counts`)."""
+    """Release the lease after a failure; earlier progress stays.
+
+    counts: False for a conflict with another process, which is not the job's own failure
+    """
     failures = job.failures if counts else job.failures - 1
     return _release(tx, job._replace(status="failed", error=error, failures=failures))
 
@@ -130,8 +132,8 @@ def job_id(kind: str, subject: str = "") -> str:
 def enqueue_job(
     tx: Tx, kind: str, subject: str, watermark: int, now: int, force: bool = False
 ) -> bool:
-    """Queue a job up to a watermark; return whether it is open now and was not before. A job that
-    was done, failed or cancelled is pending again when the watermark grew, or with `force`."""
+    """Queue a job up to a watermark; return whether that opened it. A job that was done, failed or
+    cancelled is pending again if the watermark grew, or with `force`."""
     row = tx.one(
         "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
         "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
@@ -160,7 +162,7 @@ def enqueue_job(
 
 
 def settle_job(tx: Tx, kind: str, subject: str, watermark: int, now: int) -> None:
-    """Note that all up to a watermark is done, without a run."""
+    """Mark a job as done up to a watermark, without a run."""
     enqueue_job(tx, kind, subject, watermark, now, force=True)
     job = get_job(tx, kind, subject, hold=True)
     if job is not None:
@@ -172,7 +174,7 @@ def claim_job(
     tx: Tx, kinds: Sequence[str], owner: str, now: int, lease: int, tries: int = TRIES
 ) -> Job | None:
     """Claim the job that has waited longest, or whose lease ran out; return None without one. A job
-    that was left behind in its last try becomes a dead letter."""
+    whose lease ran out in its last try becomes a dead letter."""
     names, params = placeholders("kind", kinds)
     while row := tx.one(
         f"SELECT {_COLUMNS} FROM jobs WHERE space = :space AND kind IN ({names}) "
@@ -224,9 +226,11 @@ def save_progress(tx: Tx, job: Job, progress: Mapping[str, Json]) -> Job:
 
 
 def complete_job(tx: Tx, job: Job, now: int, error: SafeText | None = None) -> None:
-    """Finish a leased job: all up to the watermark it was claimed with is done. It is pending again
-    if its input grew meanwhile. `error` says what had to be left out. Raise Conflict if the lease
-    was lost."""
+    """Finish a leased job up to the watermark it was claimed with; it is pending again if its input
+    grew meanwhile. Raise Conflict if the lease was lost.
+
+    error: why a part was left out
+    """
     current = hold_lease(tx, job)
     grown = current.input_watermark > job.input_watermark
     done = current._replace(
@@ -246,7 +250,7 @@ def complete_job(tx: Tx, job: Job, now: int, error: SafeText | None = None) -> N
 def retry_later(
     tx: Tx, job: Job, error: SafeText, run_after: int, tries: int = TRIES, counts: bool = True
 ) -> str:
-    """Give a leased job back after a failure; return its status: pending, or error after the last
+    """Release a leased job after a failure; return its status: pending, or error after the last
     try. A failure that is not the job's own does not count. Raise Conflict if the lease was
     lost."""
     current = hold_lease(tx, job)

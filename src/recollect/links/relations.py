@@ -1,8 +1,5 @@
-"""Links between records: what each relation means from the other side, and where they lead.
-
-Decides the inverses, how far a walk goes, and how a graph is written down for other programs
-(JSON, DOT, Mermaid). Records are known by their ids alone: what they say is not known here.
-"""
+"""The relations of links and their inverses, walks along links, and graphs for other programs
+(JSON, DOT, Mermaid). Records are given by their ids."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ INVERSES: Mapping[str, str] = {
     "supersedes": "superseded_by",
     "superseded_by": "supersedes",
 }
-"""What a relation is called by the record at its other end."""
+"""The name of each relation seen from its other end."""
 
 LONGEST_LABEL = 80
 
@@ -38,8 +35,8 @@ class Edge(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """A record that a walk came to: from where, by which relation seen from there, in how many
-    steps; `reason` is that of the link."""
+    """A record reached by a walk: the record before it, the relation seen from there, the number of
+    steps, and the reason of the link."""
 
     id: str
     via: str
@@ -87,8 +84,7 @@ def walk(
 ) -> list[Reached]:
     """Return all links within `depth` steps of a record, each once, both ways, the nearest first.
 
-    `relations` are those to follow, as they are seen on the way; none means all. Circles end where
-    they began.
+    relations: those to follow, as seen from the record before; none means all
     """
     links = group_links(edges)
     reached: list[Reached] = []
@@ -113,7 +109,7 @@ def walk(
 
 
 def newest(edges: Iterable[Edge], start: str) -> str:
-    """Return the record that replaced this one in the end; itself without one."""
+    """Return the last record in the chain of replacements; the record itself without one."""
     links = group_links(edge for edge in edges if "supersede" in edge.relation)
     here, seen = start, {start}
     while True:
@@ -128,7 +124,7 @@ def newest(edges: Iterable[Edge], start: str) -> str:
 # ---------------------------------------------------------------- written down
 
 Labels = Mapping[str, str]
-"""What to call a record: by its id, one line."""
+"""A one-line title for each record, by id."""
 
 
 def to_json(edges: Iterable[Edge], labels: Labels | None = None) -> str:

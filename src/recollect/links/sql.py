@@ -1,4 +1,4 @@
-"""Links: typed connections, navigable from both ends. It does not know what they mean."""
+"""The SQL of links: typed connections that can be followed from both ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def put(tx: Tx, link: Link, reason: SafeText, now: int) -> None:
 
 
 def end(tx: Tx, source: str, relation: str, target: str, now: int) -> bool:
-    """End a link; false when there is none."""
+    """End a link; return False if it does not exist."""
     row = tx.one(
         "UPDATE links SET valid_to = :now WHERE space = :space AND source = :source "
         f"AND relation = :relation AND target = :target AND valid_to = {FOREVER} RETURNING source",

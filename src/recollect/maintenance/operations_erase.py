@@ -33,7 +33,7 @@ from ..types.records import Memory
 from . import operations_repair, sql
 
 SHORTEST = 6
-"""A shorter text is erased in its own record only: it would be found in innocent ones."""
+"""A shorter text is erased in its own record only: other records contain it by chance."""
 
 
 _LAST = 2**62
@@ -118,7 +118,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
 
 
 class _Erasure:
-    """Collects what a target means in each space, then erases it there."""
+    """Collects the records and texts of a target in each space, then erases them."""
 
     def __init__(self, context: Context, target: str, apply: bool) -> None:
         self.target = target.removeprefix(addresses.SCHEME)
@@ -257,14 +257,14 @@ class _Erasure:
         for memory, sources, evidence, origin in dict.fromkeys(map(tuple, rows)):
             named = [str(one) for one in (*json.loads(sources), *json.loads(evidence))]
             erased = [self._is_erased(one, session, episodes) for one in named]
-            # A lesson may quote any of its sources, and is made again of those that are left.
+            # A lesson may quote any of its sources; it is made again from the remaining ones.
             if all(erased) or (origin == "system" and any(erased)):
                 self._memory(tx, memory)
         if not self.apply:
             return
         for table, number in sql.delete_derived(tx, session).items():
             self._count(table, number)
-            # Autonomous memory made its pages of all extractions: they are made again.
+            # The pages of autonomous memory are made from all extractions: make them again.
             self.outputs |= table == "documents"
 
     def _is_erased(self, source: str, session: str, episodes: Sequence[str]) -> bool:
@@ -321,7 +321,7 @@ def _find_in_other_letters(spaces: Sequence[Database], text: str) -> list[str]:
 
 _NAMELESS = {"name": redaction.redact(messages.FORGOTTEN)}
 _NOWHERE = dict.fromkeys(("cwd", "branch"), redaction.redact(""))
-"""The details of a session of which nothing is known any more."""
+"""The columns of an erased session."""
 
 
 def _begins_name(name: str, body: str) -> bool:
@@ -331,8 +331,8 @@ def _begins_name(name: str, body: str) -> bool:
 
 
 def _remove_outputs(context: Context) -> list[str]:
-    """Remove the pages of autonomous memory, which may say the same in other words, and queue them
-    to be made of what is left."""
+    """Remove the pages of autonomous memory, which may paraphrase the erased text, and queue them
+    to be made again."""
     types = (autonomous_steps.ROOT, "skill")
     now = context.clock()
 

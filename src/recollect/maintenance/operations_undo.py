@@ -1,4 +1,4 @@
-"""Undo the last change, whatever it was; show where a memory comes from, and retract a source.
+"""Undo the last change of any kind; show where a memory comes from; retract a source.
 
 Memories keep their own history; everything else that can be undone has an undo record.
 """
@@ -175,7 +175,7 @@ def _undo_record(
 
 
 def _describe_consolidation(tx: Tx, record: undo_sql.UndoRecord, planned: bool) -> str:
-    """Say what undoing a consolidation changes: lessons go, and memories are as they were."""
+    """Describe the effect of undoing a consolidation: lessons removed, memories restored."""
     rows = [
         (key[0], before)
         for table, key, before, *_ in json.loads(record.body)["changes"]

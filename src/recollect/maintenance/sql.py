@@ -62,7 +62,7 @@ def quarantine(tx: Tx) -> None:
 
 
 class ShownLine(NamedTuple):
-    """One thing that was put in front of a model; `ref` is an id, an address or `command:…`."""
+    """An item that was shown to a model; `ref` is an id, an address or `command:…`."""
 
     session: str
     moment: str
@@ -101,7 +101,7 @@ def list_shown(tx: Tx, session: str) -> list[ShownLine]:
 
 
 class ChangedMemory(NamedTuple):
-    """The memory that was changed last: by which change, and when."""
+    """The memory that was changed last, with the change and its time."""
 
     id: str
     change: str
@@ -125,7 +125,7 @@ def has_memories(tx: Tx) -> bool:
 
 
 def list_learned_at(tx: Tx, at: int) -> list[str]:
-    """Return the memories in use that one call saved: they began at this time."""
+    """Return the memories in use that one call saved at this time."""
     rows = tx.run(
         "SELECT id FROM memories WHERE space = :space AND valid_from = :at "
         f"AND valid_to = {FOREVER} AND status <> 'hidden' AND change = 'learn' ORDER BY id",
@@ -270,8 +270,8 @@ def list_episodes(tx: Tx, session: str) -> list[str]:
 
 
 def list_checkpoints(tx: Tx, session: str) -> list[str]:
-    """Return the addresses of the documents that were made of a session: its checkpoint, also if it
-    is the newest of all, and its extraction."""
+    """Return the addresses of the documents made from a session: its checkpoint, also as the newest
+    of all sessions, and its extraction."""
     newest = "memory://scratch/session_progress"
     where = "((owner = :session AND origin = 'system') OR address = :own OR address = :newest)"
     given = {"session": session, "own": f"{newest}:{session}", "newest": newest}
@@ -279,9 +279,9 @@ def list_checkpoints(tx: Tx, session: str) -> list[str]:
 
 
 def delete_derived(tx: Tx, session: str) -> dict[str, int]:
-    """Delete what was made of the messages of a session, but memories: its window with the summary,
-    episodes, observations, extractions. All of it is made again of what is left. Return the number
-    of rows by table."""
+    """Delete the derived rows of a session, except memories: its window with the summary, episodes,
+    observations, extractions. They are made again from the remaining messages. Return the number of
+    rows by table."""
     done: Counter[str] = Counter()
     for address in list_checkpoints(tx, session):
         remove_index(tx, "document", address)
@@ -309,7 +309,7 @@ _DERIVED = (
     ("cursors", "source = 'work:' || :session"),
     ("undos", "replace(body, :address, '') <> body"),
 )
-"""Tables with rows that are made of a session's messages, and how they name it."""
+"""Tables with rows derived from a session's messages, and the condition that selects them."""
 
 
 def delete_documents(tx: Tx, types: Sequence[str]) -> int:

@@ -65,7 +65,7 @@ class Stats(NamedTuple):
     consolidation: str = ""
     """The result of the last consolidation of the project; empty before the first."""
     in_time: tuple[briefing_sql.InTime, ...] = ()
-    """How often memory spoke at each moment, and how often that was followed."""
+    """How many items were shown at each moment, and how many were followed."""
     autonomous: str = ""
     """The state of autonomous memory; empty when it is off and never ran."""
 

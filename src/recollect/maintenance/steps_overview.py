@@ -1,4 +1,4 @@
-"""Read what an overview shows: what agents were shown, sizes by part, the last change."""
+"""Read the data of overviews: items shown to agents, sizes by part, the last change."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ _STATE = "state:"
 
 
 def _state_line(block: str, ref: str) -> str:
-    """Return the words that a start block has for where things stand; the address without them."""
+    """Return the line of a start block for an item on the state of the work; its address without
+    one."""
     name = ref.rpartition("#")[2]
     found = (line for line in block.splitlines() if line.startswith(f"- {name}"))
     return next((f"{_STATE}{line[2:]}" for line in found), ref)

@@ -161,8 +161,8 @@ class Tx(Protocol):
         ahead needs it, to ask for no more than it uses."""
 
     def keep(self, name: str, read: Callable[[], Result]) -> Result:
-        """Return what `read` makes of this space: it may be from an earlier transaction, if nothing
-        was written since."""
+        """Return the result of `read` on this space, maybe cached from an earlier transaction, if
+        nothing was written since."""
 
     def gather(self, work: Callable[[], Result]) -> Result:
         """Run work that loads records: an engine may repeat it, and answer all its queries at once;
@@ -264,7 +264,7 @@ class Server(Protocol):
         """End a membership; return whether there was one."""
 
     def members(self) -> list[ServerMember]:
-        """Return who is a member of which space."""
+        """Return the members of each space."""
 
 
 class Database(Protocol):

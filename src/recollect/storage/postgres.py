@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE = "BEGIN DEFERRABLE"
-"""The mark by which triggers know what Recollect writes, and seal it; it has no other effect in a
-transaction that writes, and costs no statement."""
+"""The mark by which triggers recognise Recollect's writes, and seal them; it has no other effect in
+a transaction that writes, and costs no statement."""
 
 
 class _UnknownCommit(Exception):
@@ -212,10 +212,10 @@ class PostgresDatabase:
             )
 
     def _was_committed(self, commit: _UnknownCommit, deadline: float) -> bool:
-        """Ask the server what became of a transaction whose COMMIT was not answered.
+        """Ask the server whether a transaction was committed whose COMMIT was not answered.
 
-        A server that crashed before it wrote the id down says that it lies in the future, or has
-        given it to another transaction since: the mark of this one must be there, too.
+        A server that crashed before it stored the id reports one in the future, or has given it to
+        another transaction since: so the mark of this one must exist, too.
         """
         unknown = load_driver().errors.InvalidParameterValue
 
@@ -294,7 +294,7 @@ class PostgresDatabase:
             self._pool.give_back(connection)
 
     def _as_owner(self, work: Callable[[], object]) -> None:
-        """Run what only the owner of the tables may do; nothing happens for other roles."""
+        """Run work that only the owner of the tables may do; do nothing for other roles."""
         driver = load_driver()
         try:
             work()

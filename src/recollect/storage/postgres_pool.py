@@ -205,7 +205,7 @@ _SAID = (
     ("no more connections allowed", "TooManyConnections"),
     ("remaining connection slots", "TooManyConnections"),
 )
-"""What the server says to a connection that it refuses; the driver has no code for it."""
+"""Messages of a server that refuses a connection; the driver has no code for them."""
 
 
 _PASSWORD = re.compile(

@@ -1,4 +1,4 @@
-"""Roles on PostgreSQL: an owner of the tables, a group for members, and who is a member of what."""
+"""Roles on PostgreSQL: an owner of the tables, a group for members, and the members of spaces."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def find_space(
 
 
 def find_id(cursor: psycopg.Cursor[Row], name: str) -> str:
-    """Return the id of a space by its name; the name itself if this role has none of it."""
+    """Return the id of a space by its name; the name itself if this role is no member of it."""
     row = None if _PRIVATE.fullmatch(name) else cursor.execute(_MINE, {"name": name}).fetchone()
     return str(row[0]) if row else name
 

@@ -40,8 +40,8 @@ class Salvage(NamedTuple):
 def save_all_readable(
     damaged: str, target: str, backups: Sequence[str], merged: Sequence[str] = ()
 ) -> Salvage:
-    """Write all rows of a damaged store that can be read to a new one. What is missing in a table
-    comes from the backups, the newest first; rows of `merged` stores are added in any case."""
+    """Write all readable rows of a damaged store to a new one. Rows that are missing come from the
+    backups, the newest first; rows of `merged` stores are always added."""
     into = apsw.Connection(target)
     os.chmod(target, 0o600)
     saved: dict[str, int] = {}
@@ -82,8 +82,8 @@ def save_all_readable(
 
 
 class _DamagedStore:
-    """Reads a damaged file. If the list of its tables is not what Recollect makes, each table is
-    read in a copy in memory, whose first page names that table only."""
+    """Reads a damaged file. If its list of tables is damaged, each table is read from a copy in
+    memory, whose first page names that table only."""
 
     def __init__(self, path: str, backups: Sequence[str]) -> None:
         self._connection: apsw.Connection | None = None
@@ -168,7 +168,7 @@ def _find_root(table: str, schemas: Sequence[Tables]) -> int:
 
 
 def _read_image(path: str) -> bytes:
-    """Return the bytes of a store, with what is in its WAL if SQLite can read it."""
+    """Return the bytes of a store, including its WAL if SQLite can read it."""
     try:
         connection = apsw.Connection(path)
         image = connection.serialize("main")
@@ -309,7 +309,7 @@ def _insert(into: apsw.Connection, table: str, columns: Sequence[str], row: Sequ
 
 
 def _restore(into: apsw.Connection, table: str, columns: Sequence[str], backup: str) -> int:
-    """Take the rows from a backup that are missing; those that were forgotten stay away."""
+    """Add the missing rows from a backup, except those that were forgotten."""
     try:
         source = _open(backup)
     except NotFound:

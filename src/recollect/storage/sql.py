@@ -15,7 +15,7 @@ from .database import Tx, batches
 _KEYS = ("utf-8", "surrogatepass")
 
 CLEARED = "cleared at"
-"""The key of the times at which a person hid all that was learned, newest first, in one text."""
+"""The key of the times at which a person cleared the memory, newest first, in one text."""
 
 
 def get_value(tx: Tx, key: str) -> str | None:
@@ -39,7 +39,7 @@ def set_value(tx: Tx, key: str, value: SafeText, now: int) -> None:
 
 
 def find_injected(tx: Tx, session: str, since: int) -> set[str]:
-    """Return the records that were put in front of a session's model since a time."""
+    """Return the records that were shown to a session's model since a time."""
     rows = tx.run(
         "SELECT ref FROM injections WHERE space = :space AND session = :session AND at >= :since",
         {"session": session, "since": since},

@@ -204,7 +204,7 @@ def make_private(path: str) -> None:
 
 
 def check_schema(connection: apsw.Connection, path: str) -> None:
-    """Refuse triggers and views, which would run with our rights, but for the text of our own."""
+    """Refuse triggers and views, which would run with our rights, except our own by their text."""
     found: Any = connection.execute(
         "SELECT type, CAST(name AS BLOB), CAST(sql AS BLOB) FROM sqlite_schema "
         "WHERE type IN ('trigger', 'view')"
@@ -315,7 +315,7 @@ def is_on_disk(path: str) -> bool:
 
 
 def is_wal_on_disk(connection: apsw.Connection, path: str) -> bool:
-    """Check whether nothing has to be decided about the journal, as nearly always."""
+    """Check whether the journal can stay as it is: WAL, on a disk of this machine."""
     return bool(connection.pragma("journal_mode") != "delete" and is_on_disk(path))
 
 
@@ -338,7 +338,7 @@ def check_version(connection: apsw.Connection, path: str) -> None:
 
 
 def no_members_error(path: str) -> Refused:
-    """Return the error for asking who may use a store in a file."""
+    """Return the error for listing the members of a store in a file."""
     return Refused(
         "a store in a file has no members",
         where=path,

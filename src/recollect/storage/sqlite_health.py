@@ -22,7 +22,7 @@ REPAIR = "`recollect recover` takes them from a backup"
 
 
 def install(connection: apsw.Connection) -> None:
-    """Make a connection seal what it writes from now on."""
+    """Make a connection seal the rows that it writes."""
     connection.execute("PRAGMA temp_store = MEMORY")
     _define(connection)
     for table, columns in _sealed_tables(connection):

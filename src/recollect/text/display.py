@@ -167,15 +167,19 @@ _MOST_PLACES = 50
 """Occurrences of a term that are compared to cut a snippet."""
 
 
-def cut_snippet(text: str, terms: Sequence[str], width: int = 600) -> str:
+SNIPPET = 600
+"""Characters of a snippet."""
+
+
+def cut_snippet(text: str, terms: Sequence[str]) -> str:
     """Return the part of a long text that has most of the terms close together."""
-    if len(text) <= width:
+    if len(text) <= SNIPPET:
         return text
-    start = max(_find_densest(text.casefold(), terms, width // 2) - width // 4, 0)
+    start = max(_find_densest(text.casefold(), terms, SNIPPET // 2) - SNIPPET // 4, 0)
     if start:
         blank = text.find(" ", start, start + 40)
         start = blank + 1 if blank >= 0 else start
-    end = start + width
+    end = start + SNIPPET
     return ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
 
 

@@ -354,9 +354,9 @@ def _own_content(content: Content, role: str) -> Content:
     return content if tuple(kept) == content else simplify_content(kept)
 
 
-def refuse_duplicate_calls(messages: Iterable[Message], known: Iterable[str] = ()) -> None:
+def refuse_duplicate_calls(messages: Iterable[Message]) -> None:
     """Raise InvalidInput if a call id repeats in a session: its results would be ambiguous."""
-    seen = set(known)
+    seen: set[str] = set()
     for message in messages:
         for call in message.calls:
             if call.id in seen:

@@ -17,7 +17,7 @@ _VARIABLE: Mapping[str, tuple[str, ...]] = {
 
 
 class UndoRecord(NamedTuple):
-    """A record of something that can be taken back once."""
+    """The data to undo an operation, once."""
 
     id: str
     operation: str
@@ -101,7 +101,7 @@ def count_after(tx: Tx, table: str, at: int) -> int:
 
 
 def find_with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, str]:
-    """Return the ids of the rows with one of these statuses, each with its own."""
+    """Return ids and statuses of the rows with one of these statuses."""
     names, params = placeholders("status", statuses)
     rows = tx.run(
         f"SELECT id, status FROM {table} WHERE space = :space AND status IN ({names}) ORDER BY id",
@@ -111,7 +111,7 @@ def find_with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, s
 
 
 def remove(tx: Tx, table: str, key: Sequence[Json]) -> None:
-    """Delete a row that was not there before."""
+    """Delete a row that the operation had made."""
     tx.run(f"DELETE FROM {table} WHERE {_where(table)}", _named(table, key))
 
 

@@ -128,7 +128,7 @@ def _list_usage(facts: Facts) -> list[str]:
 
 
 def render_recovery(
-    facts: Facts, commits_now: Sequence[str] = (), status: Sequence[str] = (), most: int = 5
+    facts: Facts, commits_now: Sequence[str] = (), status: Sequence[str] = ()
 ) -> str:
     """Render the note that follows the summary after an aggressive trim.
 
@@ -136,7 +136,7 @@ def render_recovery(
     the session has seen are used.
     """
     task = [clip(fact.text, LONGEST_REQUEST) for fact in facts.task]
-    commits = [clip(line, 120) for line in commits_now or list_commits(facts)][:most]
+    commits = [clip(line, 120) for line in commits_now or list_commits(facts)][:5]
     sections = [
         CONTINUATION_PROMPT,
         _render_section("Current task", task, inline=True),
@@ -177,8 +177,8 @@ def _render_chapter(title: str, lines: Sequence[str]) -> str:
     return "\n".join((f"## {title}", *_bullets(lines))) if lines else ""
 
 
-def recent_calls(messages: Iterable[PlacedMessage], most: int = 10) -> list[str]:
-    """Describe the last tool calls, oldest first."""
+def recent_calls(messages: Iterable[PlacedMessage]) -> list[str]:
+    """Describe the last ten tool calls, oldest first."""
     placed = list(messages)
     broken = {
         one.message.call_id
@@ -191,7 +191,7 @@ def recent_calls(messages: Iterable[PlacedMessage], most: int = 10) -> list[str]
         for one in placed
         for call in one.message.calls
     ]
-    return lines[-most:]
+    return lines[-10:]
 
 
 def open_blockers(facts: Facts) -> list[str]:

@@ -337,12 +337,10 @@ def _render_given(value: object) -> str:
 # ---------------------------------------------------------------- tables
 
 
-def render_list(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], none: str, noun: str, place: str = ""
-) -> str:
+def render_list(heads: Sequence[str], rows: Iterable[Sequence[str]], none: str, noun: str) -> str:
     """Return a table; without rows, why it is empty (see `render_none`)."""
     items = list(rows)
-    return render_table(heads, items) if items else render_none(none, noun, place)
+    return render_table(heads, items) if items else render_none(none, noun)
 
 
 def render_table(
