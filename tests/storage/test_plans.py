@@ -252,10 +252,13 @@ def test_no_statement_reads_or_sorts_more_than_it_needs(new_database: Open, engi
 
 @pytest.mark.parametrize(
     ("table", "column"),
-    [("memories", "id"), ("claims", "memory"), ("injections", "ref"), ("writes", "key")],
+    [
+        *(("memories", "id"), ("claims", "memory"), ("injections", "ref"), ("writes", "key")),
+        ("sessions", "id"),
+    ],
 )
 def test_a_list_of_a_hundred_ids_is_looked_up(postgres_ready: str, table: str, column: str) -> None:
-    """The planner needs samples of the ids to know how few rows they are."""
+    """The planner needs samples of the ids, or their number, to know how few rows they are."""
     database = PostgresDatabase(postgres_ready, "project", "project", wait=PATIENCE)
     fill_tables(database, 8000, [table])
     names, params = placeholders("id", [str(number) for number in range(100)])

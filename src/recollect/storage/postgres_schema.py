@@ -95,9 +95,8 @@ BEGIN
     UNION SELECT id, true FROM recollect.spaces WHERE owner = current_user::text;
   -- The planner's samples are of all teams, and a member can derive them from the estimates of
   -- EXPLAIN. Of texts, only random ids, hashes and words of Recollect's own are sampled: without, a
-  -- filter or a list of 100 ids reads all rows. Names of sessions, keys of writes, and commands and
-  -- paths that were shown are not: with or without, their plans are the same. Earlier samples
-  -- are deleted, by a function of PostgreSQL 18.
+  -- filter or a list of 100 ids reads all rows. Earlier samples are deleted, by a function of
+  -- PostgreSQL 18.
   FOR held IN
     SELECT c.relname, a.attname, c.relkind = 'p' AS parted, wanted.sampled
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid,
@@ -117,6 +116,17 @@ BEGIN
         USING held.relname::text, held.attname::text, held.parted;
     END IF;
   END LOOP;
+  -- Names of sessions, keys of writes, and commands and paths that were shown tell too much. The
+  -- planner is told only how many there are, by a function of PostgreSQL 18; earlier versions read
+  -- the space for a list of 100, and 15 does so with samples, too.
+  IF to_regproc('pg_restore_attribute_stats') IS NOT NULL THEN
+    FOR held IN VALUES ('sessions', 'id', -1), ('writes', 'key', -1), ('injections', 'ref', -0.1)
+    LOOP
+      PERFORM pg_restore_attribute_stats('schemaname', 'recollect', 'relname', held.column1,
+        'attname', held.column2, 'inherited', false, 'null_frac', 0::real, 'avg_width', 24,
+        'n_distinct', held.column3::real);
+    END LOOP;
+  END IF;
   CREATE POLICY reads ON recollect.spaces FOR SELECT USING (id {_READABLE});
   CREATE POLICY adds ON recollect.spaces FOR INSERT WITH CHECK (
     owner = current_user::text AND name = '' AND id ~ '^(project|user)-[0-9a-z]{{12}}$');
