@@ -129,6 +129,33 @@ def match_sentence(
     return None
 
 
+def build_stem_check(
+    words: PromptWords, holding: Mapping[str, int], passages: int
+) -> Callable[[str], bool]:
+    """Return a check of the stems of an entry: whether `match_sentence` can find anything in it.
+    Most entries with a rare word of the prompt hold no other, so that they need not be loaded."""
+    rare = frozenset([one for one in words.stems if is_rare(holding.get(one, 0), passages)])
+    # A name that stands in a text as whole words is indexed by each of its words.
+    named = [
+        frozenset([terms.stem(word[: terms.LONGEST_TERM]) for word in split_words(name)])
+        if name.isascii()
+        else frozenset()
+        for name in words.names
+        if _is_specific(name, holding, passages)
+    ]
+
+    def can_match(stems: str) -> bool:
+        held = frozenset(stems.split())
+        return len(rare & held) >= LEAST_RARE or any(name <= held for name in named)
+
+    return can_match
+
+
+def split_words(name: str) -> list[str]:
+    """Return the letters and digits of a name between its signs."""
+    return re.findall(r"[^\W_]+", name)
+
+
 STATEMENT_SHARE = 0.25
 """The share of a statement's words that a prompt must hold. At 0.2, lines were added to up to 18 %
 of the prompts of another project, and no more rules came in time."""

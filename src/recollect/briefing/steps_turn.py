@@ -8,7 +8,7 @@ used: similar meaning alone is never enough.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ..archive import sql as archive_sql
@@ -78,16 +78,24 @@ def load_turn(
         match_text = partial(
             matching.match_sentence, words=words, holding=known.holding, passages=known.entries
         )
+        can_match = matching.build_stem_check(words, known.holding, known.entries)
         rare = [one for one in stems if matching.is_rare(known.holding[one], known.entries)]
         if words.stems:
             found, are_all = _find_memories(tx, rare, words, known, own, ask.first)
+            found = [
+                one
+                for one in found
+                if can_match(one.stems)
+                or (are_all and one.label == "user")
+                or (ask.first and _task_match(one, words))
+            ]
             refs += [match.ref for match in found if tx is txs[0]]
             memories += _match_memories(tx, found, words, ask.first, match_text, are_all)
         if rare:
             best = partial(
                 matching.best_passage, words=words, holding=known.holding, passages=known.entries
             )
-            lines += _match_messages(tx, rare, ask, best)
+            lines += _match_messages(tx, rare, ask, can_match, best)
     skills = [item for tx in txs for item in find_skills(tx, words)] if ask.first else []
     for memory, _ in memories:
         if reason := _why_not(memory, shown, instructions):
@@ -184,15 +192,21 @@ def _task_match(match: IndexMatch, words: matching.PromptWords) -> matching.Pass
 
 
 def _match_messages(
-    tx: Tx, rare: Sequence[str], ask: Ask, best: partial[matching.Passage | None]
+    tx: Tx,
+    rare: Sequence[str],
+    ask: Ask,
+    can_match: Callable[[str], bool],
+    best: partial[matching.Passage | None],
 ) -> Iterator[tuple[float, Item]]:
     """Yield the best sentence of each message that the user typed in an earlier session, with its
     score."""
     filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
-    for match in index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters, few=True):
-        if match.ref == ask.session:
-            continue
-        row = archive_sql.message(tx, match.ref, match.seq)
+    found = index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters, few=True)
+    found = [one for one in found if one.ref != ask.session and can_match(one.stems)]
+    rows = archive_sql.message_ranges(tx, [(one.ref, one.seq, one.seq) for one in found])
+    held = {(row.session, row.seq): row for row in rows}
+    for match in found:
+        row = held.get((match.ref, match.seq))
         if row is None or row.label != "user":
             continue
         if not messages.is_unchanged(row.body, row.digest, row.role):
