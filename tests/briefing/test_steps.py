@@ -12,6 +12,8 @@ import recollect
 from recollect.briefing import matching, steps_turn
 from recollect.briefing import operations as briefing_operations
 from recollect.briefing import steps as briefing_steps
+from recollect.index import sql as index_sql
+from recollect.text import terms
 from recollect.text.tokens import count_tokens
 from tests.conftest import Clock
 from tests.window.test_windows import call
@@ -322,6 +324,49 @@ def test_a_word_in_thousands_of_passages_is_not_rare_however_large_the_store() -
     assert matching.is_rare(1_000, 1_000_000)
     assert not matching.is_rare(1_001, 1_000_000)
     assert not matching.is_rare(1_001, 100_000)
+
+
+NAMED = (
+    "src/api/auth.py",
+    "max_retries",
+    "maxRetries",
+    "HTTPServer",
+    "--dry-run",
+    "ENT-232",
+    '"keep the drawer open"',
+    "`naïve_café.py`",
+)
+AROUND = ("{}", "see x-{} now", "in ({}).", "{}.3-rc1", "old/{}/new", "a {} — b")
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_an_entry_that_matches_a_name_holds_the_words_that_are_looked_up(name: str) -> None:
+    words = matching.words_of(f"please look at {name} again")
+    holding = dict.fromkeys(
+        [one for named in (name, *words.names) for one in terms.query_stems(named)], 1
+    )
+    needs = matching.find_needs(words, holding, 100)
+    matched = 0
+    for around in AROUND:
+        text = around.format(name.strip('"`'))
+        if matching.match_sentence(text, words, holding, 100):
+            matched += 1
+            assert needs.are_met(terms.stem_text(text)), text
+    assert matched > 1
+
+
+def test_what_holds_two_rare_words_is_found_behind_many_with_one(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matching, "RARE_SHARE", 1.0)
+    monkeypatch.setattr(index_sql, "FEW", 10)
+    environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
+    with recollect.open(project, environment=environment, origin="user") as memory:
+        memory.record("s-1", "The zebra eats from the drawer. " + "Nobody looks at it. " * 100)
+        for number in range(steps_turn.MOST_MATCHES + 5):
+            memory.record("s-2", f"zebra {number}")
+        (told,) = memory.briefing(query="is the zebra still at the drawer?").items
+    assert told.address == "memory://session/s-1/messages/1-1"
 
 
 PROMPTS = {

@@ -493,10 +493,10 @@ class Failing:
         return self._tx.match(stems, limit, where, params, exact=exact, vector=vector)
 
     def match_some(
-        self, stems: Sequence[str], limit: int, where: str, params: Params
+        self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
         self._count()
-        return self._tx.match_some(stems, limit, where, params)
+        return self._tx.match_some(groups, limit, where, params)
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""

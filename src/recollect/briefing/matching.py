@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 
 from ..fast_typing import NamedTuple
 from ..text import terms
@@ -129,31 +130,33 @@ def match_sentence(
     return None
 
 
-def build_stem_check(
-    words: PromptWords, holding: Mapping[str, int], passages: int
-) -> Callable[[str], bool]:
-    """Return a check of the stems of an entry: whether `match_sentence` can find anything in it.
-    Most entries with a rare word of the prompt hold no other, so that they need not be loaded."""
-    rare = frozenset([one for one in words.stems if is_rare(holding.get(one, 0), passages)])
-    # A name that stands in a text as whole words is indexed by each of its words.
-    named = [
-        frozenset([terms.stem(word[: terms.LONGEST_TERM]) for word in split_words(name)])
-        if name.isascii()
-        else frozenset()
-        for name in words.names
-        if _is_specific(name, holding, passages)
-    ]
+class StemNeeds(NamedTuple):
+    """The stems that an entry must hold so that `match_sentence` can find anything in it: two rare
+    words of the prompt, or all words of a name. Most entries with a rare word hold no other, and
+    need not be loaded."""
 
-    def can_match(stems: str) -> bool:
+    rare: frozenset[str]
+    named: tuple[frozenset[str], ...]
+
+    def are_met(self, stems: str) -> bool:
+        """Check the stems of an entry."""
         held = frozenset(stems.split())
-        return len(rare & held) >= LEAST_RARE or any(name <= held for name in named)
+        return len(self.rare & held) >= LEAST_RARE or any(name <= held for name in self.named)
 
-    return can_match
+    def as_groups(self) -> list[list[str]]:
+        """Return groups of stems of which an entry must hold one whole."""
+        pairs = map(sorted, combinations(sorted(self.rare), LEAST_RARE))
+        return [*pairs, *map(sorted, self.named)]
 
 
-def split_words(name: str) -> list[str]:
-    """Return the letters and digits of a name between its signs."""
-    return re.findall(r"[^\W_]+", name)
+def find_needs(words: PromptWords, holding: Mapping[str, int], passages: int) -> StemNeeds:
+    """Return what an entry must hold to match a prompt."""
+    rare = [one for one in words.stems if is_rare(holding.get(one, 0), passages)]
+    named = [name for name in words.names if _is_specific(name, holding, passages)]
+    # A name that stands in a text as whole words is indexed by each of its words.
+    split = [re.findall(r"[^\W_]+", name) if name.isascii() else [] for name in named]
+    stems = [frozenset([terms.stem(one[: terms.LONGEST_TERM]) for one in name]) for name in split]
+    return StemNeeds(frozenset(rare), tuple(stems))
 
 
 STATEMENT_SHARE = 0.25

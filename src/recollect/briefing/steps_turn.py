@@ -8,7 +8,7 @@ used: similar meaning alone is never enough.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from ..archive import sql as archive_sql
@@ -30,8 +30,10 @@ from .steps import Ask, skill_of
 
 MOST_MATCHES = 60
 MOST_SCORED = 1_000
-"""Up to so many entries with a word of the prompt, all are scored; above, those with a rare
-word."""
+"""Up to so many entries with a word of the prompt, all are scored; above, those that can match."""
+
+MOST_GROUPS = 40
+"""Groups of words that are looked up together: pairs of nine rare words."""
 
 MOST_PASSAGES = 1
 MOST_MEMORIES = 1
@@ -78,14 +80,14 @@ def load_turn(
         match_text = partial(
             matching.match_sentence, words=words, holding=known.holding, passages=known.entries
         )
-        can_match = matching.build_stem_check(words, known.holding, known.entries)
+        needs = matching.find_needs(words, known.holding, known.entries)
         rare = [one for one in stems if matching.is_rare(known.holding[one], known.entries)]
         if words.stems:
-            found, are_all = _find_memories(tx, rare, words, known, own, ask.first)
+            found, are_all = _find_memories(tx, rare, words, known, own, needs, ask.first)
             found = [
                 one
                 for one in found
-                if can_match(one.stems)
+                if needs.are_met(one.stems)
                 or (are_all and one.label == "user")
                 or (ask.first and _task_match(one, words))
             ]
@@ -95,7 +97,7 @@ def load_turn(
             best = partial(
                 matching.best_passage, words=words, holding=known.holding, passages=known.entries
             )
-            lines += _match_messages(tx, rare, ask, can_match, best)
+            lines += _match_messages(tx, rare, ask, needs, best)
     skills = [item for tx in txs for item in find_skills(tx, words)] if ask.first else []
     for memory, _ in memories:
         if reason := _why_not(memory, shown, instructions):
@@ -131,6 +133,7 @@ def _find_memories(
     words: matching.PromptWords,
     known: database.StemFrequencies,
     owners: Sequence[str],
+    needs: matching.StemNeeds,
     is_first: bool,
 ) -> tuple[list[IndexMatch], bool]:
     """Return the memories with words of the prompt, and whether these are all of them."""
@@ -138,9 +141,11 @@ def _find_memories(
     stems = list(dict.fromkeys((*rare, *words.stems)))
     most, are_all = MOST_MATCHES, True
     if not tx.is_remote and sum(known.holding[one] for one in stems) > MOST_SCORED:
-        some = index_sql.find_some(tx, stems, MOST_MATCHES, seen)
+        some = index_sql.find_some(tx, [[one] for one in stems], MOST_MATCHES, seen)
         if len(some) < MOST_MATCHES:
             return list({one.ref: one for one in some}.values()), True
+        if not is_first:
+            return _find_matching(tx, rare, needs, seen), False
         # A memory matches by a rare word or, at the first prompt, by most of the prompt's words,
         # so that it holds one of the rarest.
         by_rarity = sorted(words.stems, key=known.holding.__getitem__)
@@ -152,6 +157,20 @@ def _find_memories(
         asked = frozenset(words.stems)
         found.sort(key=lambda one: -len(asked.intersection(one.stems.split())))
     return found[:MOST_MATCHES], are_all and len(found) < MOST_MATCHES
+
+
+def _find_matching(
+    tx: Tx, rare: Sequence[str], needs: matching.StemNeeds, filters: Mapping[str, Sequence[str]]
+) -> list[IndexMatch]:
+    """Return the entries that can match by a name or rare words: those with most of them."""
+    groups = needs.as_groups()
+    if tx.is_remote or len(groups) > MOST_GROUPS or not all(groups):
+        return index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters, few=True)
+    # Not scored: most entries with a rare word hold no other.
+    found = index_sql.find_some(tx, groups, 4 * MOST_MATCHES, filters)
+    records = {(one.ref, one.seq): one for one in found}.values()
+    shared = {one.entry: len(needs.rare.intersection(one.stems.split())) for one in records}
+    return sorted(records, key=lambda one: (-shared[one.entry], -one.entry))[:MOST_MATCHES]
 
 
 def _match_memories(
@@ -195,14 +214,14 @@ def _match_messages(
     tx: Tx,
     rare: Sequence[str],
     ask: Ask,
-    can_match: Callable[[str], bool],
+    needs: matching.StemNeeds,
     best: partial[matching.Passage | None],
 ) -> Iterator[tuple[float, Item]]:
     """Yield the best sentence of each message that the user typed in an earlier session, with its
     score."""
     filters = {"source": ("message",), "kind": ("user",), "label": ("user",)}
-    found = index_sql.find_candidates(tx, list(rare), MOST_MATCHES, filters, few=True)
-    found = [one for one in found if one.ref != ask.session and can_match(one.stems)]
+    found = _find_matching(tx, rare, needs, filters)
+    found = [one for one in found if one.ref != ask.session and needs.are_met(one.stems)]
     rows = archive_sql.message_ranges(tx, [(one.ref, one.seq, one.seq) for one in found])
     held = {(row.session, row.seq): row for row in rows}
     for match in found:

@@ -236,12 +236,12 @@ def search_words(
 
 
 def find_some(
-    tx: Tx, stems: Sequence[str], limit: int, filters: Mapping[str, Sequence[Any]]
+    tx: Tx, groups: Sequence[Sequence[str]], limit: int, filters: Mapping[str, Sequence[Any]]
 ) -> list[IndexMatch]:
-    """Return some entries for the stems, in no order: all of them if there are fewer than
-    `limit`."""
+    """Return some entries that hold all stems of one of the groups, in no order: all of them if
+    there are fewer than `limit`."""
     where, params = _where(tx, filters)
-    return tx.match_some(stems, limit, where, params)
+    return tx.match_some(groups, limit, where, params) if groups else []
 
 
 def is_selective(filters: Mapping[str, Sequence[Any]]) -> bool:

@@ -196,11 +196,11 @@ class Tx(Protocol):
         which is faster."""
 
     def match_some(
-        self, stems: Sequence[str], limit: int, where: str, params: Params
+        self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
-        """Return some entries `e` with any of the stems that fulfil the SQL `where`: all of them if
-        there are fewer than `limit`. Nothing is scored, so common stems cost no more than rare
-        ones."""
+        """Return some entries `e` with all stems of one of the groups that fulfil the SQL `where`:
+        all of them if there are fewer than `limit`. Nothing is scored, so common stems cost no more
+        than rare ones. A server returns the best with any of the stems."""
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""

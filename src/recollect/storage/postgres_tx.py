@@ -345,8 +345,9 @@ class PostgresTx:
         return sql_postgres.match(self, stems, limit, where, params, exact, vector)
 
     def match_some(
-        self, stems: Sequence[str], limit: int, where: str, params: Params
+        self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
+        stems = list(dict.fromkeys(stem for group in groups for stem in group))
         return sql_postgres.match(self, stems, limit, where, params)
 
     def filter_entries(

@@ -276,10 +276,13 @@ class SqliteTx:
         return self._read_matches(sql, bound)
 
     def match_some(
-        self, stems: Sequence[str], limit: int, where: str, params: Params
+        self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
         sql = _MATCH.format(best=_SOME_OF.format(where=where), vector="NULL")
-        return self._read_matches(sql, {**params, "match": _any_of(stems), "limit": limit})
+        wanted = " OR ".join(
+            [f"({' AND '.join([_quote(one) for one in group])})" for group in groups]
+        )
+        return self._read_matches(sql, {**params, "match": wanted, "limit": limit})
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
@@ -336,7 +339,11 @@ def _seal_rows(table: str, names: Sequence[str], rows: Sequence[Row]) -> list[st
 
 
 def _any_of(stems: Sequence[str]) -> str:
-    return " OR ".join(f'"{stem}"' for stem in stems)
+    return " OR ".join(map(_quote, stems))
+
+
+def _quote(stem: str) -> str:
+    return f'"{stem}"'
 
 
 def _numbers(record: bytes) -> tuple[int, int]:
