@@ -106,7 +106,7 @@ SETTINGS = (
     Setting("embedder_dims", "no", "number of dimensions of its vectors"),
     Setting("embedder_key", "no", "bearer token for the embeddings server"),
     Setting("lock_wait", "no", "seconds to wait for other processes"),
-    Setting("memories_enabled", "off", "whether past sessions are worked up by themselves"),
+    Setting("memories_enabled", "off", "whether past sessions are summarised in the background"),
     Setting("memories_max_rollout_age_days", "lower", "older sessions are not processed"),
     Setting("memories_min_rollout_idle_hours", "no", "sessions in use more recently are skipped"),
     Setting("memories_max_rollouts_per_startup", "lower", "sessions processed in one start"),

@@ -1,8 +1,8 @@
-"""The canonical form of a shell command: what of it would be said to the next person.
+"""The canonical form of a shell command: the part that is worth repeating.
 
 `cd a && FOO=1 mise run test:ci 2>&1 | tail` is `mise run test:ci`; `go test ./x -run T` is
-`go test`. Programs are not listed: a program's own words tell what it is for, and only those that
-look, move files or talk to a remote are known by name, because they teach nothing.
+`go test`. The words of a command give its purpose. Only programs that look, move files or talk to a
+remote are listed by name, because they are ignored.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _SELECTS = (
 )
 _INSTALLS = "install i add get remove uninstall rm update upgrade ci"
 _INLINE = "-c -e - -p --eval --print -r -s eval"
-"""Options behind which an interpreter is given code."""
+"""Options of interpreters that are followed by code."""
 
 _ASKS = "--help -h --version -V -v?"
 _MOST_WORDS = 8
 _LONGEST_EXACT = 80
 ELSEWHERE = "?"
-"""A folder outside of the project, or one that a line does not tell."""
+"""A folder outside of the project, or an unknown one."""
 
 
 class CommandForm(NamedTuple):
@@ -53,11 +53,11 @@ class CommandForm(NamedTuple):
     purpose: str
     is_dangerous: bool
     folder: str = ""
-    """The folder below the project's root that it was run in; ELSEWHERE when that is not known."""
+    """The folder below the project's root that it was run in, or ELSEWHERE."""
     target: str = ""
-    """What it was given to work on, which the wording leaves out: a path, the name of a test."""
+    """Its argument that the wording leaves out: a path, the name of a test."""
     exact: str = ""
-    """The wording with all options and plain assignments in front, where it is short."""
+    """The short command with all options and plain assignments; empty for a long one."""
 
 
 class CommandRun(NamedTuple):
@@ -172,7 +172,7 @@ def _folder(words: Sequence[str], before: str, line: str, cwd: str) -> str:
 
 
 def form_of(words: Sequence[Word]) -> CommandForm | None:
-    """Return the canonical form of a simple command; None when it teaches nothing."""
+    """Return the canonical form of a simple command; None if it is not worth repeating."""
     left = list(unwrap(words))
     forced = any(word.text in ("sudo", "doas") for word in words[: len(words) - len(left)])
     if not left or not left[0].literal or any(word.text in word_set(_ASKS) for word in left[1:4]):
@@ -185,8 +185,8 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
         left = [Word(name, True), *left[1:]]
     if is_quiet(name) or not re.match(r"[\w.@]", name):
         return None
-    kept = _Taken()
-    if not kept.take(left):
+    kept = _FormBuilder()
+    if not kept.add_command(left):
         return None
     if name not in word_set(RUNNERS) and any(
         is_looking(word) for word in kept.key[1:3] if word not in kept.values
@@ -218,8 +218,9 @@ def _exact(before: Sequence[Word], left: Sequence[Word]) -> str:
     return text if plain and lasting and len(text) <= _LONGEST_EXACT else ""
 
 
-class _Taken:
-    """The words of a command that are kept: those that name it, and those that it is told with."""
+class _FormBuilder:
+    """Collects the words of a canonical form: those that identify it (`key`), and those that it is
+    shown with (`wording`). Its methods return False if the command is for one occasion only."""
 
     def __init__(self) -> None:
         self.key: list[str] = []
@@ -227,34 +228,34 @@ class _Taken:
         self.values: set[str] = set()
         self.target = ""
 
-    def take(self, words: Sequence[Word]) -> bool:
-        """Take a program and its arguments; false when they are about this one time."""
+    def add_command(self, words: Sequence[Word]) -> bool:
+        """Add a program and its arguments."""
         program = words[0].text
         self._add(program)
         name, rest = program.rpartition("/")[2], words[1:]
         if name in word_set(INTERPRETERS):
-            return self._take_script(rest)
+            return self._add_script(rest)
         if name in word_set(RUNNERS):
-            return self._take_nested(rest)
+            return self._add_nested(rest)
         if name in ("bun", "deno") and rest and rest[0].text in word_set(_INLINE):
             return False
-        return self._take_arguments(name, rest)
+        return self._add_arguments(name, rest)
 
     def _add(self, *words: str) -> None:
         self.key += words
         self.wording += words
 
-    def _aim(self, target: str) -> None:
+    def _set_target(self, target: str) -> None:
         if target not in (".", "./..."):
             self.target = self.target or target
 
-    def _take_script(self, rest: Sequence[Word]) -> bool:
-        """Take what an interpreter runs: a module or a file, never a program on the line."""
+    def _add_script(self, rest: Sequence[Word]) -> bool:
+        """Add the module or file that an interpreter runs, never code on the command line."""
         at = 0
         while at < len(rest) and rest[at].text.startswith("-"):
             if rest[at].text == "-m" and at + 1 < len(rest):
                 self._add("-m", rest[at + 1].text)
-                return self._take_arguments(rest[at + 1].text, rest[at + 2 :])
+                return self._add_arguments(rest[at + 1].text, rest[at + 2 :])
             if rest[at].text in word_set(_INLINE):
                 return False
             self.wording.append(rest[at].text)
@@ -267,17 +268,17 @@ class _Taken:
             self._add(first)
         return True
 
-    def _take_nested(self, rest: Sequence[Word]) -> bool:
-        """Take the command that a runner is given: `npx tsc`, `pnpm exec jest`."""
+    def _add_nested(self, rest: Sequence[Word]) -> bool:
+        """Add the command that a runner starts: `npx tsc`, `pnpm exec jest`."""
         at = 0
         while at < len(rest) and rest[at].text.startswith("-"):
             self.wording.append(rest[at].text)
             at += 2 if rest[at].text in ("-p", "--package") else 1
         if at == len(rest) or not rest[at].literal or not is_name(rest[at].text):
             return False
-        return self.take(rest[at:])
+        return self.add_command(rest[at:])
 
-    def _take_arguments(self, name: str, rest: Sequence[Word]) -> bool:
+    def _add_arguments(self, name: str, rest: Sequence[Word]) -> bool:
         closed = purpose_of([name]) not in ("", "build", "run", "install")
         plain, at = 0, 0
         while at < len(rest) and len(self.key) < _MOST_WORDS:
@@ -285,17 +286,17 @@ class _Taken:
             following = rest[at + 1] if at + 1 < len(rest) else None
             at += 1
             if text == "--" or not text:
-                self._aim(next((one.text for one in rest[at:] if one.text[:1] != "-"), ""))
+                self._set_target(next((one.text for one in rest[at:] if one.text[:1] != "-"), ""))
                 break
             if text.startswith("-"):
-                at += self._take_option(text, following, closed)
+                at += self._add_option(text, following, closed)
             elif not word.literal or not is_lasting(text):
                 if self.key[-1] in word_set(_NESTS):
-                    return False  # what it ran is about this one time
-                self._aim(text)
+                    return False
+                self._set_target(text)
                 break
             elif not is_name(text):
-                self._aim(text)
+                self._set_target(text)
                 if text in (".", "./...") or (self.key[-1] == "run" and plain):
                     self.wording.append(text)
                     if text not in (".", "./..."):
@@ -308,9 +309,9 @@ class _Taken:
                 elif text.islower() and "_" not in text:
                     self.wording.append(text)
                 else:
-                    self._aim(text)
+                    self._set_target(text)
             elif self.key[-1] in word_set(_NESTS) and self.key[-1] != "workspace":
-                return self.take([word, *rest[at:]])
+                return self.add_command([word, *rest[at:]])
             else:
                 self._add(text)
                 plain += 1
@@ -319,8 +320,8 @@ class _Taken:
                 closed = plain > 1 or (bool(purpose_of([text])) and text not in word_set(_NESTS))
         return True
 
-    def _take_option(self, text: str, following: Word | None, closed: bool) -> int:
-        """Take an option; return how many further words it used up."""
+    def _add_option(self, text: str, following: Word | None, closed: bool) -> int:
+        """Add an option; return the number of further words that belong to it."""
         name, given, value = text.partition("=")
         if name in word_set(_SELECTS):
             chosen = value if given else following.text if following else ""

@@ -52,8 +52,8 @@ def find_error(output: str, words: Sequence[str]) -> ErrorSignature:
 
 
 class ErrorLine(NamedTuple):
-    """A line by which an error is recognised when it comes up again, the first line as it was
-    printed, and the files that lines of this form report it in."""
+    """A normalised line that identifies an error, its first occurrence as printed, and the files
+    in which lines of this form report it."""
 
     signature: str
     text: str = ""
@@ -61,12 +61,12 @@ class ErrorLine(NamedTuple):
 
 
 def signatures(output: str) -> tuple[str, ...]:
-    """Return the lines by which an error is recognised when it comes up again, best first."""
+    """Return the normalised lines that identify an error, best first."""
     return tuple(one.signature for one in error_lines(output))
 
 
 def error_lines(output: str) -> list[ErrorLine]:
-    """Return the lines by which an error is recognised, best first, with the files they name.
+    """Return the lines that identify an error, best first, with the files they name.
 
     Paths, numbers, addresses and ids are replaced; lines that any failure has are left out. Where a
     test runner marks its failures, lines that are not part of one are the log of passing tests.
@@ -84,7 +84,7 @@ def error_lines(output: str) -> list[ErrorLine]:
             weighed.setdefault(name, (-weight, line))
             if file := _reported_in(lines, at):
                 files.setdefault(name, {})[file] = None
-    kept = sorted(filter(_is_telling, weighed), key=lambda name: weighed[name][0])
+    kept = sorted(filter(_is_specific, weighed), key=lambda name: weighed[name][0])
     return [
         ErrorLine(name, weighed[name][1], tuple(files.get(name, ())))
         for name in kept[:MOST_SIGNATURES]
@@ -117,7 +117,7 @@ def _reported_in(lines: Sequence[str], at: int) -> str:
     return ""
 
 
-def _is_telling(line: str) -> bool:
+def _is_specific(line: str) -> bool:
     """Check whether a normalised line says more than that something failed."""
     line = _pattern("only a place").sub(" ", line)
     words = _pattern("word").findall(_pattern("any failure").sub(" ", line))
@@ -156,7 +156,7 @@ def is_error_line(line: str) -> bool:
 
 @lru_cache(maxsize=2)
 def _join_lines(output: str) -> str:
-    """Return the lines of an output that several questions are asked about in turn."""
+    """Return the lines of an output as one cached text: several checks read it in turn."""
     return "\n".join(output_lines(output))
 
 

@@ -1,6 +1,6 @@
-"""Words of shell commands: what a word says about the command that it stands in.
+"""Words of shell commands: the purpose, effect and danger that they indicate.
 
-Programs that teach nothing are known by name; what the others are for is told by their words.
+Programs that are ignored are listed by name; the purpose of others follows from their words.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WRAPPERS = (
     " caffeinate corepack setsid unbuffer rtk"
 )
 RUNNERS = "npx bunx pnpx uvx"
-"""Programs that run the tool that they are given."""
+"""Programs that start the tool named in their arguments."""
 
 INTERPRETERS = "python python3 python2 py node ruby perl php bash sh zsh tsx ts-node Rscript lua"
 
@@ -96,7 +96,7 @@ def word_set(words: str) -> frozenset[str]:
 
 
 def is_quiet(program: str) -> bool:
-    """Check whether a program only looks, moves files or talks to a remote: it teaches nothing."""
+    """Check whether a program only looks, moves files or talks to a remote, and is ignored."""
     return program in word_set(_QUIET) or program in word_set(_LOOKING)
 
 
@@ -155,7 +155,7 @@ def is_dangerous(words: Sequence[str]) -> bool:
 
 
 def parts_of(form: str, folder: str) -> tuple[str, ...]:
-    """Return the folders that a command may be about: the one that it is run in, and the words
+    """Return the folders that a command may apply to: the one that it is run in, and those of words
     that name a part of a project: `--filter @acme/web`, `-C apps/api`, `api:generate`."""
     found = {folder: None} if folder else {}
     for word in form.split()[1:]:
@@ -211,4 +211,4 @@ def is_name(text: str) -> bool:
 
 
 NARROWING = r"(?i)pattern|filter|grep|name|match|only|run|path|tests?$|^-[kt]$"
-"""Matches the options that pick the target of one run."""
+"""Match options that select the target of one run."""

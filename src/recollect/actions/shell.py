@@ -22,7 +22,7 @@ _RESERVED = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!"
 _ENDS = frozenset(("fi", "done", "esac"))
 _LONGEST_WORD = 400
 _WRITES = frozenset((">", ">>", "1>", "1>>", ">|"))
-"""Redirections of what a command says; those of its errors are left out."""
+"""Redirections of standard output, not of standard error."""
 
 _READERS = frozenset(("cat", "head", "tail", "less", "more", "bat", "nl"))
 _GIT_TAKES_VALUE = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace"))
@@ -247,7 +247,7 @@ def _git_words(arguments: list[str]) -> tuple[str, ...]:
 
 
 def outline(words: Sequence[Word]) -> str:
-    """Return program, subcommand and options of any command, also of one that teaches nothing:
+    """Return program, subcommand and options of any command, also of an ignored one:
     `git rm --cached x` is `git rm --cached`."""
     left = unwrap(words)
     kept: list[str] = []

@@ -302,7 +302,7 @@ _NOTICES = (
     r"|\d+ SEARCH/REPLACE blocks? failed to match.*)$"
     r"|^Tokens: (?P<sent>[\d.]+k?) sent.* (?P<received>[\d.]+k?) received"
 )
-"""Match what Aider says of its edits and commits, which are no tool calls."""
+"""Match Aider's messages about its edits and commits, which are no tool calls."""
 
 
 class AgentNotice(NamedTuple):

@@ -302,8 +302,8 @@ def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> rep
 
 
 def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[str]:
-    """Return the paths that anybody could have written: all that do not lie in the folder that
-    their agent keeps, whatever names them. What lies in the project may have come with it."""
+    """Return the paths of transcripts that anybody could have written: all outside the folder of
+    their agent. A file in the project may have come with it."""
     root = os.path.join(os.path.realpath(context.project.root), "")
     kept = {
         item.path

@@ -76,7 +76,7 @@ class PreparedEntry(NamedTuple):
 
 
 class SaveCounts(NamedTuple):
-    """What was saved: counts of messages, and the statements that were captured."""
+    """Counts of saved messages, and the captured statements."""
 
     new: int = 0
     known: int = 0

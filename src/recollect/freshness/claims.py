@@ -264,7 +264,7 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
 
 def may_name_file(text: str) -> bool:
     """Check whether a claim in a text may have a path: without any, only a search of the whole tree
-    can confirm its claims. Most texts name no file, and this takes a tenth of extracting."""
+    can confirm its claims. Most texts name no file, and this takes a tenth of the time."""
     return (
         "/" in text
         or "file" in text
@@ -284,8 +284,8 @@ def _is_printable(claim: Claim) -> bool:
 
 
 def _may_claim(text: str) -> bool:
-    """Check whether a text holds a mark that each claim has: most sentences have none, and the
-    patterns cost more than to look for it."""
+    """Check whether a text has a mark that every claim has: most sentences have none, and the
+    patterns cost more than this check."""
     return any(map(text.__contains__, _MARKS)) or _pattern("dotted").search(text) is not None
 
 

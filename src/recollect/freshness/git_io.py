@@ -290,7 +290,7 @@ def read_git_state(path: str) -> GitState:
 
 
 def read_identity(path: str) -> frozenset[str]:
-    """Return what clones of one repository have in common: their remotes and first commits."""
+    """Return what identifies clones of one repository: their remotes and first commits."""
     remotes = _lines(path, "config", "--get-regexp", r"^remote\..*\.url$")
     urls = (line.partition(" ")[2] for line in remotes)
     # `git@host:a/b.git` and `https://host/a/b` are one.

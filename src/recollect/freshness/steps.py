@@ -36,8 +36,8 @@ class ClaimTree(Protocol):
 
 
 def find_claims(text: str, citations: Sequence[Json], quick: bool = False) -> list[Claim]:
-    """Return the claims in a text; without a character of code there are none. A `quick` tree
-    confirms none of a text that names no file."""
+    """Return the claims in a text. A `quick` tree confirms no claims of a text that names no
+    file."""
     if not citations:
         if not any(mark in text for mark in "`/.(_"):
             return []
@@ -176,8 +176,8 @@ def check_freshness(
 
 
 def remember_changed(context: Context) -> FindChanged:
-    """Return a function that finds changed files, and looks at each once: a transaction that
-    reads ahead asks again."""
+    """Return a function that finds changed files and caches the result for each: a transaction
+    that reads ahead calls it again."""
     seen: dict[Look, bool] = {}
 
     def find(looks: Iterable[Look]) -> set[Look]:

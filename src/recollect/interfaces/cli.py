@@ -88,7 +88,7 @@ def _discard_output() -> None:
 
 
 def _print_interrupted(words: Sequence[str]) -> None:
-    """Print what is kept after Ctrl-C."""
+    """Print a message after Ctrl-C: what is kept, and how to go on."""
     if not sys.stderr:
         return
     from .screens.terminal import KEPT

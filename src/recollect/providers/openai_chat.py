@@ -132,7 +132,7 @@ def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
     return ToolCall(wire.required_text(raw, "id", f"the call of {name}"), name, arguments), rest
 
 
-def _spoken(message: Message) -> Content:
+def _supported_content(message: Message) -> Content:
     """Return the content that chat supports: no reasoning, no positions of calls."""
     if isinstance(message.content, str):
         return message.content
@@ -142,7 +142,7 @@ def _spoken(message: Message) -> Content:
 
 
 def _usual_shape(message: Message) -> str:
-    content = _spoken(message)
+    content = _supported_content(message)
     if not isinstance(content, str):
         return "list"
     return "null" if message.calls and not content else "str"
@@ -157,7 +157,7 @@ def _record(message: Message) -> dict[str, Json]:
         ):
             out[field] = block["text"]
     shape = note.get("shape") or _usual_shape(message)
-    wire.put_content(out, "content", _spoken(message), shape, _raw_block)
+    wire.put_content(out, "content", _supported_content(message), shape, _raw_block)
     if message.name:
         out["name"] = message.name
     if message.calls:

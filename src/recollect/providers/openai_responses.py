@@ -54,9 +54,9 @@ _HOSTED = {
 
 
 def complete_items(items: Sequence[dict[str, Json]]) -> None:
-    """Add what a request must name: the detail of an image, the annotations of an answer, the id of
-    a search that the provider ran (Codex stores none). An answer that another format recorded has
-    no id, and is sent as plain text."""
+    """Add the fields that a request needs: the detail of an image, the annotations of an answer,
+    the id of a search that the provider ran (Codex stores none). An answer recorded in another
+    format has no id, and is sent as plain text."""
     for item in items:
         if (prefix := _HOSTED.get(item.get("type", ""))) and not item.get("id"):
             item |= {"id": f"{prefix}_{body_digest(json.dumps(item, sort_keys=True))[:32]}"}

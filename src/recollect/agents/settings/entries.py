@@ -92,8 +92,8 @@ def server_entry(command: Command, *more: str) -> dict[str, Json]:
 def list_files(
     user: str, project: str, *rows: tuple[str, SettingsEditor, str, str]
 ) -> tuple[SettingsFile, ...]:
-    """Return the files in the folders of the user and of the project; a row is what the files hold,
-    their editor, and their names in both folders."""
+    """Return the settings files in the folders of the user and of the project, given rows of their
+    content, their editor, and their names in both folders."""
     return tuple(
         SettingsFile(os.path.join(folder, name), what, scope, editor)
         for what, editor, *names in rows

@@ -28,7 +28,7 @@ _LABEL = 10
 
 
 class _Answer(NamedTuple):
-    """An answer: its key, its name once it was given, and what it does."""
+    """A possible answer: its key, its name in the past tense, and its effect."""
 
     key: str
     done: str
@@ -95,7 +95,7 @@ class Pending(NamedTuple):
 
 
 class ReviewScreen:
-    """The queue at a terminal: what is left, and the answer that can still be taken back."""
+    """The queue at a terminal: the remaining items, and the answer that can still be undone."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class ReviewScreen:
             self._handle(key, self._left[0])
 
     def _load_more(self) -> bool:
-        """Load what the first page did not hold; the answers before it are written then."""
+        """Load the rest of the queue, after writing the pending answers."""
         if self._pending.answers and len(self._skipped) + self._answered() >= self._total:
             return False
         self.write_pending()
@@ -146,7 +146,7 @@ class ReviewScreen:
         if not self._pending.answers:
             return False
         self._clear()
-        print(f"{self._told()}\nThat was the last item.  u undo, any other key ends")
+        print(f"{self._last_answer()}\nThat was the last item.  u undo, any other key ends")
         return self._keyboard.read_key() == "u" and self._undo()
 
     def _show(self, item: ReviewItem) -> None:
@@ -154,7 +154,7 @@ class ReviewScreen:
         width = min(terminal_width(), style.WIDEST)
         at = self._answered() + len(self._skipped) + 1
         of = f" of {max(self._total, at)}" if not self._filtered else f", {len(self._left)} left"
-        head = f"Review {at}{of}   {self._told()}".rstrip()
+        head = f"Review {at}{of}   {self._last_answer()}".rstrip()
         lines = [display.format_line(head, width), *render_item(item, width), ""]
         print(style.finish("\n".join(lines)))
         if self._note:
@@ -164,7 +164,7 @@ class ReviewScreen:
         keys[1:1] = ["w file"] if "keep" in item.answers else []
         print("  ".join([*keys, "u undo", "q quit", "? more"]), flush=True)
 
-    def _told(self) -> str:
+    def _last_answer(self) -> str:
         """Return the last answer in a few words, while it can be taken back."""
         if not self._pending.answers:
             return ""

@@ -1,4 +1,4 @@
-"""Screens of sessions, their messages and windows, and of the jobs that work them up."""
+"""Screens of sessions, their messages and windows, and of background jobs."""
 
 from __future__ import annotations
 
