@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -497,6 +497,12 @@ class Failing:
     ) -> list[IndexMatch]:
         self._count()
         return self._tx.match_some(groups, limit, where, params)
+
+    def match_shared(
+        self, weights: Mapping[str, float], limit: int, where: str, params: Params
+    ) -> list[str]:
+        self._count()
+        return self._tx.match_shared(weights, limit, where, params)
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""

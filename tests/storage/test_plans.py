@@ -213,6 +213,7 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
         "freshness.sql.add_claims",
         "index.sql.find_candidates",
         "index.sql.find_nearest",
+        "index.sql.find_sharing",
         "index.sql.find_some",
         "index.sql.insert_entries",
         "index.sql.insert_entry",

@@ -244,6 +244,14 @@ def find_some(
     return tx.match_some(groups, limit, where, params) if groups else []
 
 
+def find_sharing(
+    tx: Tx, weights: Mapping[str, float], limit: int, filters: Mapping[str, Sequence[Any]]
+) -> list[str]:
+    """Return the records that fulfil the filters and share stems with these weights, the heaviest
+    first."""
+    return tx.match_shared(weights, limit, *_where(tx, filters)) if weights else []
+
+
 def is_selective(filters: Mapping[str, Sequence[Any]]) -> bool:
     """Check whether filters mostly leave few entries."""
     return not _SELECTIVE.isdisjoint(filters) or filters.get("source") == ("procedure",)

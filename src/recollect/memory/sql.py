@@ -316,6 +316,8 @@ class MemoryStatement(NamedTuple):
     status: str
     label: str
     scope: str
+    kind: str
+    owner: str
 
 
 def load_statements(tx: Tx, ids: Sequence[str], check: bool = True) -> list[MemoryStatement]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import log
 
 from ..fast_typing import NamedTuple
 from ..freshness import sql as freshness_sql
@@ -18,18 +19,29 @@ from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..links import sql as links_sql
 from ..secrets import redaction
-from ..storage.database import Tx
+from ..storage.database import StemFrequencies, Tx
 from ..text import globs, terms
 from ..types import trust
-from ..types.records import FOREVER, KINDS, ORIGINS, Json, Learned, Link, Memory, SafeText
+from ..types.records import (
+    FOREVER,
+    KINDS,
+    ORIGINS,
+    STATUSES_IN_USE,
+    Json,
+    Learned,
+    Link,
+    Memory,
+    SafeText,
+)
 from . import similarity, sql, sql_lists, steps_revisions
 
-LOOKED_AT = 6
+LOOKED_AT, COMPARED = 10, 4
+"""So many memories with the rarest words of a statement are loaded, and those that share most words
+with it are compared."""
 
 ENOUGH_SHARED = 0.25
 
 MOST_WORDS = 16
-
 """Words from the beginning of a long text that are looked up."""
 
 MOST_HERE = 500
@@ -97,13 +109,11 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
 def _find_related(tx: Tx, row: sql.MemoryRow) -> list[tuple[sql.MemoryStatement, str]]:
     """Return the memories that the statement stands in a relation to, each with the relation."""
     statement = (row.subject, row.text)
-    words = similarity.split_words(*statement)
-    changed = bool(similarity.find_gone(row.text)[0])  # it may share little but the old value
+    there = sql.load_statements(tx, _find_candidates(tx, row), check=tx.is_remote)
     found = [
         (one, relation)
-        for one in sql.load_statements(tx, _find_candidates(tx, row), check=tx.is_remote)
-        if (changed or _may_be_related(one, row.subject, words))
-        and (relation := similarity.find_relation((one.subject, one.text), statement))
+        for one in _pick_nearest(there, row)
+        if (relation := similarity.find_relation((one.subject, one.text), statement))
     ]
     if tx.is_remote or not found:
         return found
@@ -112,37 +122,52 @@ def _find_related(tx: Tx, row: sql.MemoryRow) -> list[tuple[sql.MemoryStatement,
     return [(one, relation) for one, relation in found if one.id in checked]
 
 
-def _may_be_related(memory: sql.MemoryStatement, subject: str, words: frozenset[str]) -> bool:
-    """Check quickly whether two statements share enough words or both have a subject."""
-    if subject and memory.subject:
-        return True
-    return (
-        similarity.jaccard(words, similarity.split_words(memory.subject, memory.text))
-        >= ENOUGH_SHARED
-    )
+def _pick_nearest(
+    memories: Sequence[sql.MemoryStatement], row: sql.MemoryRow
+) -> list[sql.MemoryStatement]:
+    """Return the few memories to compare with a statement: those for the same files, then those
+    that share most words, and enough of them, unless both have a subject or the statement may share
+    little but an old value."""
+    words = similarity.split_words(row.subject, row.text)
+    least = 0.0 if similarity.find_gone(row.text)[0] else ENOUGH_SHARED
+    near = {}
+    for one in memories:
+        if (one.kind, one.owner) != (row.kind, row.owner):
+            continue
+        shared = similarity.jaccard(words, similarity.split_words(one.subject, one.text))
+        if shared >= least or (row.subject and one.subject):
+            near[one] = shared
+    return sorted(near, key=lambda one: (one.scope == row.scope, near[one]), reverse=True)[
+        :COMPARED
+    ]
 
 
 def _find_candidates(tx: Tx, row: sql.MemoryRow) -> list[str]:
-    asked = pick_rarest(tx, terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS])
-    filters = {"source": ("memory",), "status": ("active", "proposed"), "layer": (row.layer,)}
-    matches = index_sql.find_candidates(tx, asked, LOOKED_AT, filters)
+    stems = terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS]
+    known = tx.frequencies(stems)
+    asked = _pick_rarest(known)
+    weights = {stem: log(1 + known.entries / known.holding[stem]) for stem in asked}
+    filters = {"source": ("memory",), "status": STATUSES_IN_USE, "layer": (row.layer,)}
+    found = index_sql.find_sharing(tx, weights, LOOKED_AT, filters)
     if row.scope != "[]":
         # Where the same is said of many places, what is said of this one is looked for by itself.
         here = sql_lists.find_ids_with_scope(tx, row.scope, MOST_HERE)
         only = {**filters, "ref": tuple(here)}
-        found = index_sql.find_candidates(tx, asked, LOOKED_AT, only) if here else []
-        matches += [match for match in found if match not in matches]
-    return [m.ref for m in matches if (m.kind, m.owner) == (row.kind, row.owner)]
+        found += index_sql.find_sharing(tx, weights, LOOKED_AT, only) if here else []
+    return list(dict.fromkeys(found))
 
 
 def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
     """Return the stems to look neighbours up by: in a large store, the rarest. After the
     `least` number of them, none that more than a `share` of all entries holds."""
-    known = tx.frequencies(stems)
+    return _pick_rarest(tx.frequencies(stems), least, share)
+
+
+def _pick_rarest(known: StemFrequencies, least: int = RAREST, share: float = 1.0) -> list[str]:
     entries, holding = known.entries, known.holding
+    found = filter(holding.get, holding)
     if entries < LARGE:
-        return list(stems)
-    found = filter(holding.get, stems)
+        return list(found)
     chosen = terms.pick_rarest(found, holding, PROMISED, least, share * entries)
     while len(chosen) > 2 and sum(map(holding.__getitem__, chosen)) > MOST_PROMISED:
         chosen.pop()

@@ -202,6 +202,13 @@ class Tx(Protocol):
         all of them if there are fewer than `limit`. Nothing is scored, so common stems cost no more
         than rare ones. A server returns the best with any of the stems."""
 
+    def match_shared(
+        self, weights: Mapping[str, float], limit: int, where: str, params: Params
+    ) -> list[str]:
+        """Return the records whose entries `e` fulfil the SQL `where` and share stems with these
+        weights, the heaviest first, as long as an engine has no better score. All entries with the
+        stems are listed: they should be rare."""
+
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
@@ -223,6 +230,27 @@ class Tx(Protocol):
     ) -> list[IndexMatch]:
         """Return entries `e` with their vectors, by the engine's index: of the nearest ones those
         that fulfil `where`, or with `exact` the nearest among all that fulfil it."""
+
+
+def rank_shared(listed: Mapping[str, str | None], weights: Mapping[str, float]) -> Iterator[int]:
+    """Yield the entries with some of these stems, given as a list of numbers for each: first those
+    with several stems, the heaviest first, then those with one, the newest first."""
+    holding = {
+        stem: list(map(int, text.split(","))) if text else [] for stem, text in listed.items()
+    }
+    sets = [(set(holding[stem]), weight) for stem, weight in weights.items()]
+    seen: set[int] = set()
+    several: set[int] = set()
+    for held, _ in sets:
+        several |= held & seen
+        seen |= held
+    scores = {
+        entry: sum([weight for held, weight in sets if entry in held])
+        for entry in sorted(several, reverse=True)
+    }
+    yield from sorted(scores, key=scores.__getitem__, reverse=True)
+    for stem in sorted(weights, key=weights.__getitem__, reverse=True):
+        yield from [entry for entry in reversed(holding[stem]) if entry not in several]
 
 
 class ServerStatement(NamedTuple):

@@ -22,7 +22,7 @@ Every statement is a round trip. Three ways save them:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -349,6 +349,12 @@ class PostgresTx:
     ) -> list[IndexMatch]:
         stems = list(dict.fromkeys(stem for group in groups for stem in group))
         return sql_postgres.match(self, stems, limit, where, params)
+
+    def match_shared(
+        self, weights: Mapping[str, float], limit: int, where: str, params: Params
+    ) -> list[str]:
+        found = sql_postgres.match(self, list(weights), limit, where, params)
+        return [match.ref for match in found]
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from _operator import itemgetter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 
 import apsw
 
@@ -20,6 +21,7 @@ from .database import (
     Row,
     StemFrequencies,
     is_embedded,
+    rank_shared,
 )
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
@@ -42,6 +44,13 @@ _MATCH = (
     "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words_content held ON held.id = w.id"
 )
 _VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = w.id)"
+_WITH_STEM = "SELECT group_concat(rowid) FROM words WHERE words MATCH ?"
+"""All entries with a stem: as one text, in half the time that rows take."""
+_REFS = (
+    "SELECT e.id, e.ref FROM entries e "
+    "WHERE e.id IN (SELECT value FROM json_each(:entries)) AND {where}"
+)
+_MOST_FILTERED = 200
 _HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
 _LATELY, _LARGE = 200, 20_000
 _HOLDING_LATELY = (
@@ -185,7 +194,7 @@ class SqliteTx:
         if table in seals.COLUMNS:
             # Sealing a row after its insertion takes a third of the insertion.
             rows = list(rows)
-            sealed = _seal_rows(table, columns.split(", "), rows)
+            sealed = seals.seal_rows(table, columns.split(", "), rows)
             kept = [(space, *row, seal) for row, seal in zip(rows, sealed, strict=True)]
             columns = f"{columns}, seal"
         else:
@@ -284,6 +293,26 @@ class SqliteTx:
         )
         return self._read_matches(sql, {**params, "match": wanted, "limit": limit})
 
+    def match_shared(
+        self, weights: Mapping[str, float], limit: int, where: str, params: Params
+    ) -> list[str]:
+        # FTS5's own rank reads the length of every entry with a stem, in three times the time.
+        listed = {
+            stem: self._connection.execute(_WITH_STEM, (_any_of([stem]),)).get for stem in weights
+        }
+        ranked = rank_shared(listed, weights)
+        found: dict[str, None] = {}
+        size = 2 * limit
+        while len(found) < limit and (some := list(islice(ranked, size))):
+            # Not the numbers themselves: to prepare another statement takes longer than to run it.
+            held: dict[int, str] = dict(
+                self.run(_REFS.format(where=where), {**params, "entries": str(some)})
+            )
+            found |= dict.fromkeys([held[entry] for entry in some if entry in held])
+            # As of other searches: three quarters are enough.
+            size = _MOST_FILTERED if 4 * len(found) < 3 * limit else 0
+        return list(found)[:limit]
+
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
@@ -329,13 +358,6 @@ class SqliteTx:
         self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
     ) -> list[IndexMatch]:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
-
-
-def _seal_rows(table: str, names: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    if table == "memories" and len(rows) >= _MANY:
-        return seals.make_seals(names, rows)
-    sealed = itemgetter(*[names.index(name) for name in seals.COLUMNS[table]])
-    return [seals.make_seal(*sealed(row)) for row in rows]
 
 
 def _any_of(stems: Sequence[str]) -> str:

@@ -69,12 +69,21 @@ def make_seal(*values: object) -> str:
     return _digest(b"\n".join((",".join(map(str, map(len, parts))).encode(), *parts)))
 
 
+_MANY = 20
 _OWN = ("id", "root", "text", "digest")
 
 
-def make_seals(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return the seals of many new memories, whose columns have these names. Most of a call have
-    all values but their own in common: these are joined once, which takes half of the time."""
+def seal_rows(table: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Return the seals of new rows of a table, whose columns have these names."""
+    if table == "memories" and len(rows) >= _MANY:
+        return _seal_memories(names, rows)
+    sealed = itemgetter(*map(names.index, COLUMNS[table]))
+    return [make_seal(*sealed(row)) for row in rows]
+
+
+def _seal_memories(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Return the seals of many memories. Most of a call have all values but their own in common:
+    these are joined once, which takes half of the time."""
     sealed = itemgetter(*map(names.index, _MEMORY))
     own = itemgetter(*map(names.index, _OWN))
     common = itemgetter(*[names.index(name) for name in _MEMORY if name not in _OWN])
