@@ -167,10 +167,10 @@ def test_a_small_import_starts_no_process(
     assert started.exists()
 
 
-def test_the_newest_vectors_are_waited_for_and_the_rest_is_left_to_another_process(
+def test_many_vectors_are_left_to_another_process_and_few_are_made_at_once(
     tmp_path: Path, transcripts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operations_transcripts, "FIRST_VECTORS", 10)
+    monkeypatch.setattr(operations_transcripts, "FEW_VECTORS", 10)
     monkeypatch.setattr(index_steps, "BATCH_SIZE", 10)
     started: list[str] = []
     with open_store(tmp_path, "large", RECOLLECT_EMBEDDER="static") as memory:
@@ -179,19 +179,17 @@ def test_the_newest_vectors_are_waited_for_and_the_rest_is_left_to_another_proce
         assert started == [str(tmp_path / "large")]
         space = memory.context.project_space
         before = space.read(index_steps.measure_coverage)
-        assert (before.embedded, before.unembedded) == (10, done.vectors_left)
-        newest = space.read(
-            lambda tx: tx.run(
-                "SELECT id FROM entries WHERE space = :space AND part = 0 AND kind <> 'tool' "
-                "ORDER BY id DESC LIMIT 10"
-            )
-        )
-        made = space.read(
-            lambda tx: tx.run("SELECT entry FROM vectors WHERE space = :space ORDER BY entry DESC")
-        )
-        assert made == newest
+        assert (before.embedded, before.unembedded) == (0, done.vectors_left)
+        assert done.vectors_left > 10
         assert "search by meaning follows in the background" in results.show("import", done)
         agents_operations.catch_up(memory.context)
         assert space.read(index_steps.measure_coverage).unembedded == 0
         assert memory.import_transcripts(str(transcripts)).vectors_left == 0
         assert len(started) == 1
+    monkeypatch.setattr(operations_transcripts, "FEW_VECTORS", 1_000)
+    with open_store(tmp_path, "few", RECOLLECT_EMBEDDER="static") as memory:
+        memory.context.start_background = started.append
+        assert memory.import_transcripts(str(transcripts)).vectors_left == 0
+        after = memory.context.project_space.read(index_steps.measure_coverage)
+        assert (after.embedded > 10, after.unembedded) == (True, 0)
+    assert len(started) == 1

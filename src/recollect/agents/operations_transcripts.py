@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 _RULES = ("policy", "preference")
 _DECISIONS = ("decision", "architecture")
-FIRST_VECTORS = 512
-"""Vectors that an import waits for if another process can make the rest: those of the newest."""
+FEW_VECTORS = 256
+"""An import makes so few vectors itself; more are left to another process if there is one. Nobody
+needs the first of many: with those of the newest 512, the first hit of a question was less often
+the final one than with none (docs/benchmarks.md, Import)."""
 
 
 def import_transcripts(
@@ -234,19 +236,26 @@ def _import_into(
 
 
 def _make_vectors(context: Context) -> int:
-    """Make the vectors of new records. If another process can continue, wait only for the first;
-    return how many are left to it."""
-    start = context.start_background
-    try:
-        recall_operations.make_vectors(context, FIRST_VECTORS if start else 0)
-    except Unavailable:
-        return 0  # words find everything, and `doctor` says what is wrong with the embedder
-    if start is None or context.embedder() is None:
+    """Make the vectors of new records, or start another process that does; return how many are left
+    to it."""
+    embedder, start = context.embedder(), context.start_background
+    if embedder is None:
         return 0
-    left = context.project_space.read(index_steps.measure_coverage).unembedded
-    if left:
+    # Of a server the first batch says whether it can be reached.
+    if start is None or not embedder.local or _count_unembedded(context) <= FEW_VECTORS:
+        try:
+            recall_operations.make_vectors(context, FEW_VECTORS if start else 0)
+        except Unavailable:
+            return 0  # words find everything, and `doctor` says what is wrong with the embedder
+    left = _count_unembedded(context) if start else 0
+    if start and left:
         start(context.project.root)
     return left
+
+
+def _count_unembedded(context: Context) -> int:
+    spaces = context.present_spaces()
+    return sum(space.read(index_steps.measure_coverage).unembedded for space in spaces)
 
 
 def _load_lessons(context: Context) -> _KnownLessons:

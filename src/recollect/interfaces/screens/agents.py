@@ -215,8 +215,8 @@ def render_import(done: recollect.Imported) -> str:
     failed = {one.path: one.error for one in done.transcripts if one.error} | {**done.passed_over}
     unread = [f"  not read: {format_line(path)}: {format_line(failed[path])}" for path in failed]
     differing = sum(item.differing for item in read)
-    older = format_count(done.vectors_left, "older record")
-    vectors = f"{older}: found by words now; search by meaning follows in the background "
+    left = format_count(done.vectors_left, "record")
+    vectors = f"{left}: found by words now; search by meaning follows in the background "
     return lines(
         _render_results(done, len(read)),
         # After new messages these are records about the program, as expected.
