@@ -111,12 +111,15 @@ def _shadow_and_classes(text: str) -> tuple[str, str]:
 _INSIDE = {
     "auth": ("authorization", "authtoken "),
     "cred": ("credential(",),
+    "secret": (_MANIFEST_HINT,),
     "=": ("sig=", "signature=", "uid=", "user id="),
-    ":": ("kind:", "://", ":5432:", "thingsboard."),
+    ":": ("://", "thingsboard."),
+    "_": ("_pat", "reporter_id", "contribsys"),
 }
-"""Hints that contain another one, which is looked for first."""
+"""Texts that are looked for first, and the hints whose patterns match only where they are, too."""
 
 _WHOLE_WORDS = {
+    b"5432": ":5432:",
     b"identified": "identified",
     b"unseal": "unseal",
     b"wandb": "wandb login",
@@ -133,8 +136,11 @@ _FIRST = tuple(
 
 def _find_hints(lower: str) -> Places:
     """Return where each hint occurs in a text in lower case."""
-    words = _programs().keys() & terms.split_bytes(lower)
-    found = {hint: _find_all(lower, hint) for hint in [_programs()[word] for word in words]}
+    programs, words = _programs()
+    found = {
+        hint: _find_all(lower, hint)
+        for hint in [programs[word] for word in words.intersection(terms.split_bytes(lower))]
+    }
     for hint, longer in _FIRST:
         if hint in lower:
             for one in longer:
@@ -145,9 +151,10 @@ def _find_hints(lower: str) -> Places:
 
 
 @cache
-def _programs() -> dict[bytes, str]:
-    """Map whole words to the hints that they are part of."""
-    return {**commands.programs(), **_WHOLE_WORDS}
+def _programs() -> tuple[dict[bytes, str], frozenset[bytes]]:
+    """Map whole words to the hints that they are part of; return the words as a set, too."""
+    found = {**commands.programs(), **_WHOLE_WORDS}
+    return found, frozenset(found)
 
 
 def _find_all(haystack: str, needle: str) -> list[int]:
