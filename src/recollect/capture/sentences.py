@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 
 from ..fast_typing import TYPE_CHECKING, NamedTuple
@@ -102,6 +102,16 @@ def find_untyped(message: Message) -> tuple[Span, ...]:
 
 def capture(text: str) -> list[Captured]:
     """Return the statements to learn from one typed message; at most three, in their order."""
+    return list(_capture_typed(text)) if len(text) <= LONG else _capture(text)
+
+
+@lru_cache(maxsize=2048)
+def _capture_typed(text: str) -> tuple[Captured, ...]:
+    """Cache: the episodes of an import ask for its messages a second time."""
+    return tuple(_capture(text))
+
+
+def _capture(text: str) -> list[Captured]:
     forms = statements.forms_in(text)
     if not forms:
         return []
