@@ -26,7 +26,7 @@ from statistics import median
 import apsw
 
 import recollect
-from recollect.agents import registry, steps_import
+from recollect.agents import registry, steps_reading
 from recollect.agents.transcripts.reader_io import TranscriptEntry
 from recollect.text import messages as text_messages
 from recollect.types.reports import ImportedTranscript
@@ -43,7 +43,7 @@ def measures(folder: str) -> list[Ratio]:
     """Import against the yardsticks, in processor time."""
 
     # A worker is a new process, and has no words to remember.
-    steps_import.WORTH_PROCESSES = sys.maxsize
+    steps_reading.WORTH_PROCESSES = sys.maxsize
 
     def ours() -> float:
         def work() -> None:
@@ -176,7 +176,7 @@ from bench import imports
 from recollect.recall.operations import make_vectors
 if int(sys.argv[3]):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-imports.steps_import.WORTH_PROCESSES = 0
+imports.steps_reading.WORTH_PROCESSES = 0
 began = time.perf_counter()
 with imports._open(sys.argv[1], "static") as memory:
     memory.context.start_background = lambda root: None

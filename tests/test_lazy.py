@@ -8,7 +8,7 @@ import sys
 
 def test_a_value_that_is_set_before_the_first_use_of_a_module_stays() -> None:
     code = (
-        "from recollect.agents import steps_import as module\n"
+        "from recollect.agents import steps_reading as module\n"
         "kind = type(module).__name__\n"
         "module.WORTH_PROCESSES = 1\n"
         "print(kind, module.WORTH_PROCESSES, module.READ_AHEAD > 1)"

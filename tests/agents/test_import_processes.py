@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 import recollect
 from recollect.agents import operations as agents_operations
-from recollect.agents import operations_transcripts, processes_io, steps_import
+from recollect.agents import operations_transcripts, processes_io, steps_import, steps_reading
+from recollect.agents.transcripts.reader_io import Transcript
 from recollect.index import steps as index_steps
 from recollect.interfaces.screens import results
 from tests.agents.test_import import line, said, write
@@ -43,9 +45,9 @@ def transcripts(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every import worth several processes."""
-    monkeypatch.setattr(steps_import, "WORTH_PROCESSES", 0)
-    monkeypatch.setattr(processes_io, "count_processors", lambda: 2)
+    """Make every import worth several processes: two workers, and the one that imports."""
+    monkeypatch.setattr(steps_reading, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(processes_io, "count_processors", lambda: 3)
 
 
 def open_store(tmp_path: Path, name: str, **settings: str) -> recollect.Recollect:
@@ -94,8 +96,66 @@ def test_several_processes_leave_the_same_store_as_one(tmp_path: Path, transcrip
         assert memory.verify(archive=True).messages == len(said(memory)) > 80
     assert len(seen) == 2
     assert list_children() == before
-    steps_import.WORTH_PROCESSES = 10**9
+    steps_reading.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)
+
+
+class SlowPool:
+    """A worker that answers its first request when the importer has read two transcripts."""
+
+    size = 1
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[steps_import.ReadRequest, Future[list[str]]]] = []
+        self.closed = False
+
+    def ask(self, request: steps_import.ReadRequest) -> Future[list[str]]:
+        self.asked.append((request, Future()))
+        if len(self.asked) > 2:
+            self.asked[-1][1].set_result([request.transcript.path])
+        return self.asked[-1][1]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_the_importer_reads_while_it_waits_and_keeps_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [str(tmp_path / f"{number}.jsonl") for number in range(8)]
+    for path in paths:
+        Path(path).write_text("{}\n")
+    pool = SlowPool()
+    here: list[str] = []
+
+    def read_here(request: steps_import.ReadRequest) -> list[str]:
+        here.append(request.transcript.path)
+        if len(here) == 2:
+            for asked, future in pool.asked[:2]:
+                future.set_result([asked.transcript.path])
+        return [request.transcript.path]
+
+    monkeypatch.setattr(steps_reading, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(steps_reading, "_open_workers", lambda most: pool)
+    monkeypatch.setattr(steps_reading, "_read_whole", read_here)
+    monkeypatch.setattr(steps_import, "read_items", read_here)
+    requests = [
+        steps_import.ReadRequest(
+            transcript=Transcript("codex", path),
+            position=None,
+            foreign=False,
+            capture=False,
+            personal=False,
+            now=1,
+        )
+        for path in paths
+    ]
+    read: list[object] = [list(items) for items in steps_reading.read_all(requests)]
+    assert read == [[path] for path in paths]
+    by_worker = [request.transcript.path for request, _ in pool.asked]
+    assert sorted([*here, *by_worker]) == paths
+    assert here[:2] == paths[2:4]
+    assert pool.closed
 
 
 @pytest.mark.usefixtures("several")
@@ -109,7 +169,7 @@ def test_what_killed_workers_had_is_read_by_the_importer(tmp_path: Path, transcr
     with open_store(tmp_path, "many") as memory:
         memory.progress = kill
         found = outcome(memory, memory.import_transcripts(str(transcripts)))
-    steps_import.WORTH_PROCESSES = 10**9
+    steps_reading.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)
 
 
@@ -133,7 +193,7 @@ def test_an_interrupted_import_ends_its_workers_and_is_continued(
         memory.progress = None
         memory.import_transcripts(str(transcripts))
         found, _ = outcome(memory, memory.import_transcripts(str(transcripts)))
-    steps_import.WORTH_PROCESSES = 10**9
+    steps_reading.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)[0]
 
 
@@ -145,7 +205,7 @@ def test_without_processes_one_reads_everything(
     monkeypatch.setattr(sys, "executable", program)
     with open_store(tmp_path, "many") as memory:
         found = outcome(memory, memory.import_transcripts(str(transcripts)))
-    steps_import.WORTH_PROCESSES = 10**9
+    steps_reading.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)
 
 
@@ -161,7 +221,7 @@ def test_a_small_import_starts_no_process(
     with open_store(tmp_path, "small") as memory:
         memory.import_transcripts(str(transcripts))
     assert not started.exists()
-    monkeypatch.setattr(steps_import, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(steps_reading, "WORTH_PROCESSES", 0)
     with open_store(tmp_path, "large") as memory:
         assert memory.import_transcripts(str(transcripts)).messages > 80
     assert started.exists()

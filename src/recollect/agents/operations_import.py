@@ -25,7 +25,7 @@ from ..storage.database import Database, Tx
 from ..text.messages import FORGOTTEN
 from ..types.records import Json, Learned, SafeText
 from ..types.reports import ImportedTranscript
-from . import steps_import
+from . import steps_import, steps_reading
 from .transcripts.reader_io import (
     CursorMark,
     SessionDetails,
@@ -66,7 +66,7 @@ def import_files(
     batch = _ImportBatch(space, how.clock)
     imports = _start_imports(batch, transcripts, how)
     requests = [one.request() for one in imports]
-    with closing(steps_import.read_all(requests)) as found:
+    with closing(steps_reading.read_all(requests)) as found:
         for one, items in zip(imports, found, strict=True):
             try:
                 one.add_all(items)

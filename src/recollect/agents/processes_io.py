@@ -52,7 +52,8 @@ class WorkerPool:
         except OSError as error:
             if not self._workers:
                 raise WorkerLost(str(error)) from error
-        self._threads = ThreadPoolExecutor(len(self._workers))
+        self.size = len(self._workers)
+        self._threads = ThreadPoolExecutor(self.size)
 
     def _start(self, arguments: list[str]) -> None:
         name = os.path.basename(sys.executable or "")

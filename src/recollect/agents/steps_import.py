@@ -4,10 +4,8 @@ links of sessions."""
 from __future__ import annotations
 
 import json
-import os
-from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Union
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Union
 
 from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
@@ -32,18 +30,6 @@ from .transcripts.reader_io import (
     TranscriptEntry,
     TranscriptItem,
 )
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from .processes_io import WorkerPool
-
-WORTH_PROCESSES = 8_000_000
-"""Bytes of new transcripts from which on several processes read them."""
-
-LARGEST_FOR_WORKER = 16_000_000
-READ_AHEAD = 32_000_000
-"""Bytes of transcripts that may be read and not yet written."""
 
 OWN_FOLDER = "#own:"
 """Marks the key of a message of an agent's own folder whose key an imported copy took first."""
@@ -93,84 +79,7 @@ class SaveCounts(NamedTuple):
         )
 
 
-def read_all(requests: Sequence[ReadRequest]) -> Generator[Iterable[ReadItem], None, None]:
-    """Yield the items of each transcript, in order: read by several processes if it is worth it.
-
-    A worker reads a whole transcript. What it does not return, because it was killed or because
-    the transcript has an error, is read here.
-    """
-    sizes = _choose_for_workers(requests)
-    is_worth_it = len(sizes) > 1 and sum(sizes.values()) >= WORTH_PROCESSES
-    pool = _open_workers(len(sizes)) if is_worth_it else None
-    if pool is None:
-        yield from map(_read_items, requests)
-        return
-    from .processes_io import WorkerLost
-
-    try:
-        asked: dict[int, Future[list[ReadItem] | None]] = {}
-        left = iter(sizes)
-        for place, request in enumerate(requests):
-            while sum(map(sizes.__getitem__, asked)) < READ_AHEAD:
-                if (after := next(left, None)) is None:
-                    break
-                asked[after] = pool.ask(requests[after])
-            try:
-                items = asked.pop(place).result() if place in asked else None
-            except WorkerLost:
-                items = None
-            yield _read_items(request) if items is None else items
-    finally:
-        pool.close()
-
-
-def _choose_for_workers(requests: Sequence[ReadRequest]) -> dict[int, int]:
-    """Return the indexes of new transcripts that a worker may read, with their sizes in bytes.
-
-    Left out: files so large, or compressed, that their messages would fill the memory, and files
-    with several transcripts.
-    """
-    paths = Counter(request.transcript.path for request in requests)
-    found = {}
-    for place, request in enumerate(requests):
-        path = request.transcript.path
-        if request.position is None and paths[path] == 1 and not path.endswith(".zst"):
-            try:
-                size = os.path.getsize(path) if os.path.isfile(path) else 0
-            except OSError:
-                continue  # reading it will say why
-            if 0 < size <= LARGEST_FOR_WORKER:
-                found[place] = size
-    return found
-
-
-def _open_workers(most: int) -> WorkerPool | None:
-    """Start as many workers as there are processors; None if there is one, or none starts."""
-    from .processes_io import WorkerLost, WorkerPool, count_processors
-
-    processors = count_processors()
-    try:
-        return WorkerPool(__name__, "work", min(processors, most)) if processors > 1 else None
-    except WorkerLost:
-        return None
-
-
-def work() -> None:
-    """Read the transcripts that are asked for, in a process of its own."""
-    from .processes_io import answer
-
-    answer(_read_whole)
-
-
-def _read_whole(request: ReadRequest) -> list[ReadItem] | None:
-    """Return all items of a transcript; None if it has an error."""
-    try:
-        return list(_read_items(request))
-    except TRANSCRIPT_ERRORS:
-        return None
-
-
-def _read_items(request: ReadRequest) -> Iterator[ReadItem]:
+def read_items(request: ReadRequest) -> Iterator[ReadItem]:
     """Yield the items of a transcript, with each message prepared. It writes nothing."""
     transcript = request.transcript
     read = registry.load_transcripts(transcript.host).read
