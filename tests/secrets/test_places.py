@@ -8,7 +8,7 @@ import pytest
 
 from recollect.secrets.redaction import redact, redact_and_report
 from recollect.secrets.search import find_secrets
-from tests.builders.secret_samples import HEXKEY, STRONG, TOKENS, fake
+from tests.builders.secret_samples import ALNUM, HEX, HEXKEY, STRONG, TOKENS, fake
 
 ESC = "\x1b"
 SEQUENCES = {
@@ -455,3 +455,20 @@ def test_the_default_of_a_key_is_taken_out(code: str, secret: str) -> None:
 )
 def test_defaults_that_are_no_secret_are_left_alone(text: str) -> None:
     assert redact_and_report(text) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("demo.thingsboard.io/api/v1/{}/telemetry", fake(ALNUM, 20)),
+        ("db.example.com:5432:shop:app:{}", STRONG),
+        ("sonar_reporter_id {}", fake(HEX, 64)),
+        ("BUNDLE_GEMS__CONTRIBSYS__COM {}", "dead0123:beef4567"),
+        ("kind: Secret\nmetadata:\n  name: shop\ndata:\n  user: {}\n", "c2hvcC1hZG1pbg"),
+        ("https://files.example.com/a?sig={}", fake(ALNUM, 44)),
+        ("AZURE_MY_PAT {}", fake(ALNUM, 52)),
+    ],
+)
+def test_a_secret_is_found_where_nothing_else_hints_at_it(text: str, secret: str) -> None:
+    assert find_secrets(text.format(secret))
+    assert secret not in redact(text.format(secret))

@@ -113,7 +113,8 @@ _INSIDE = {
     "cred": ("credential(",),
     "secret": (_MANIFEST_HINT,),
     "=": ("sig=", "signature=", "uid=", "user id="),
-    ":": ("://", "thingsboard."),
+    ":": ("://",),
+    ".": ("thingsboard.",),
     "_": ("_pat", "reporter_id", "contribsys"),
 }
 """Texts that are looked for first, and the hints whose patterns match only where they are, too."""
@@ -136,11 +137,8 @@ _FIRST = tuple(
 
 def _find_hints(lower: str) -> Places:
     """Return where each hint occurs in a text in lower case."""
-    programs, words = _programs()
-    found = {
-        hint: _find_all(lower, hint)
-        for hint in [programs[word] for word in words.intersection(terms.split_bytes(lower))]
-    }
+    words = _programs().keys() & terms.split_bytes(lower)
+    found = {hint: _find_all(lower, hint) for hint in [_programs()[word] for word in words]}
     for hint, longer in _FIRST:
         if hint in lower:
             for one in longer:
@@ -151,10 +149,9 @@ def _find_hints(lower: str) -> Places:
 
 
 @cache
-def _programs() -> tuple[dict[bytes, str], frozenset[bytes]]:
-    """Map whole words to the hints that they are part of; return the words as a set, too."""
-    found = {**commands.programs(), **_WHOLE_WORDS}
-    return found, frozenset(found)
+def _programs() -> dict[bytes, str]:
+    """Map whole words to the hints that they are part of."""
+    return {**commands.programs(), **_WHOLE_WORDS}
 
 
 def _find_all(haystack: str, needle: str) -> list[int]:
