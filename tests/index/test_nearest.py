@@ -119,20 +119,34 @@ def test_similarities_do_not_depend_on_the_company(question: bytes, vectors: lis
     assert together == [index_vectors.cosine_similarities(question, [one])[0] for one in vectors]
 
 
-def test_the_cells_of_all_batches_compete_and_a_large_store_searches_a_bounded_number() -> None:
+def test_the_nearest_cells_are_searched_also_those_of_an_earlier_version() -> None:
     random = Random(3)
     question = vector([random.gauss(0, 1) for _ in range(64)])
 
-    def cluster(number: int, near: int) -> sql_vectors.VectorCluster:
-        centroids = [vector([random.gauss(0, 1) for _ in range(64)]) for _ in range(32)]
+    def cluster(number: int, near: int, cells: int = 32) -> sql_vectors.VectorCluster:
+        centroids = [vector([random.gauss(0, 1) for _ in range(64)]) for _ in range(cells)]
         centroids[:near] = [question] * near
-        blocks = array("q", range(32 * number + 1, 32 * number + 33))
-        return sql_vectors.VectorCluster(blocks, b"".join(centroids))
+        blocks = array("q", range(1000 * number + 1, 1000 * number + cells + 1))
+        packed = b"".join(centroids) if number else index_vectors.pack_signs(centroids)
+        return sql_vectors.VectorCluster(number, blocks, packed)
 
-    few = steps_nearest._nearest_cells(question, [cluster(0, 12), cluster(1, 0)])
-    assert len(few) == 16
-    assert {*range(1, 13)} <= {*few}
-    many = [cluster(number, 2) for number in range(40)]
-    chosen = steps_nearest._nearest_cells(question, many)
-    assert len(chosen) == steps_nearest.MOST_PROBED
-    assert {block for one in many for block in one.blocks[:2]} <= {*chosen}
+    assert steps_nearest._nearest_cells(question, []) == []
+    few = steps_nearest._nearest_cells(question, [cluster(0, 3), cluster(1, 2)])
+    assert len(few) == 64
+    assert {*few[:5]} == {1, 2, 3, 1001, 1002}
+    chosen = steps_nearest._nearest_cells(question, [cluster(0, 12, 300), cluster(1, 2)])
+    assert len(chosen) == steps_nearest.PROBED
+    many = steps_nearest._nearest_cells(question, [cluster(0, 9, 1_000)])
+    assert len(many) == steps_nearest.MOST_PROBED
+    assert {*many[:9]} == {*range(1, 10)}
+    assert {*chosen[:14]} == {*range(1, 13), 1001, 1002}
+
+
+def test_signs_are_packed_and_unpacked() -> None:
+    rng = Random(5)
+    rows = index_vectors.sign_rows([vector(drawn(rng)) for _ in range(7)])
+    assert index_vectors.unpack_rows(index_vectors.pack_rows(rows), 7) == rows
+    assert index_vectors.unpack_rows(b"", 0) == []
+    found = [index_vectors.signs_as_vector(row) for row in rows]
+    assert index_vectors.sign_rows(found) == rows
+    assert {*b"".join(found)} == {index_vectors.ZERO - 1, index_vectors.ZERO + 1}

@@ -147,28 +147,40 @@ def list_blocks(tx: Tx) -> list[VectorBlock]:
     return [_block(*row) for row in tx.run(f"{_BLOCK} ORDER BY block")]
 
 
-class VectorCluster(NamedTuple):
-    """A batch of cells: their blocks, and their centroids one after the other."""
+CELLS = 0
+"""The number of the one row of `clusters` with all cells. An earlier version had a row for each
+batch of 32,000 vectors, from 1 on, with whole centroids."""
 
+
+class VectorCluster(NamedTuple):
+    """A list of cells: their blocks, and the signs of their centroids, packed like a block."""
+
+    cluster: int
     blocks: array[int]
     centroids: bytes
 
 
 def list_clusters(tx: Tx) -> list[VectorCluster]:
-    """List the batches of sorted vectors: one for about 32,000."""
+    """List the one cluster with all cells, and those of an earlier version."""
     from array import array
 
     rows = tx.run(
-        "SELECT blocks, centroids FROM clusters WHERE space = :space ORDER BY cluster LIMIT 10000"
+        "SELECT cluster, blocks, centroids FROM clusters WHERE space = :space "
+        "ORDER BY cluster LIMIT 10000"
     )
-    return [VectorCluster(array("q", bytes(blocks)), bytes(means)) for blocks, means in rows]
+    return [
+        VectorCluster(number, array("q", bytes(blocks)), bytes(centroids))
+        for number, blocks, centroids in rows
+    ]
 
 
-def load_blocks(tx: Tx, cells: Sequence[int]) -> list[VectorBlock]:
-    """Load the open blocks, which have positive numbers, and these cells."""
+def load_blocks(tx: Tx, cells: Sequence[int]) -> list[tuple[bytes, bytes]]:
+    """Load the entries and planes of the open blocks, which have positive numbers, and of these
+    cells."""
     numbers = ", ".join(map(str, cells))
     chosen = f"AND (block > 0 OR block IN ({numbers}))" if cells else "AND block > 0"
-    return [_block(*row) for row in tx.run(f"{_BLOCK} {chosen}")]
+    rows = tx.run(f"SELECT entries, planes FROM blocks WHERE space = :space {chosen}")
+    return [(bytes(entries), bytes(planes)) for entries, planes in rows]
 
 
 def list_full_blocks(tx: Tx, most: int) -> list[int]:
@@ -180,48 +192,63 @@ def list_full_blocks(tx: Tx, most: int) -> list[int]:
     return [row[0] for row in rows][:most] if len(rows) > most else []
 
 
-def load_vectors_of_blocks(tx: Tx, blocks: Sequence[int]) -> dict[int, bytes]:
-    """Return the live vectors of these blocks."""
-    found: dict[int, bytes] = {}
+def lock_blocks(tx: Tx, blocks: Sequence[int]) -> list[VectorBlock]:
+    """Lock and return these blocks, in their order."""
     numbers = ", ".join(map(str, blocks))
-    for row in tx.run(f"{_BLOCK} AND block IN ({numbers}) ORDER BY block"):
-        found |= load_block_vectors(tx, _block(*row))
-    return found
+    rows = tx.run(f"{_BLOCK} AND block IN ({numbers}) ORDER BY block {tx.for_update}")
+    return [_block(*row) for row in rows]
 
 
-def replace_with_cells(
-    tx: Tx,
-    blocks: Sequence[int],
-    entries: set[int],
-    cells: Sequence[tuple[Sequence[int], bytes]],
-    centroids: Sequence[bytes],
-) -> bool:
-    """Replace open blocks by cells; change nothing and return false if their vectors changed."""
+def lock_cells(tx: Tx) -> VectorCluster:
+    """Lock and return the list of all cells; an empty one without any."""
     from array import array
 
-    numbers = ", ".join(map(str, blocks))
-    held: set[int] = set()
-    for row in tx.run(f"{_BLOCK} AND block IN ({numbers}) {tx.for_update}"):
-        held |= load_block_vectors(tx, _block(*row)).keys()
-    if held != entries:
-        return False
-    least = tx.one("SELECT coalesce(min(block), 0) FROM blocks WHERE space = :space")
-    last = min(int(least[0]) if least else 0, 0)
-    tx.run(f"DELETE FROM blocks WHERE space = :space AND block IN ({numbers})")
-    made = array("q")
-    for number, (cell, planes) in enumerate(cells, start=1):
-        save_block(tx, VectorBlock(last - number, array("q", cell), planes))
-        made.append(last - number)
-        tx.many(
-            "UPDATE vectors SET block = :block WHERE space = :space AND entry = :entry",
-            ({"block": last - number, "entry": entry} for entry in cell),
-        )
+    row = tx.one(
+        "SELECT blocks, centroids FROM clusters WHERE space = :space AND cluster = :cluster "
+        f"{tx.for_update}",
+        {"cluster": CELLS},
+    )
+    blocks, centroids = row or (b"", b"")
+    return VectorCluster(CELLS, array("q", bytes(blocks)), bytes(centroids))
+
+
+def save_cells(tx: Tx, cells: VectorCluster) -> None:
+    """Write the list of all cells."""
     tx.run(
         "INSERT INTO clusters (space, cluster, blocks, centroids) "
-        "VALUES (:space, :cluster, :blocks, :centroids)",
-        {"cluster": -last + 1, "blocks": made.tobytes(), "centroids": b"".join(centroids)},
+        "VALUES (:space, :cluster, :blocks, :centroids) ON CONFLICT (space, cluster) "
+        "DO UPDATE SET blocks = excluded.blocks, centroids = excluded.centroids",
+        {
+            "cluster": CELLS,
+            "blocks": cells.blocks.tobytes(),
+            "centroids": cells.centroids,
+        },
     )
-    return True
+
+
+def lowest_block(tx: Tx) -> int:
+    """Return the lowest number of a block, at most 0: new cells are numbered below it."""
+    row = tx.one("SELECT block FROM blocks WHERE space = :space ORDER BY block LIMIT 1")
+    return min(int(row[0]) if row else 0, 0)
+
+
+def delete_cluster(tx: Tx, cluster: int) -> None:
+    """Delete a list of cells of an earlier version."""
+    tx.run("DELETE FROM clusters WHERE space = :space AND cluster = :cluster", {"cluster": cluster})
+
+
+def delete_blocks(tx: Tx, blocks: Sequence[int]) -> None:
+    """Delete blocks whose vectors are in others."""
+    numbers = ", ".join(map(str, blocks))
+    tx.run(f"DELETE FROM blocks WHERE space = :space AND block IN ({numbers})")
+
+
+def move_vectors(tx: Tx, entries: Sequence[int], block: int) -> None:
+    """Note that the vectors of these entries are in another block."""
+    tx.many(
+        "UPDATE vectors SET block = :block WHERE space = :space AND entry = :entry",
+        ({"block": block, "entry": entry} for entry in entries),
+    )
 
 
 def list_blocks_with_dead(tx: Tx) -> list[VectorBlock]:

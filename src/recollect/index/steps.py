@@ -15,7 +15,7 @@ from ..fast_typing import Any, NamedTuple
 from ..storage.database import Database, Tx
 from ..text import display, terms
 from ..types import records
-from . import sql, sql_vectors, steps_nearest, vectors
+from . import sql, sql_vectors, steps_cells, vectors
 from .sql_vectors import UnembeddedEntry, VectorBlock
 
 PART_TERMS = 10_000
@@ -158,7 +158,7 @@ def embed_missing(
             report(done)
     if space.read(sql_vectors.list_blocks_with_dead):
         space.write(_drop_dead_places)
-    while steps_nearest.cluster_batch(space):
+    while steps_cells.sort_batch(space):
         pass
     return made
 

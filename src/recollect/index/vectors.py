@@ -21,13 +21,15 @@ from __future__ import annotations
 
 import struct
 from _operator import mul, sub
-from collections.abc import Iterable, Sequence
-from math import sqrt
+from collections.abc import Sequence
+from functools import lru_cache
+from math import inf, isqrt, sqrt
 
 from ..fast_typing import NamedTuple
 
 ZERO = 128
 _SIGNS = bytes([48 + (value > ZERO) for value in range(256)])
+_COMPONENTS = bytes([ZERO + 1 if value == 49 else ZERO - 1 for value in range(256)])
 _TOP = 255
 _HIGH_HALVES, _UNUSED = bytes([value >> 4 for value in range(256)]), bytes(240)
 
@@ -99,11 +101,31 @@ def _split_lanes(number: int, width: int, count: int) -> tuple[int, ...]:
 
 def pack_signs(vectors: Sequence[bytes]) -> bytes:
     """Pack the signs of vectors of equal length, by columns."""
-    if not vectors:
-        return b""
-    width = len(vectors[0]) // 8
-    rows = b"".join([int(vector.translate(_SIGNS), 2).to_bytes(width, "big") for vector in vectors])
-    return b"".join([rows[plane::width] for plane in range(width)])
+    return pack_rows(sign_rows(vectors))
+
+
+def sign_rows(vectors: Sequence[bytes]) -> list[bytes]:
+    """Return the signs of each vector, eight in a byte."""
+    width = len(vectors[0]) // 8 if vectors else 0
+    return [int(vector.translate(_SIGNS), 2).to_bytes(width, "big") for vector in vectors]
+
+
+def pack_rows(rows: Sequence[bytes]) -> bytes:
+    """Pack rows of signs, by columns."""
+    width = len(rows[0]) if rows else 0
+    joined = b"".join(rows)
+    return b"".join([joined[plane::width] for plane in range(width)])
+
+
+def unpack_rows(planes: bytes, size: int) -> list[bytes]:
+    """Return the rows of signs that were packed together."""
+    return [planes[place::size] for place in range(size)]
+
+
+def signs_as_vector(row: bytes) -> bytes:
+    """Return a row of signs as a vector, whose components are 1 and -1."""
+    digits = f"{int.from_bytes(row, 'big'):0{8 * len(row)}b}"
+    return digits.encode().translate(_COMPONENTS)
 
 
 def join_blocks(one: bytes, size: int, other: bytes, more: int) -> bytes:
@@ -118,29 +140,34 @@ def join_blocks(one: bytes, size: int, other: bytes, more: int) -> bytes:
     )
 
 
-def score_blocks(question: bytes, blocks: Iterable[bytes]) -> bytes:
+def score_blocks(question: bytes, blocks: Sequence[bytes]) -> bytes:
     """Return a score from 0 to 255 for each vector of the blocks, in order."""
-    tables = _tables([component - ZERO for component in question])
-    found = []
-    for planes in blocks:
-        size = len(planes) // len(tables)
-        total = 0
-        for plane, table in enumerate(tables):
-            column = planes[plane * size : (plane + 1) * size].translate(table)
-            total += int.from_bytes(column, "little")
-        found.append(total.to_bytes(size, "little"))
-    return b"".join(found)
+    tables = _tables(question)
+    sizes = [len(planes) // len(tables) for planes in blocks]
+    total = 0
+    for plane, table in enumerate(tables):
+        # Joined first: four calls for each plane of a small block would take longer than the rest.
+        column = b"".join(
+            [
+                planes[plane * size : (plane + 1) * size]
+                for planes, size in zip(blocks, sizes, strict=True)
+            ]
+        )
+        total += int.from_bytes(column.translate(table), "little")
+    return total.to_bytes(sum(sizes), "little")
 
 
-def _tables(question: Sequence[int]) -> list[bytes]:
+@lru_cache(maxsize=1)
+def _tables(question: bytes) -> list[bytes]:
     """Return for each plane what each of the 256 patterns of signs adds to the score."""
+    weights = [component - ZERO for component in question]
     # Rounding half a byte of signs up adds at most 1/2, twice a plane: reserve room for it.
-    room = _TOP - len(question) / 8
-    factor = room / max(2 * sum(map(abs, question)), 1)
+    room = _TOP - len(weights) / 8
+    factor = room / max(2 * sum(map(abs, weights)), 1)
     tables = []
-    for start in range(0, len(question), 8):
-        high = _sums(question[start : start + 4], factor)
-        low = _sums(question[start + 4 : start + 8], factor)
+    for start in range(0, len(weights), 8):
+        high = _sums(weights[start : start + 4], factor)
+        low = _sums(weights[start + 4 : start + 8], factor)
         columns = int.from_bytes(_HIGH_HALVES.translate(high + _UNUSED), "little")
         tables.append((columns + int.from_bytes(low * 16, "little")).to_bytes(256, "little"))
     return tables
@@ -189,19 +216,19 @@ def sort_into_cells(vectors: Sequence[bytes], cells: int) -> tuple[list[bytes], 
     sample = vectors[::step]
     centroids = list(sample[:: max(len(sample) // cells, 1)][:cells])
     for _ in range(_ROUNDS):
-        members = _assign(sample, centroids)
+        members = assign(sample, centroids)
         centroids = [
             _mean([sample[place] for place in cell]) if cell else centroid
             for centroid, cell in zip(centroids, members, strict=True)
         ]
-    found = _assign(vectors, centroids)
+    found = assign(vectors, centroids)
     kept = [(centroid, cell) for centroid, cell in zip(centroids, found, strict=True) if cell]
     return [centroid for centroid, _ in kept], [cell for _, cell in kept]
 
 
-def _assign(vectors: Sequence[bytes], centroids: Sequence[bytes]) -> list[list[int]]:
+def assign(vectors: Sequence[bytes], centroids: Sequence[bytes]) -> list[list[int]]:
     """Return for each centroid the places of the vectors that are nearest to it."""
-    best = [-9.0] * len(vectors)
+    best = [-inf] * len(vectors)
     cell = [0] * len(vectors)
     for start in range(0, len(vectors), _PACKED):
         packed = pack_columns(vectors[start : start + _PACKED])
@@ -209,7 +236,37 @@ def _assign(vectors: Sequence[bytes], centroids: Sequence[bytes]) -> list[list[i
             for place, cosine in enumerate(compare_packed(centroid, packed), start):
                 if cosine > best[place]:
                     best[place], cell[place] = cosine, number
-    members: list[list[int]] = [[] for _ in centroids]
+    return _collect(cell, len(centroids))
+
+
+def assign_by_groups(
+    vectors: Sequence[bytes], centroids: Sequence[bytes], groups: int
+) -> list[list[int]]:
+    """Return almost the same for many centroids: they are grouped, and a vector is compared with
+    those of the nearest groups."""
+    means, grouped = sort_into_cells(centroids, isqrt(len(centroids)))
+    near: list[list[int]] = [[] for _ in means]
+    for start in range(0, len(vectors), _PACKED):
+        packed = pack_columns(vectors[start : start + _PACKED])
+        rows = zip(*[compare_packed(mean, packed) for mean in means], strict=True)
+        for place, row in enumerate(rows, start):
+            for cosine in sorted(row)[-groups:]:
+                near[row.index(cosine)].append(place)
+    best = [-inf] * len(vectors)
+    cell = [0] * len(vectors)
+    for numbers, places in zip(grouped, near, strict=True):
+        packed = pack_columns([vectors[place] for place in places])
+        for number in numbers:
+            cosines = compare_packed(centroids[number], packed)
+            for place, cosine in zip(places, cosines, strict=True):
+                if cosine > best[place]:
+                    best[place], cell[place] = cosine, number
+    return _collect(cell, len(centroids))
+
+
+def _collect(cell: Sequence[int], cells: int) -> list[list[int]]:
+    """Return the places of each cell, from the cell of each place."""
+    members: list[list[int]] = [[] for _ in range(cells)]
     for place, number in enumerate(cell):
         members[number].append(place)
     return members

@@ -184,7 +184,9 @@ def find_candidates(
     counted = _count_stems(matched, asked)
     if len(matched) == depth:
         more = _find_named(tx, asked, known, search, counted)
-        if len(asked.stems) <= FEW_WORDS and "memory" in filters.get("source", ("memory",)):
+        stated = [item.source for item in matched].count("memory")
+        sources = filters.get("source", ("memory",))
+        if len(asked.stems) <= FEW_WORDS and stated < STATED and "memory" in sources:
             own = search(asked.searched, STATED, filters={**filters, "source": ("memory",)})
             more += [item for item in own if item not in matched and item not in more]
         matched = [*matched, *more]
@@ -230,7 +232,8 @@ def _choose_depths(
     if "message" not in searched:
         return max(ALONE, fewest) + named, by_meaning  # more are not kept
     by_words = recall_ranking.BY_WORDS
-    by_words = by_words if known.entries <= judgement.SMALL else by_words * 3 // 4
+    if known.entries > judgement.SMALL:
+        by_words, by_meaning = by_words * 3 // 4, by_meaning * 3 // 4
     return max(by_words, question.limit), by_meaning
 
 
