@@ -162,7 +162,7 @@ def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStateme
     ):
         return None
     changed = _changed(body["files"], len(body["files"]))
-    short = f"carried out the plan {display.quote_data(_short(title))}"
+    short = f"carried out the plan {_quote_title(title)}"
     return _past(f"task:{subject}", f"{short}{changed}; {body['outcome']}", seen, short)
 
 
@@ -179,7 +179,7 @@ def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
     if title.lower().startswith(_SMALL_TYPES) or not _is_useful(body, f"{title}. {reason}"):
         return None
     hash = f" ({rendering.code(str(body['hash'])[:10])})" if body["hash"] else ""
-    line = f"committed {display.quote_data(_short(title))}{hash}"
+    line = f"committed {_quote_title(title)}{hash}"
     short = line
     if reason:
         line += f": {display.quote_data(reason)}"
@@ -198,7 +198,7 @@ def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStateme
         return None
     if title.lower().startswith(_SMALL_TYPES) or len(reason) < FEWEST_CHARACTERS:
         return None
-    line = f"opened pull request {body['number']} {display.quote_data(_short(title))}"
+    line = f"opened pull request {body['number']} {_quote_title(title)}"
     made = _past(f"pull:{subject}", f"{line}: {display.quote_data(reason)}", seen[:1])
     return made._replace(in_summary=False)
 
@@ -283,8 +283,8 @@ _CHORES = frozenset(
 """Words in the subject of commits that say little about the code."""
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_GOAL else f"{text[: LONGEST_GOAL - 1].rstrip()}…"
+def _quote_title(title: str) -> str:
+    return display.quote_data(display.shorten(title, LONGEST_GOAL))
 
 
 # ---------------------------------------------------------------- attempts

@@ -243,7 +243,7 @@ def episode_line(id: str, goal: str, outcome: str, at: int) -> Item:
         address=f"memory://{id}",
         section=HISTORY,
         kind="message",
-        text=goal if len(goal) <= LONGEST_LINE else f"{goal[: LONGEST_LINE - 1].rstrip()}…",
+        text=display.shorten(goal, LONGEST_LINE),
         label="user",
         date=_date(at),
         mark="" if outcome == "unknown" else f"ended in {outcome}",

@@ -16,7 +16,7 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx, read_or_none
 from ..text import addresses, terms
-from ..text.display import quote_data
+from ..text.display import quote_data, shorten
 from ..types.records import FOREVER, Document, Json
 from . import sql
 
@@ -274,8 +274,7 @@ def render_continuity(
 
 
 def _render_reference(one: Reference) -> str:
-    title = " ".join(one.title.split())
-    title = title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rstrip() + "…"
+    title = shorten(" ".join(one.title.split()), LONGEST_TITLE)
     return f"by {one.by}: {quote_data(title)}" if one.by else title
 
 

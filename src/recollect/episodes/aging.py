@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from ..memory.lifecycle import DAY
+from ..text.display import shorten
 from ..types.json_records import write_time
 from .records import Episode
 
@@ -67,8 +68,7 @@ def synopsis_of(episode: Episode) -> str:
         lines.append(f"Not resolved: {unresolved[-1]}")
     if episode.commit:
         lines.append(f"Commit: {episode.commit}")
-    text = "\n".join(lines)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+    return shorten("\n".join(lines), _LONGEST)
 
 
 # ---------------------------------------------------------------- errors by day

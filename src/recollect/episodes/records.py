@@ -17,6 +17,7 @@ from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.tool_calls import AgentNotice, find_notices
 from ..capture.sentences import capture
 from ..capture.statements import forms_in
+from ..text.display import shorten
 from ..text.messages import NumberedMessage, PlacedMessage, plain_text, range_address
 from ..types.json_records import (
     choice_field,
@@ -258,7 +259,7 @@ def _goal(words: str) -> str:
         goal = f"{goal} {' '.join(paragraphs[1].lstrip('# ').split())}"
     if len(own) >= SHORT and not words.strip().startswith(own[:20]):
         goal = own
-    return goal if len(goal) <= GOAL else goal[: GOAL - 1].rstrip() + "…"
+    return shorten(goal, GOAL)
 
 
 def _constraints(users: Sequence[PlacedMessage]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..episodes.records import Episode, ErrorSeen
 from ..fast_typing import NamedTuple
 from ..procedures.skills import Procedure
+from ..text import display
 from ..text.addresses import slugify
 from ..text.terms import query_terms, split_terms, stem_all
 from ..types.records import Json
@@ -67,13 +68,11 @@ def pitfall_lesson(errors: Sequence[ErrorSeen]) -> Lesson:
     others = [error.resolution for error in errors if error.resolution != best.resolution]
     if others:
         detail["also_helped"] = list(dict.fromkeys(others))[:MOST_ERRORS]
-    message, helped = (_ended(_short(text)) for text in (best.message, best.resolution))
+    message, helped = (
+        _ended(display.shorten(text, LONGEST)) for text in (best.message, best.resolution)
+    )
     text = f"{best.type}: {message} What helped: {helped}"
     return Lesson(text, best.type, detail)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
 
 
 def _ended(text: str) -> str:

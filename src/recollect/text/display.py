@@ -71,6 +71,11 @@ def format_line(text: str, width: int = 0) -> str:
     return line
 
 
+def shorten(text: str, longest: int) -> str:
+    """Return a text cut with an ellipsis at a number of characters."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
 def cell_width(text: str) -> int:
     """Return the width in terminal columns: East Asian characters take two."""
     if text.isascii():

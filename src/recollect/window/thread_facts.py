@@ -20,7 +20,7 @@ from ..actions.tool_calls import (
     read_todos,
     unwrap_output,
 )
-from ..text.display import MEMORY_TAG, SUMMARY_TAG
+from ..text.display import MEMORY_TAG, SUMMARY_TAG, shorten
 from ..text.messages import PlacedMessage, plain_text
 from ..types.records import Json, Message, ToolCall
 
@@ -336,4 +336,4 @@ def clip(text: str, limit: int) -> str:
     line = " ".join(text.split())
     for tag in (SUMMARY_TAG, MEMORY_TAG):
         line = line.replace(f"<{tag}", f"‹{tag}").replace(f"</{tag}", f"‹/{tag}")
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    return shorten(line, limit)
