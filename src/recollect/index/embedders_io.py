@@ -133,7 +133,7 @@ class StaticModel:
         return bool(split_script(word).known)
 
     def vector(self, text: str) -> bytes:
-        """Return the vector of a text; zero without a known word."""
+        """Return the vector of a text; the zero vector if no word is known."""
         numbers = self._numbers(text)
         if not numbers:
             return bytes([ZERO]) * self.dims

@@ -41,7 +41,7 @@ class IndexEntry(NamedTuple):
 _FACETS = IndexEntry._fields.index("facets")
 
 FEW = 600
-"""So many entries that a filter leaves are compared themselves."""
+"""If a filter leaves at most so many entries, each of them is compared."""
 
 _SELECTIVE = frozenset({"tag", "ref", "owner", "kind"})
 
@@ -171,8 +171,8 @@ def relabel_messages(tx: Tx, session: str, seqs: Sequence[int], label: str) -> N
 
 
 def keep_revision(tx: Tx, source: str, ref: str, revision: int) -> None:
-    """Number the entry of a thing's current revision, which is superseded: the next one can be put
-    in its place. Its words, facets and vector stay."""
+    """Number the entry of a superseded revision, so that the next one can take its place. Its
+    words, facets and vector stay."""
     tx.run(
         "UPDATE entries SET seq = :revision, status = 'superseded' "
         "WHERE space = :space AND source = :source AND ref = :ref AND seq = 0",
@@ -212,8 +212,8 @@ def search_words(
     held: Sequence[IndexMatch] | None = None,
     few: bool = False,
 ) -> list[IndexMatch]:
-    """Return the same, where it is known whether the filters leave few entries: these are `held`,
-    or None if they are many."""
+    """Return the result of `find_candidates`, given the few entries that the filters leave
+    (`held`), or None if they are many."""
     if held is not None:
         return match_few(held, stems)[:limit]
     if not stems:
@@ -253,13 +253,13 @@ def find_sharing(
 
 
 def is_selective(filters: Mapping[str, Sequence[Any]]) -> bool:
-    """Check whether filters mostly leave few entries."""
+    """Check whether these filters usually leave few entries."""
     return not _SELECTIVE.isdisjoint(filters) or filters.get("source") == ("procedure",)
 
 
 def list_few(tx: Tx, filters: Mapping[str, Sequence[Any]]) -> list[int] | None:
-    """Return the entries that a filter leaves; None if they are many, or if it takes a round trip
-    more to find out."""
+    """Return the entries that a filter leaves; None if they are many, or if the query would cost a
+    round trip."""
     left = [] if tx.is_remote else list_entries(tx, filters, FEW)
     return None if tx.is_remote or len(left) == FEW else left
 
@@ -270,8 +270,8 @@ def load_entries(tx: Tx, entries: Sequence[int], vector: bytes = b"") -> list[In
 
 
 def match_few(entries: Iterable[IndexMatch], stems: Iterable[str]) -> list[IndexMatch]:
-    """Return those of few entries that have one of the stems, best first, with the number of these
-    as score: what a selective filter leaves is compared itself, and nothing else is looked at."""
+    """Return those of few entries that have one of the stems, best first, with the number of stems
+    as score. For a selective filter this replaces the search in the index."""
     wanted = {*stems}
     found = []
     for item in entries:

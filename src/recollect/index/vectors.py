@@ -53,7 +53,7 @@ class PackedVectors(NamedTuple):
 
     columns: list[int]
     offsets: Sequence[int]
-    """What each product has too much, because 128 is zero: that times the sum of the vector."""
+    """The excess in each product, because 128 means zero: 128 times the sum of the vector."""
 
 
 def pack_columns(vectors: Sequence[bytes]) -> PackedVectors:
@@ -242,8 +242,8 @@ def assign(vectors: Sequence[bytes], centroids: Sequence[bytes]) -> list[list[in
 def assign_by_groups(
     vectors: Sequence[bytes], centroids: Sequence[bytes], groups: int
 ) -> list[list[int]]:
-    """Return almost the same for many centroids: they are grouped, and a vector is compared with
-    those of the nearest groups."""
+    """Return nearly the result of `assign` for many centroids: they are grouped, and a vector is
+    compared only with those of the nearest groups."""
     means, grouped = sort_into_cells(centroids, isqrt(len(centroids)))
     near: list[list[int]] = [[] for _ in means]
     for start in range(0, len(vectors), _PACKED):

@@ -194,7 +194,7 @@ def _answer_procedure(context: Context, item: ReviewItem, answer: str) -> Review
 
 
 def _keep(context: Context, item: ReviewItem) -> Memory:
-    """Confirm a memory; claims about what moved follow it, those about what is gone end."""
+    """Confirm a memory: update its claims about moved code, and end those about missing code."""
     memory = memory_operations.confirm(context, item.id)
     if "stale" not in item.reasons or memory.layer == "user":
         return memory

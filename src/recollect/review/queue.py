@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What decides which side of a contradiction is asked about."""
+    """The facts that decide which side of a contradiction is shown."""
 
     id: str
     status: str
@@ -149,7 +149,7 @@ def find_exact(text: str, quote: str) -> Excerpt | None:
 
 
 def find_similar(text: str, statement: str) -> tuple[float, Excerpt | None]:
-    """Return the sentence that shares most words with a statement, and the share of them."""
+    """Return the sentence that shares most words with a statement, and the share of its words."""
     wanted = set(terms.query_stems(statement))
     best, place = 0.0, (0, 0)
     for found in re.finditer(_SENTENCE, text):

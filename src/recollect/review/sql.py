@@ -50,7 +50,7 @@ def get_conflicts(tx: Tx) -> InstructionConflicts:
 
 
 class WaitingRow(NamedTuple):
-    """What filtering and ordering the queue needs of a memory."""
+    """The columns of a memory that filter and order the queue."""
 
     id: str
     kind: str
@@ -114,7 +114,7 @@ def _rows(tx: Tx, condition: str, params: dict[str, str]) -> list[WaitingRow]:
 
 
 def list_stale(tx: Tx) -> dict[str, str]:
-    """Return the statuses, by id, of memories in use with a claim that no longer holds."""
+    """Return the statuses, by id, of memories in use with a stale claim."""
     rows = tx.run(
         "SELECT DISTINCT m.id, m.status FROM claims c JOIN memories m ON m.space = c.space "
         f"AND m.id = c.memory AND m.valid_to = {FOREVER} WHERE c.space = :space "

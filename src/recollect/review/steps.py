@@ -260,8 +260,8 @@ def _spoken(tx: Tx, session: str, span: tuple[int, int], memory: Memory) -> Revi
 def end_contradictions(
     tx: Tx, memory: Memory, others: Sequence[str], now: int, every: bool
 ) -> None:
-    """End the contradictions between a memory and these others; unless `every` one is ended, only
-    those that no longer hold."""
+    """End the contradictions between a memory and these others: all with `every`, else only those
+    that are resolved."""
     for other in others:
         if every or not queue.contradict(memory, memory_steps_revisions.open_memory(tx, other)):
             links_sql.end(tx, memory.id, "contradicts", other, now)

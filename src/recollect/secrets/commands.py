@@ -41,7 +41,7 @@ def _option(letter: str, program: str, value: str = _VALUE) -> str:
 
 
 def _attached(letter: str, program: str) -> str:
-    """Match an option with its value attached: after a space follows something else."""
+    """Return a pattern of an option with its value attached: `-psecret`, not `-p secret`."""
     return rf"{program}{_GAP}[\s\"']-{letter}{_VALUE}"
 
 

@@ -118,7 +118,7 @@ def find_write(tx: Tx, key: str, content: str = "") -> str | None:
 
 
 def record_write(tx: Tx, key: str, operation: str, ref: str, now: int, content: str = "") -> None:
-    """Record the result of a write and the hash of its content, unless the key is used."""
+    """Record the result of a write and the hash of its content, if its key is new."""
     done = f"{operation} {_hash(content)}" if content else operation
     tx.insert("writes", "key, operation, ref, at", [(_hash(key), done, ref, now)], skip=True)
 

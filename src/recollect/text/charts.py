@@ -118,7 +118,7 @@ def draw_page(charts: Sequence[Chart]) -> str:
 
 
 def bin_days(first: int, last: int) -> tuple[int, int]:
-    """Return how many days a column spans, and how many columns there are."""
+    """Return the days that a column spans, and the number of columns."""
     span = max(last - first + 1, 1)
     step = -(-span // _MOST_COLUMNS)
     return step, -(-span // step)

@@ -51,7 +51,7 @@ _NAMED = 5
 
 
 def unknown_status(table: str) -> str:
-    """Return the SQL condition of a memory with a status that there is not: it is altered, too."""
+    """Return the SQL condition of a memory with an unknown status: such a row was altered."""
     if table not in ("memories", "memory_revisions"):
         return "1 = 0"
     return f"status NOT IN ({', '.join([repr(name) for name in STATUSES])})"
@@ -159,7 +159,7 @@ def find_sha256() -> Callable[[bytes], hashlib._Hash]:
 
 
 def describe_altered(table: str, names: Sequence[str], repair: str) -> list[str]:
-    """Return a sentence about the rows of a table that were changed from outside, if there are."""
+    """Return a sentence about the rows of a table that were changed outside Recollect, if any."""
     if not names:
         return []
     what = "1 record was" if len(names) == 1 else f"{len(names)} records were"

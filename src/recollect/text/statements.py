@@ -72,7 +72,7 @@ def set_of(listed: str) -> frozenset[str]:
 
 @cache
 def stems_of(listed: str) -> frozenset[str]:
-    """Return the stems of a list."""
+    """Return the stems of the words in a list."""
     return frozenset(map(stem, listed.split()))
 
 
