@@ -158,7 +158,7 @@ def embed_missing(
             report(done)
     if space.read(sql_vectors.list_blocks_with_dead):
         space.write(_drop_dead_places)
-    while steps_cells.sort_batch(space):
+    while steps_cells.sort_batch(space) and not most:
         pass
     return made
 

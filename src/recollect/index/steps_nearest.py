@@ -155,9 +155,11 @@ def _filter_then_compare(
 ) -> _Near:
     """Return the best by signs that fulfil the filters with their cosines: of as many as promise
     enough, or else of `FEW`, unless most are too far already."""
-    best = scored.pick_best(max(FEW, FILTERED * count))
     found: _Near = {}
-    for some in (best[: FILTERED * count], best[FILTERED * count :]):
+    seen: set[int] = set()
+    for most in (FILTERED * count, FEW):
+        some = [entry for entry in scored.pick_best(most) if entry not in seen]
+        seen.update(some)
         through = sql.filter_entries(tx, [entry for entry in some if entry not in known], filters)
         cosines = cosines_by_entry(question, sql_vectors.load_vectors(tx, list(through)))
         found |= {entry: (through[entry], cosine) for entry, cosine in cosines.items()}
