@@ -258,8 +258,8 @@ def _check_value(setting: Setting, value: Any, where: str) -> Any:
     return value
 
 
-def find_setting(name: str, where: str) -> Setting:
-    """Return a setting by its name; raise ConfigError for an unknown one."""
+def find_setting(name: str, where: str = "") -> Setting:
+    """Return a setting by its name; raise ConfigError for an unknown one, in a file or as typed."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     from difflib import get_close_matches
@@ -268,7 +268,7 @@ def find_setting(name: str, where: str) -> Setting:
     raise ConfigError(
         f"there is no setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
         where=where,
-        hint=f"known settings: {', '.join(sorted(_BY_NAME))}",
+        hint=f"known settings: {', '.join(sorted(_BY_NAME))}" if where else "recollect config list",
     )
 
 

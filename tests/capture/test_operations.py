@@ -85,6 +85,29 @@ def test_an_instruction_of_two_sessions_is_captured_with_both_quotes(
     assert "memory://session/claude-code.s3" in again.evidence
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "bring it up to date with upstream, the merge is blocked",
+        "address the reviewer comment on pr 175 of the gateway",
+        "log a reminder for SEC-02 in the audit notes",
+    ],
+)
+def test_a_request_about_one_occasion_is_no_habit(
+    mem: recollect.Recollect, talk: Talk, asked: str
+) -> None:
+    talk("s1", asked)
+    talk("s2", asked)
+    assert mem.captures.list() == ()
+
+
+def test_a_repeated_request_is_kept_as_an_order(mem: recollect.Recollect, talk: Talk) -> None:
+    talk("s1", "can you also translate the release notes into French")
+    talk("s2", "can you translate the release notes into French")
+    (habit,) = mem.captures.list()
+    assert habit.text == "translate the release notes into French"
+
+
 def test_taken_back_a_habit_does_not_return_by_itself(mem: recollect.Recollect, talk: Talk) -> None:
     talk("s1", "please get back to main")
     talk("s2", "please get back to main")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.capture.standalone import is_repeated, pick_fullest, units, words_of
+from recollect.capture.repetition import is_repeated, pick_fullest, units, words_of
+from recollect.capture.standalone import order_of
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,13 @@ def test_the_fullest_wording_without_numbers_is_kept() -> None:
     (full,) = units("we need to get back to main, and pull in latest")
     (dated,) = units("please get back to main for pr 175 and 176")
     assert pick_fullest(short, [dated, full]) == full
+    (pointing,) = units("please do it again and get back to main with this branch")
+    assert pick_fullest(pointing, [short]) == short
+
+
+def test_a_request_is_kept_as_an_order() -> None:
+    assert order_of("can you also review the changes of the branch?") == (
+        "review the changes of the branch"
+    )
+    assert order_of("and could we now rebuild the index") == "rebuild the index"
+    assert order_of("rebuild the index") == "rebuild the index"

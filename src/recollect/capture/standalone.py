@@ -7,20 +7,15 @@
   its conversation takes fewer. A sentence stays out when it points at something outside of it,
   wonders, orders work of the moment, or was taken back by the next messages. It stays in when it
   was said for good, in several sessions or about the way of working.
-- Said again: a request that comes again is a habit, whether or not it was ever called a rule.
-  Content words are compared; words of everyday requests ("commit", "fix the tests") make a habit
-  only together with many others.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
-from ..fast_typing import NamedTuple
 from ..text import terms
-from . import authorship, sentences
 
 LONGEST_SUBJECT = 60
 """Characters of a subject that is carried over from the sentence before."""
@@ -38,6 +33,8 @@ _SOURCES = {
     r"(?:right|true|correct)) ?[,;:–—-]+ *))+(?=\S)"
     # "This should not be changed, only X should do Y" says what holds after the comma.
     r"|(?:this|that|it) (?:should|must)(?:n't| not)? \w+(?: \w+)?, (?=only\b)",
+    "numbered": r"\b(?:pr|pull request|issue|ticket) #?\d+|#\d+\b|(?-i:\b[A-Z]{2,}-\d+\b)",
+    "asking": r"(?:can|could|would|will) (?:you|we) (?:please |also |now |then |just )*(?=\w)",
     # A request with which the sentence begins, before what it states.
     "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and|"
     r" but) (?=(?:i|we|let's|lets|don'?t|do not|never|always|no) )|"
@@ -294,96 +291,14 @@ def _found(name: str, text: str) -> bool:
     return _pattern(name).search(text.replace("’", "'")) is not None
 
 
-# ---------------------------------------------------------------- requests that come again
+def points_elsewhere(text: str) -> bool:
+    """Check whether an instruction is about something outside of it ("bring it up to date"), or
+    about one occasion: a pull request or a ticket by its number."""
+    return _found("pointing", text) or _found("numbered", text)
 
 
-LONGEST_UNIT = 240
-"""Characters of an instruction. A longer text is about its task."""
-
-MOST_UNITS = 12
-"""Instructions that are looked at in one message."""
-
-LEAST_SHARED = 0.6
-"""Share of the words of the shorter instruction that both have."""
-
-FEWEST_ROUTINE = 5
-"""Words of everyday requests that make a habit together: branch, commit, review, push, draft."""
-
-MOST_BESIDE = 4
-"""Words beyond the repeated ones that the wording of a habit may have."""
-
-_FILLERS = """
-    ok let get go need want there yeah yes now new make sure thing like know think see look good
-    great try do one can again still first then next thank hmm hmmm sorry wait time
-"""
-_ROUTINE = """
-    commit push pr prs open draft fix test lint merge continue run review comment address check
-    branch create change update add build issue file code pull request implement plan follow error
-    fail work remove move show find start use valid
-"""
-
-
-class SaidUnit(NamedTuple):
-    """A sentence, or a short message as a whole, with its content words."""
-
-    text: str
-    words: frozenset[str]
-
-
-def words_of(text: str) -> frozenset[str]:
-    """Return the stems of the content words of a text."""
-    stems = terms.query_stems(text)
-    return frozenset(stem for stem in stems if stem not in _set_of(_FILLERS) and not stem.isdigit())
-
-
-def units(text: str) -> list[SaidUnit]:
-    """Return the instructions in a typed message: its sentences, and a short message whole."""
-    masked = sentences.mask(text)
-    doubt = authorship.doubts(text, masked)
-    spans = [span for span in sentences.sentence_spans(masked) if span[0] < span[1]][:MOST_UNITS]
-    if any(doubt(span) for span in spans):
-        return []
-    parts = [SaidUnit(text[start:end], words_of(masked[start:end])) for start, end in spans]
-    if any(re.match(_QUESTION, part.text) for part in parts):
-        return []
-    found = [part for part in parts if authorship.is_addressed(part.text)]
-    whole = " ".join(text.split())
-    if found and 1 < len(spans) <= 3 and "\n\n" not in text.strip():
-        found.insert(0, SaidUnit(whole, words_of(whole)))
-    return [unit for unit in found if len(unit.text) <= LONGEST_UNIT]
-
-
-def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
-    """Check whether two instructions ask for the same."""
-    shared = new & old
-    own = shared - _set_of(_ROUTINE)
-    if len(shared) < 3:
-        return new == old and len(own) == len(shared) == 2
-    if not own and len(shared) < FEWEST_ROUTINE:
-        return False
-    return len(shared) >= LEAST_SHARED * min(len(new), len(old))
-
-
-def pick_fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
-    """Return the most complete wording of a repeated request.
-
-    Numbers belong to one occasion: "the comment on pr 175". So does a wording with much else in it.
-    """
-    core = len(repeated.words)
-    like = (
-        one
-        for one in others
-        if len(one.words & repeated.words) >= LEAST_SHARED * core
-        and len(one.words) <= core + MOST_BESIDE
-    )
-    return max(
-        (repeated, *like), key=lambda one: len(one.words) - 2 * len(re.findall(r"\d+", one.text))
-    )
-
-
-@cache
-def _set_of(words: str) -> frozenset[str]:
-    return frozenset(map(terms.stem, words.split()))
-
-
-_QUESTION = r"(?i)(?:\w+,? )?(?:what|why|how|where|which|who|were|was|did|does|is|are)\b.*\?$"
+def order_of(request: str) -> str:
+    """Return a request as an order: without "can you", and without what joins it to others."""
+    text = request[lead_length(request) :]
+    found = _pattern("asking").match(text)
+    return text[found.end() :].rstrip("?") if found else text

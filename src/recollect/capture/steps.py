@@ -26,7 +26,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import display, messages
 from ..types.records import Json, Learned, Memory, Message
-from . import sentences, standalone
+from . import repetition, sentences, standalone
 
 MARK = "captured"
 DOUBT = "doubt"
@@ -156,7 +156,7 @@ def find_repeated(tx: Tx, session: str, row: archive_sql.TypedRow) -> list[memor
     is captured now, with both quotes.
     """
     found = []
-    for unit in standalone.units(_typed_text(row)):
+    for unit in repetition.units(_typed_text(row)):
         if len(unit.words) < 2:
             continue
         if memory := _known_as(tx, unit):
@@ -172,20 +172,20 @@ def _typed_text(row: archive_sql.TypedRow) -> str:
     return sentences.without_attachments(messages.message_from_body(json.loads(row.body)))
 
 
-def _known_as(tx: Tx, unit: standalone.SaidUnit) -> Memory | None:
+def _known_as(tx: Tx, unit: repetition.SaidUnit) -> Memory | None:
     """Return the captured memory that states this instruction, in use or taken back."""
     filters = {"source": ["memory"], "label": ["user"], "status": ["active", "hidden"]}
     for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
         memory = memory_sql.get(tx, match.ref)
         if memory is None or MARK not in memory.detail:
             continue
-        if standalone.is_repeated(unit.words, standalone.words_of(memory.text)):
+        if repetition.is_repeated(unit.words, repetition.words_of(memory.text)):
             return memory
     return None
 
 
 def _said_again(
-    memory: Memory, session: str, unit: standalone.SaidUnit
+    memory: Memory, session: str, unit: repetition.SaidUnit
 ) -> memory_steps.Draft | None:
     """Return the memory with a new quote; None when the session counts already, or when the user
     took the memory back: asking for something is not asking for a rule."""
@@ -205,8 +205,8 @@ def _said_again(
 
 
 def _said_before(
-    tx: Tx, session: str, at: int, unit: standalone.SaidUnit
-) -> list[tuple[str, standalone.SaidUnit]]:
+    tx: Tx, session: str, at: int, unit: repetition.SaidUnit
+) -> list[tuple[str, repetition.SaidUnit]]:
     """Return what the user asked for in earlier sessions that is the same, with its session."""
     filters: dict[str, list[str] | list[int]] = {
         "source": ["message"],
@@ -220,23 +220,23 @@ def _said_before(
         row = archive_sql.message(tx, match.ref, match.seq) if match.ref != session else None
         if row is None:
             continue
-        for one in standalone.units(_typed_text(archive_sql.TypedRow(row.seq, row.body, row.at))):
-            same = same or standalone.is_repeated(unit.words, one.words)
+        for one in repetition.units(_typed_text(archive_sql.TypedRow(row.seq, row.body, row.at))):
+            same = same or repetition.is_repeated(unit.words, one.words)
             found.append((match.ref, one))
     return found if same else []
 
 
 def _habit(
-    session: str, unit: standalone.SaidUnit, earlier: list[tuple[str, standalone.SaidUnit]]
+    session: str, unit: repetition.SaidUnit, earlier: list[tuple[str, repetition.SaidUnit]]
 ) -> memory_steps.Draft | None:
     """Return the draft of a repeated instruction; None for a new one."""
     if not earlier:
         return None
-    best = standalone.pick_fullest(unit, (one for _, one in earlier))
-    text = best.text[standalone.lead_length(best.text) :]
-    if hygiene.find_refusal(text, "preference", "project"):
+    best = repetition.pick_fullest(unit, (one for _, one in earlier))
+    text = standalone.order_of(best.text)
+    if standalone.points_elsewhere(text) or hygiene.find_refusal(text, "preference", "project"):
         return None
-    same = [(place, one) for place, one in earlier if standalone.is_repeated(unit.words, one.words)]
+    same = [(place, one) for place, one in earlier if repetition.is_repeated(unit.words, one.words)]
     quotes: list[Json] = []
     for place, one in (*same, (session, unit)):
         quotes = _quotes(quotes, place, one.text)

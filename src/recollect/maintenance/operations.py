@@ -232,7 +232,7 @@ def get_setting(context: Context, name: str) -> SettingValue:
 
     Example: recollect config get briefing_budget
     """
-    (found,) = _read_values(context, [config.find_setting(name, "recollect config")])
+    (found,) = _read_values(context, [config.find_setting(name)])
     return found
 
 
@@ -255,7 +255,7 @@ def set_setting(context: Context, name: str, value: str, scope: str = "user") ->
     Example: recollect config set briefing_budget 400
     Example: recollect config set capture false --scope project
     """
-    setting = config.find_setting(name, "recollect config")
+    setting = config.find_setting(name)
     if scope == "project" and setting.project == "no":
         raise InvalidInput(
             f"a repository cannot set {name}", where="scope", hint="leave --scope project out"
@@ -279,7 +279,7 @@ def unset_setting(context: Context, name: str, scope: str = "user") -> SettingCh
 
     Example: recollect config unset briefing_budget
     """
-    return _write_setting(context, config.find_setting(name, "recollect config"), None, scope)
+    return _write_setting(context, config.find_setting(name), None, scope)
 
 
 def _write_setting(
