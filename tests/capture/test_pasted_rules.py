@@ -56,10 +56,10 @@ def test_it_is_proposed_and_no_session_is_told_to_follow_it(
 ) -> None:
     (learned,) = say(PASTE.format(rule))
     memory = learned.memory
-    assert (memory.text, memory.kind, memory.status) == (rule, kind, "proposed")
+    assert (memory.detail["quote"], memory.kind, memory.status) == (rule, kind, "proposed")
     assert (memory.origin, memory.label) == ("tool", "tool")
     assert memory.detail["doubt"] == "it reads as a letter"
-    assert not is_stated(mem, rule)
+    assert not is_stated(mem, memory.text)
     assert [held.id for held in mem.captures.list()] == [memory.id]
 
 

@@ -230,12 +230,18 @@ def test_what_is_asked_for_this_turn_only_is_not_captured(text: str) -> None:
          "we no longer need the old runner"),
         ("Fix the login bug, and from now on always add a regression test",
          "from now on always add a regression test"),
+        ("remember that staging is read-only", "staging is read-only"),
+        ("Have in mind that all dates must be in UTC", "all dates must be in UTC"),
+        ("My main concern with the rewrite is that we need to be sure our tests cover it all",
+         "we need to be sure our tests cover it all"),
+        ("the nightly build is red - can we maybe run the slow tests here without having to push",
+         "run the slow tests here without having to push"),
         ("update the docs; we no longer support Python 3.9", "we no longer support Python 3.9"),
         ("Suggest more changes and make sure each sentence is on its own line",
          "make sure each sentence is on its own line"),
     ],
 )  # fmt: skip
-def test_an_order_before_a_statement_is_cut_off(text: str, kept: str) -> None:
+def test_what_stands_before_a_statement_is_cut_off(text: str, kept: str) -> None:
     (found,) = capture(text)
     assert (found.text, found.quote) == (kept, text)
 

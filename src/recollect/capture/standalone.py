@@ -35,6 +35,10 @@ _SOURCES = {
     r"|(?:this|that|it) (?:should|must)(?:n't| not)? \w+(?: \w+)?, (?=only\b)",
     "numbered": r"\b(?:pr|pull request|issue|ticket) #?\d+|#\d+\b|(?-i:\b[A-Z]{2,}-\d+\b)",
     "asking": r"(?:can|could|would|will) (?:you|we) (?:please |also |now |then |just )*(?=\w)",
+    "intro": r"(?:please )?(?:remember|note|(?:have|keep|bear) in mind)(?: that\b|:) (?=\w)|"
+    r"my (?:\w+ )?(?:issue|concern|worry|problem)\b[^,;:?]{0,60}? is that (?=\w)",
+    # What happened, before what is asked for because of it: "the build is red - can we run …".
+    "reported": r"[^,;:?]{3,60}? - (?:can|could) (?:you|we) (?:maybe |please |also )*(?=\w)",
     # A request with which the sentence begins, before what it states.
     "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and|"
     r" but) (?=(?:i|we|let's|lets|don'?t|do not|never|always|no) )|"
@@ -138,7 +142,8 @@ _JOINING = frozenset(
     ("and", "but", "so", "also", "ok", "okay", "yes", "yeah", "yep", "oh", "btw", "actually", "no",
      "nope", "right", "great", "cool", "nice", "perfect", "thanks", "sorry", "wait", "well",
      "however", "then", "plus", "can", "could", "would", "will", "should", "this", "that", "it",
-     "please", "spawn", "launch", "spin", "kick", "suggest", "add", "check", "commit", "create",
+     "please", "remember", "note", "have", "keep", "bear", "my", "spawn", "launch", "spin", "kick",
+     "suggest", "add", "check", "commit", "create",
      "delete", "fix", "go", "implement", "investigate", "look", "merge", "move", "open", "push",
      "refactor", "remove", "rename", "replace", "review", "run", "start", "update", "write")
 )  # fmt: skip
@@ -151,14 +156,16 @@ def _first_word(masked: str) -> str:
 
 
 def lead_length(masked: str) -> int:
-    """Return how many characters at the start of a sentence only join it to the one before."""
+    """Return how many characters at the start of a sentence only join it to the one before, or
+    introduce what it states: "remember that", "my issue with it is that"."""
     first_word = _first_word(masked)
     if first_word not in _JOINING and not first_word.startswith(("hm", "um")):
-        return 0
+        asked = " - c" in masked[:LONGEST_SUBJECT] and _pattern("reported").match(masked)
+        return asked.end() if asked else 0
     found = _pattern("lead").match(masked)
     first = found.end() if found else 0
-    request = _pattern("request").match(masked, first)
-    return request.end() if request else first
+    opening = _pattern("request").match(masked, first) or _pattern("intro").match(masked, first)
+    return opening.end() if opening else first
 
 
 def statement_length(masked: str) -> int:
