@@ -34,11 +34,16 @@ class Reinforced(Protocol):
 def compute_strength(memory: Reinforced, now: int) -> float:
     """Return `weight × 0.5^(days since last reinforcement / 90) × (reinforcements + recalls)`. A
     policy does not decay."""
+    return compute_weight(memory, now) * (memory.reinforcement + memory.recalls)
+
+
+def compute_weight(memory: Reinforced, now: int) -> float:
+    """Return the strength of a memory for each time that it was reinforced or recalled."""
     weight = KINDS[memory.kind].weight
     if memory.kind == "policy":
-        return weight * (memory.reinforcement + memory.recalls)
+        return weight
     days = max(now - memory.last_reinforced, 0) / DAY
-    return float(weight * 0.5 ** (days / HALF_LIFE_DAYS) * (memory.reinforcement + memory.recalls))
+    return float(weight * 0.5 ** (days / HALF_LIFE_DAYS))
 
 
 WEAK = 0.1

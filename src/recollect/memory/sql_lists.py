@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..storage.database import Row, Tx, batches, list_columns, placeholders, visible_to
+from ..storage.database import (
+    Row,
+    Tx,
+    batches,
+    list_columns,
+    load_json,
+    placeholders,
+    visible_to,
+)
 from ..types.records import FOREVER, Memory
 from . import sql
 
@@ -75,7 +82,7 @@ def list_in_scopes(
     ]
     bound = {f"scope{place}": scope for place, scope in enumerate(scopes)}
     found = sql.load_all(tx.run(" UNION ALL ".join(parts), {**params, **bound, "limit": limit}))
-    order = {tuple(json.loads(scope)): place for place, scope in enumerate(scopes)}
+    order = {load_json(scope): place for place, scope in enumerate(scopes)}
     return sorted(found, key=lambda one: (order[one.scope], -one.first_seen, one.id))
 
 

@@ -163,7 +163,7 @@ def lift_stated(
         if one.counts and all(one.counts)
     ]
     top = max([score for place, score in enumerate(found) if place not in whole], default=0.0)
-    for place in reversed(ranking.rank_positions(candidates, found)):
+    for place in reversed(ranking.rank_positions(candidates, found) if whole else ()):
         if place in whole:
             top = found[place] = nextafter(max(top, found[place]), inf)
     return found
@@ -336,8 +336,8 @@ def pack_hits(
     for hit in found:
         if len(chosen) == limit:
             break
-        texts = [hit.text, *[nearby.text for nearby in hit.around]]
-        cost = sum(map(tokens.count_text, texts))
+        cost = tokens.count_text(hit.text)
+        cost += sum([tokens.count_text(nearby.text) for nearby in hit.around])
         if not budget or spent + cost <= budget:
             chosen.append(hit._replace(tokens=cost, why=explain(hit)))
             spent += cost

@@ -127,7 +127,7 @@ def _build_question(
         statuses=among("status", tuple(filters.get("status", ())), STATUSES)
         or steps.RecallQuestion._field_defaults["statuses"],
         tags=tuple(filters.get("tags", ())),
-        file=context.path_in_project(filters.get("file", "")),
+        file=context.path_in_project(file) if (file := filters.get("file", "")) else "",
         session=filters.get("session", ""),
         since=dates.parse_time_filter(filters.get("since", ""), now),
         until=dates.parse_time_filter(filters.get("until", ""), now),

@@ -82,9 +82,9 @@ def _recall(
             asked = asked._replace(vector=vector if maker == embedder.id else b"")
             notes += (_OTHER_EMBEDDER,) if maker not in ("", embedder.id) else ()
         near = steps_candidates.find_candidates(tx, asked, question, frequencies)
-        found += [
-            item for item in near if (item.matched.ref, item.matched.seq) not in question.without
-        ]
+        if without := question.without:
+            near = [one for one in near if (one.matched.ref, one.matched.seq) not in without]
+        found += near
     best, exact, explain = _rank_hits(found, asked, question, now)
     # A question about one session, or about results, may be answered by one source alone.
     alone = question.session or "tool" in question.kinds

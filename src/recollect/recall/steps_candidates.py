@@ -125,6 +125,7 @@ def prepare_question(
     )
     average = sum(one.entries * one.average for one in known) / max(entries, 1)
     period = dates.find_period(query, now)
+    whole = questions.question_stems(query)
     names = questions.find_names(stems)
     parts = terms.find_names(query).values()
     wholes = {terms.stem(found[-1]) for found in parts}
@@ -145,7 +146,7 @@ def prepare_question(
         period=period,
         names=names,
         wholes=tuple([place for place, stem in enumerate(stems) if stem in wholes]),
-        asks=bool(questions.question_stems(query)),
+        asks=bool(whole),
         standing=questions.asks_for_rules(query),
         naming=named / ((named + plain) or 1.0),
         unknown=unheld,
@@ -157,7 +158,7 @@ def prepare_question(
         stems=stems,
         searched=searched,
         vector=b"",
-        whole=questions.question_stems(query),
+        whole=whole,
         phrases=questions.find_phrases(query),
     )
 
@@ -195,7 +196,8 @@ def find_candidates(
     near = compared
     if near is None:
         vectors = {item.entry: item.vector for item in matched if item.vector}
-        near = index_steps_nearest.cosines_by_entry(vector, vectors)
+        # Without vectors the module is not needed: a command starts cold.
+        near = index_steps_nearest.cosines_by_entry(vector, vectors) if vectors else {}
     cosines = {item.entry: near[item.entry] for item in matched if item.entry in near}
     compared_ones = [(item, cosines.get(item.entry, 0.0)) for item in matched]
     found = _make_candidates(tx, compared_ones, asked, counted)
@@ -258,8 +260,8 @@ def _leave_alone(
     wholes = asked.ranking.wholes
     kept = []
     for item in matched:
-        counts = counted[item.entry]
-        alone = item.source != "message" and not any(counts[place] for place in wholes)
+        holds = counted[item.entry].__getitem__
+        alone = item.source != "message" and not any(map(holds, wholes))
         most -= alone
         if not alone or most >= 0:
             kept.append(item)
@@ -310,22 +312,22 @@ def _make_candidates(
 ) -> list[FoundCandidate]:
     """Return index matches with their cosines as candidates; records other than messages open their
     own session."""
-    whole, untrusted = asked.whole, UNTRUSTED_ORIGINS
+    whole = asked.whole
     quoting = questions.hold_phrases([item.stems for item, _ in items], asked.phrases)
     found = []
     for (item, cosine), quotes in zip(items, quoting, strict=True):
-        source, kind, label, stems = item.source, item.kind, item.label, item.stems
+        entry, source, _, seq, kind, owner, label, at, stems, _, _ = item
         is_message = source == "message"
         candidate = recall_ranking.RankingCandidate(
-            entry=item.entry,
-            counts=counted[item.entry],
+            entry=entry,
+            counts=counted[entry],
             length=stems.count(" ") + 1,
             cosine=cosine,
-            at=item.at,
-            session=item.owner if is_message else "",
-            seq=item.seq - 1 if is_message else 0,
+            at=at,
+            session=owner if is_message else "",
+            seq=seq - 1 if is_message else 0,
             role=kind if is_message else "user" if label in TRUSTED_ORIGINS else "assistant",
-            trusted=label not in untrusted,
+            trusted=label not in UNTRUSTED_ORIGINS,
             digest=stems,
             restates=bool(whole) and is_message and whole.issuperset(stems.split()),
             standing=source == "memory" and kind in _STANDING_KINDS,

@@ -105,14 +105,14 @@ def load_hits(
 def _load_memory(memory: memory_sql_sketches.MemorySketch | None, now: int) -> LoadedHit | None:
     if memory is None:
         return None
-    strong = lifecycle.compute_strength(memory, now)
+    weight = lifecycle.compute_weight(memory, now)
     hit = Hit(
         id=memory.id,
         address=f"memory://{memory.id}",
         kind=memory.kind,
         text=memory.text,
         score=0.0,
-        why=f"strength {strong:.2f}",
+        why=f"strength {weight * (memory.reinforcement + memory.recalls):.2f}",
         layer=memory.layer,
         status=memory.status,
         trust=memory.label,
@@ -122,10 +122,8 @@ def _load_memory(memory: memory_sql_sketches.MemorySketch | None, now: int) -> L
     )
     stated = memory.text if memory.label in TRUSTED_ORIGINS else ""
     # Asking must not change the order: recalls do not count here.
-    asked = (
-        lifecycle.compute_strength(memory._replace(recalls=0), now) if memory.recalls else strong
-    )
-    return LoadedHit(hit, weigh_trust(memory.label, memory.status, asked), stated)
+    strong = weight * memory.reinforcement
+    return LoadedHit(hit, weigh_trust(memory.label, memory.status, strong), stated)
 
 
 def _load_message(
