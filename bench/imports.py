@@ -70,11 +70,12 @@ def measures(folder: str) -> list[Ratio]:
 
 
 def _new_processes(folder: str, yard: float) -> Iterator[Ratio]:
-    """Measure a first import in a new process with vectors, with one and with all
-    processors. As from the command line, it makes the first vectors and leaves the rest to a
-    background process: a line of its own adds what those cost. The import of the package is not
-    counted, nor is its compilation, which the installation does: of three processes the first one
-    compiles, and the median is told."""
+    """Measure a first import in a new process, with one and with all processors.
+
+    As from the command line, it leaves the vectors to a background process: a line of its own adds
+    what those cost. The import of the package is not counted, nor is its compilation, which the
+    installation does: of three processes the first one compiles, and the median is told.
+    """
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as compiled:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -82,13 +83,13 @@ def _new_processes(folder: str, yard: float) -> Iterator[Ratio]:
         pairs = [(run(1), run(0)) for _ in range(3)]
     for place, name in enumerate(("one processor", "all processors")):
         spent = median(pair[place][0] for pair in pairs)
-        title = f"first import with vectors, {name}"
+        title = f"first import, vectors left to the background, {name}"
         yield line(title, 1000 * spent, yard, "ms", ("at most", FIRST_BOUND))
     whole = median(alone[0] + alone[2] for alone, _ in pairs)
-    title = "the same and the vectors of the background, one processor"
+    title = "first import and the vectors of the background, one processor"
     yield line(title, 1000 * whole, yard, "ms", ("at most", WHOLE_BOUND))
     alone, several = (median(pair[place][1] for pair in pairs) for place in (0, 1))
-    title = "first import with vectors, all processors to one, in wall time"
+    title = "first import, all processors to one, in wall time"
     yield line(title, 1000 * several, 1000 * alone, "ms", ("at most", 1.0))
 
 
