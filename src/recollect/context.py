@@ -25,7 +25,13 @@ _ALPHABET = b"0123456789abcdefghjkmnpqrstvwxyz" * 8
 
 def new_id(prefix: str) -> str:
     """Return a new id of 60 random bits that can be read aloud and typed."""
-    return f"{prefix}-{os.urandom(12).translate(_ALPHABET).decode()}"
+    return new_ids(prefix, 1)[0]
+
+
+def new_ids(prefix: str, count: int) -> list[str]:
+    """Return many new ids, in order."""
+    random = os.urandom(12 * count).translate(_ALPHABET).decode()
+    return sorted([f"{prefix}-{random[at : at + 12]}" for at in range(0, 12 * count, 12)])
 
 
 class Progress(NamedTuple):

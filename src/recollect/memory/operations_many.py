@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from ..context import Context, new_id
+from ..context import Context, new_ids
 from ..documents.user_files_io import read_json_lines
 from ..errors import InvalidInput, RecollectError
 from ..fast_typing import Any
@@ -36,7 +36,7 @@ def learn_many(
     now = context.clock()
     space = context.writable(context.space_of(layer))
     # In order: neighbours in every index, and a list of them keeps the order of the call.
-    ids = sorted([new_id("m") for _ in items])
+    ids = new_ids("m", len(items))
     try:
         ready = _prepare(context, items, ids, layer, now)
     except RecollectError:

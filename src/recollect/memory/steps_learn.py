@@ -57,11 +57,10 @@ def learn_all(
 ) -> list[Learned]:
     """Save many statements in one transaction: the new ones in few statements, and one by one what
     has a key or says the same as another one."""
-    places = {item.row.id: _text_place(item.row) for item in prepared}
     kept = sql.find_kept_texts(tx, (item.row for item in prepared))
     new: dict[str, PreparedMemory] = {}
     for item in prepared:
-        place = places[item.row.id]
+        place = _text_place(item.row)
         if not item.key and not item.near and place not in kept:
             new[item.row.id] = item
             kept.add(place)

@@ -176,13 +176,18 @@ def read_scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
     return row.scope if isinstance(row, Memory) else tuple(json.loads(row.scope))
 
 
+_EVERYWHERE: tuple[tuple[str, str], ...] = (("scope", ""),)
+
+
 def make_entry(memory: Memory | sql.MemoryRow, earlier: bool = False) -> index_sql.IndexEntry:
     """Return the index entry of a memory, or of an `earlier` revision: it has its number, and is
     found only among what is superseded."""
     if isinstance(memory, sql.MemoryRow):
         memory = sql.load_memory(memory)
-    facets = [("tag", tag) for tag in memory.tags]
-    facets += [("scope", scope) for scope in memory.scope or ("",)]
+    facets = _EVERYWHERE
+    if memory.tags or memory.scope:
+        tags = [("tag", tag) for tag in memory.tags]
+        facets = (*tags, *[("scope", scope) for scope in memory.scope or ("",)])
     return index_sql.IndexEntry(
         source="memory",
         ref=memory.id,
@@ -193,7 +198,7 @@ def make_entry(memory: Memory | sql.MemoryRow, earlier: bool = False) -> index_s
         label=memory.label,
         seq=memory.revision if earlier else 0,
         at=memory.valid_from,
-        facets=tuple(facets),
+        facets=facets,
     )
 
 
