@@ -60,4 +60,7 @@ def test_a_request_is_kept_as_an_order() -> None:
         "review the changes of the branch"
     )
     assert order_of("and could we now rebuild the index") == "rebuild the index"
+    assert order_of("before you go doing that, we need to rebuild the index") == (
+        "we need to rebuild the index"
+    )
     assert order_of("rebuild the index") == "rebuild the index"

@@ -98,7 +98,7 @@ def pick_fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
     return max(
         (repeated, *like),
         key=lambda one: (
-            not standalone.points_elsewhere(one.text),
+            not standalone.points_elsewhere(standalone.order_of(one.text)),
             len(one.words) - 2 * len(re.findall(r"\d+", one.text)),
         ),
     )

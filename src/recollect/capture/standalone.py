@@ -34,6 +34,8 @@ _SOURCES = {
     # "This should not be changed, only X should do Y" says what holds after the comma.
     r"|(?:this|that|it) (?:should|must)(?:n't| not)? \w+(?: \w+)?, (?=only\b)",
     "numbered": r"\b(?:pr|pull request|issue|ticket) #?\d+|#\d+\b|(?-i:\b[A-Z]{2,}-\d+\b)",
+    # "Before you go doing that, …" is about the moment; what follows may come again.
+    "aside": r"(?:before|after|while|once) [^,;:?]{0,40}\b(?:this|that|it)\b[^,;:?]{0,20}, (?=\w)",
     "asking": r"(?:can|could|would|will) (?:you|we) (?:please |also |now |then |just )*(?=\w)",
     "intro": r"(?:please )?(?:remember|note|(?:have|keep|bear) in mind)(?: that\b|:) (?=\w)|"
     r"my (?:\w+ )?(?:issue|concern|worry|problem)\b[^,;:?]{0,60}? is that (?=\w)",
@@ -307,5 +309,7 @@ def points_elsewhere(text: str) -> bool:
 def order_of(request: str) -> str:
     """Return a request as an order: without "can you", and without what joins it to others."""
     text = request[lead_length(request) :]
+    if aside := _pattern("aside").match(text):
+        text = text[aside.end() :]
     found = _pattern("asking").match(text)
     return text[found.end() :].rstrip("?") if found else text
