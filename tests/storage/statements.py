@@ -113,6 +113,7 @@ OF_FUNCTION: Mapping[tuple[str, str], Any] = {
     ("undo.sql.count_after", "table"): "findings",
     ("undo.sql.read_open", "column"): "source",
     ("undo.sql.read_open", "table"): "links",
+    ("undo.sql.set_columns", "values"): {"status": "active"},
 }
 """Values of a parameter of one function: names of tables and columns that go together."""
 
