@@ -654,6 +654,23 @@ def test_the_first_call_succeeds_after_a_restart_behind_a_pooler(
         assert len(memory.list()) == 4
 
 
+def test_a_login_that_is_refused_later_is_told_at_once(postgres_url: str) -> None:
+    role = f"leaver_{os.urandom(4).hex()}"
+    admin = postgres_url.replace("tester:tester@", "postgres:@", 1)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN IN ROLE tester")
+    url = postgres_url.replace("tester:tester@", f"{role}:x@", 1)
+    database = PostgresDatabase(url, "project-abcdefghijkl", "project", wait=PATIENCE)
+    assert database.read(lambda tx: tx.one("SELECT 1")) == (1,)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(f"ALTER ROLE {role} NOLOGIN")
+    end_all(postgres_url)
+    started = time.monotonic()
+    with pytest.raises(StoreError, match="refused the login"):
+        database.read(lambda tx: tx.one("SELECT 1"))
+    assert time.monotonic() - started < PATIENCE / 2
+
+
 def test_a_wrong_password_is_named_as_such(pooler: str) -> None:
     wrong = PostgresDatabase(pooler.replace(":tester@", ":wrong@", 1), "project", "project")
     with pytest.raises(StoreError, match=r"(?s)refused the login.*user and password"):

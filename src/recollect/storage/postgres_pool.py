@@ -95,7 +95,8 @@ class ConnectionPool:
         return bool(self._idle) or self._open < MOST_CONNECTIONS
 
     def _connect(self, wait: float) -> psycopg.Connection[Row]:
-        """Connect. A server that answered before, or says that it is starting, is tried again."""
+        """Connect. A server that answered before, or says that it is starting, is tried again,
+        unless it refuses the login."""
         driver = load_driver()
         deadline = time.monotonic() + (wait if self._connected else min(wait, _RESTART_WAIT))
         while True:
@@ -108,7 +109,8 @@ class ConnectionPool:
                 if self._options and "unsupported startup parameter" in str(error):
                     self._options = ""  # a pooler; the database has the setting, or `doctor` warns
                     continue
-                again = self._connected or any(sign in str(error) for sign in _RESTARTING)
+                restarts = any(sign in str(error) for sign in _RESTARTING)
+                again = restarts or (self._connected and not _is_refused(error))
                 if not again or time.monotonic() > deadline:
                     raise
                 time.sleep(random.uniform(0.02, 0.1))
@@ -213,6 +215,12 @@ _PASSWORD = re.compile(
     | (\bpassword\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&"]+)""",
     re.VERBOSE,
 )
+
+
+def _is_refused(error: BaseException) -> bool:
+    """Check whether a server refuses a login, as it will the next time."""
+    refused = ("password authentication failed", "no password supplied", "not permitted to log in")
+    return any(words in str(error) for words in refused)
 
 
 def hide_password(text: str) -> str:
