@@ -234,7 +234,7 @@ def test_what_is_asked_for_this_turn_only_is_not_captured(text: str) -> None:
         ("Have in mind that all dates must be in UTC", "all dates must be in UTC"),
         ("My main concern with the rewrite is that we need to be sure our tests cover it all",
          "we need to be sure our tests cover it all"),
-        ("the nightly build is red - can we maybe run the slow tests here without having to push",
+        ("ok the nightly build is red - can we maybe run the slow tests here without having to push",
          "run the slow tests here without having to push"),
         ("update the docs; we no longer support Python 3.9", "we no longer support Python 3.9"),
         ("Suggest more changes and make sure each sentence is on its own line",

@@ -160,13 +160,13 @@ def _first_word(masked: str) -> str:
 def lead_length(masked: str) -> int:
     """Return how many characters at the start of a sentence only join it to the one before, or
     introduce what it states: "remember that", "my issue with it is that"."""
-    first_word = _first_word(masked)
-    if first_word not in _JOINING and not first_word.startswith(("hm", "um")):
-        asked = " - c" in masked[:LONGEST_SUBJECT] and _pattern("reported").match(masked)
-        return asked.end() if asked else 0
-    found = _pattern("lead").match(masked)
-    first = found.end() if found else 0
-    opening = _pattern("request").match(masked, first) or _pattern("intro").match(masked, first)
+    first_word, first, opening = _first_word(masked), 0, None
+    if first_word in _JOINING or first_word.startswith(("hm", "um")):
+        found = _pattern("lead").match(masked)
+        first = found.end() if found else 0
+        opening = _pattern("request").match(masked, first) or _pattern("intro").match(masked, first)
+    if not opening and " - c" in masked[first : first + LONGEST_SUBJECT]:
+        opening = _pattern("reported").match(masked, first)
     return opening.end() if opening else first
 
 
