@@ -308,7 +308,10 @@ def _unknown_option(command: Command, flag: str, known: list[str]) -> InvalidInp
     # Without the dashes, which all options share.
     near = get_close_matches(flag[2:], [one[2:] for one in known if _is_flag(one)], 1)
     meant = f"; did you mean --{near[0]}?" if near else ""
-    return _usage_error(command, f"unknown option {flag}{meant}")
+    error = _usage_error(command, f"unknown option {flag}{meant}")
+    if [item.name for item in positional_parameters(command)][:1] == ["query"]:
+        error.hint += f"; to search for it: recollect {command.words} -- {flag}"
+    return error
 
 
 # ---------------------------------------------------------------- help

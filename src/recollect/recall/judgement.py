@@ -294,19 +294,6 @@ FROM_ONE_SOURCE = 2
 """Hits in every ten that may come from one untrusted source."""
 
 
-def drop_copies(hits: Sequence[Hit]) -> list[Hit]:
-    """Drop a result, or what an agent said or did in the same session, if the same text is shown: a
-    reader learns nothing from it."""
-    kept: dict[str, Hit] = {}
-    for hit in hits:
-        key = hit.address
-        if hit.role in ("tool", "assistant"):
-            text = " ".join(hit.text.split())
-            key = text if hit.role == "tool" else f"{hit.session} {text}"
-        kept.setdefault(key, hit)
-    return list(kept.values())
-
-
 def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hit]:
     """Drop hits of an untrusted source beyond two in ten, so that it cannot flood the answer. Those
     at the `exact` addresses stay: they hold what was asked for word for word."""
@@ -336,8 +323,9 @@ def pack_hits(
     for hit in found:
         if len(chosen) == limit:
             break
+        beside = (*hit.around, hit.outcome) if hit.outcome else hit.around
         cost = tokens.count_text(hit.text)
-        cost += sum([tokens.count_text(nearby.text) for nearby in hit.around])
+        cost += sum([tokens.count_text(nearby.text) for nearby in beside])
         if not budget or spent + cost <= budget:
             chosen.append(hit._replace(tokens=cost, why=explain(hit)))
             spent += cost

@@ -7,6 +7,9 @@ session, an edit replaces the lines that it takes out, and the result of a comma
 result of the same command.
 
 Precision comes before recall: a reader skips what is marked as outdated.
+
+Logs that say the same are shown once (`merge_repeats`): nobody learns anything from the second log
+of the same check.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from ..capture import sentences
 from ..fast_typing import NamedTuple
 from ..memory import similarity
 from ..text.terms import split_terms, stem
+from ..types.records import Hit
 
 LONGEST, MOST = 4_000, 8
 """Characters of a text, and sentences about the question, that are compared: a page of text states
@@ -160,3 +164,86 @@ def _no_statement_pattern() -> re.Pattern[str]:
         r"let me|please)\b",
         re.IGNORECASE,
     )
+
+
+# ---------------------------------------------------------------- what was printed again
+
+_SAYS_THE_SAME = 0.7
+"""The share of common words from which on two shown texts say the same."""
+
+_AS_GOOD = 0.6
+"""The share of the best one's score from which on a newer one stands for the others."""
+
+_FEWEST_LINES = 3
+"""Lines below which texts say the same only if they are equal: one line may tell a value."""
+
+_FAILED = "fail failed failing failure failures error errors panic exit denied"
+"""Words that tell a log from that of another outcome."""
+
+
+class RankedText(NamedTuple):
+    """A hit with its score before calibration."""
+
+    hit: Hit
+    score: float
+    printed: bool = False
+    """Whether it is output, a paste or a call that writes nothing."""
+    command: str = ""
+    """The command asked about whose call or result it is: that of another one is no repeat."""
+
+
+class _Group(NamedTuple):
+    words: frozenset[str]
+    members: list[RankedText]
+
+
+def merge_repeats(ranked: Sequence[RankedText], by_time: bool) -> list[Hit]:
+    """Return one hit for all printed texts that say the same, in the place of the best, with the
+    addresses of the others. Of the rest only equal texts of agents are merged.
+
+    by_time: let the newest of those that match almost as well stand for the others, which shows
+        the current state; otherwise the best does
+    """
+    groups: list[_Group] = []
+    for one in ranked:
+        words = _split_words(one.hit.text) if _is_log(one) else frozenset()
+        for group in groups:
+            if _is_repeat(one, words, group):
+                group.members.append(one)
+                break
+        else:
+            groups.append(_Group(words, [one]))
+    return [_merge(group.members, by_time) for group in groups]
+
+
+def _is_log(one: RankedText) -> bool:
+    return one.printed and one.hit.text.strip().count("\n") >= _FEWEST_LINES - 1
+
+
+def _split_words(text: str) -> frozenset[str]:
+    """Return the words of a text without numbers: logs of one check differ in counts and times."""
+    return frozenset(re.findall(r"[^\W\d_]{2,}", text.casefold()))
+
+
+def _is_repeat(one: RankedText, words: frozenset[str], group: _Group) -> bool:
+    first = group.members[0]
+    hit, other = one.hit, first.hit
+    if not hit.role or (hit.role, *one[2:]) != (other.role, *first[2:]):
+        return False
+    if not words or not group.words:
+        near = hit.role == "tool" or (hit.role == "assistant" and hit.session == other.session)
+        return near and hit.text.split() == other.text.split()
+    common, either = words & group.words, words | group.words
+    return len(common) >= _SAYS_THE_SAME * len(either) and (either - common).isdisjoint(
+        _FAILED.split()
+    )
+
+
+def _merge(members: Sequence[RankedText], by_time: bool) -> Hit:
+    chosen = first = members[0]
+    if by_time:
+        good = [one for one in members if one.score >= _AS_GOOD * first.score]
+        chosen = max(good, key=lambda one: (one.hit.at, one.score))
+    others = sorted([one.hit for one in members if one is not chosen], key=lambda hit: -hit.at)
+    alike = tuple([hit.address for hit in others])
+    return chosen.hit._replace(score=first.hit.score, alike=alike)

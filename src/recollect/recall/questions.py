@@ -199,8 +199,8 @@ _MOST_BESIDE = 8
 """Words beside an announcement up to which a message says nothing else: "All tests pass."."""
 
 _ANNOUNCES = (
-    r"^(?:(?:now|next|then|first|finally|good|great|ok|okay|so)[,.!]? )?"
-    r"(?:let me|i'll|i will|i'm going to|let's)\b(?! know)|:$"
+    r"^(?:(?:now|next|then|first|finally|good|great|ok|okay|so|also|while [\w ]{,30})[,.!]? )?"
+    r"(?:let me|i['’]ll|i will|i['’]m (?:now )?(?:going to|\w+ing)|let['’]s)\b(?! know)|:$"
     r"|^(?=.{,60}$)(?:now|next|then|finally)[,:]? "
     r"(?:re)?(?:run|add|update|fix|check|write|verify|commit)\b"
 )

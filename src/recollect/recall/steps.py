@@ -9,7 +9,15 @@ from ..storage.database import Tx
 from ..text import display, terms
 from ..types import records
 from ..types.records import UNTRUSTED_ORIGINS, Hit, Recalled
-from . import judgement, outdated, questions, ranking, steps_candidates, steps_hits
+from . import (
+    judgement,
+    outdated,
+    questions,
+    ranking,
+    steps_candidates,
+    steps_hits,
+    steps_outcomes,
+)
 from .steps_candidates import FoundCandidate, PreparedQuestion
 from .steps_candidates import RecallQuestion as RecallQuestion
 
@@ -29,6 +37,9 @@ MOST_REPLIES = 3
 _BEFORE, _BEHIND = 1.01, 0.99
 _DONE = ("call", "output", "receipt", "announcement")
 """What known commands were read from: it is not shown beside them."""
+
+_PRINTED = ("call", "output", "receipt")
+"""What is shown once if it says the same."""
 
 _SPELLED, _SPELLED_ALONE, _MOST_SPELLED = 1.15, 2.0, 20
 """The factors of a message with a name in the spelling of the question, which may be that name
@@ -91,6 +102,8 @@ def _recall(
     shown = best if alone else judgement.limit_untrusted(best, exact)
     if len(shown) < len(best):
         notes += _describe_held_back({*best[: question.limit]} - {*shown})
+    if question.seen is None:  # what is shown unasked has to be short
+        shown = steps_outcomes.add_outcomes(txs, shown, asked.stems, question.limit)
     return judgement.pack_hits(shown, question.limit, question.budget, explain, notes)
 
 
@@ -133,7 +146,7 @@ def _rank_hits(
     ]
     final = [item.score for item in ranked]
     loaded = [item.loaded for item in ranked]
-    newer = _find_outdated(loaded, asked.stems)
+    newer = steps_outcomes.find_outdated(loaded, asked.stems)
     if not questions.asks_why_failed(question.query):
         final = judgement.lift_newest(asked.ranking, done, final)
         final = judgement.lift_replacing(candidates, final, newer)
@@ -166,11 +179,34 @@ def _rank_hits(
         if share > WHOLLY
     }
     hits = [hit for _, hit in answer]
-    hits = hits if filtered else judgement.drop_copies(hits)
+    if not filtered:
+        hits = _merge_repeats(answer, ranked, asked, question)
     scored = {
         one.loaded.hit.address: (one, score) for one, score in zip(ranked, final, strict=True)
     }
     return hits, exact, lambda hit: _explain(asked, *scored[hit.address], hit.score)
+
+
+def _merge_repeats(
+    answer: Sequence[tuple[float, Hit]],
+    ranked: Sequence[_RankedHit],
+    asked: PreparedQuestion,
+    question: RecallQuestion,
+) -> list[Hit]:
+    """Return the hits of an answer, of those that say the same only one."""
+    loaded = {item.loaded.hit.address: item.loaded for item in ranked}
+    by_command = asked.ranking.asks or bool(asked.ranking.wholes)
+    texts = [
+        outdated.RankedText(
+            hit=hit,
+            score=-score,
+            printed=loaded[hit.address].form in _PRINTED,
+            command=loaded[hit.address].command if by_command else "",
+        )
+        for score, hit in answer
+    ]
+    by_time = not (asked.ranking.period or questions.asks_why_failed(question.query))
+    return outdated.merge_repeats(texts, by_time)
 
 
 def _load_best(
@@ -271,16 +307,19 @@ def _with_outcomes(
     ]
     called = [item for item in whole if item.loaded.calls and _is_command(item, asked)]
     called = called[:MOST_OUTCOMES]
-    asks = asked.ranking.asks and not asked.ranking.speaker
-    stated = [item for item in whole if asks and item.loaded.stated]
-    requested = [item for item in stated if questions.requests(item.loaded.stated)][:MOST_REPLIES]
+    asks = asked.ranking.asks
+    stated = [item for item in whole if item.loaded.stated and not asked.ranking.speaker]
+    requested = [item for item in stated if not asks or questions.requests(item.loaded.stated)]
+    requested = requested[:MOST_REPLIES]
     if not called and not requested:
         return list(ranked)
     beside = _BEHIND if asked.ranking.naming > ranking.NAME_ALONE else _BEFORE
     filters = steps_candidates.build_filters(tx, question)
-    outcomes = steps_hits.find_outcomes(tx, [item.loaded for item in called], filters)
-    outcomes |= steps_hits.find_replies(tx, [item.loaded for item in requested], filters)
+    outcomes = steps_outcomes.find_outcomes(tx, [item.loaded for item in called], filters)
     known = {item.found.matched.entry for item in ranked}
+    replies = steps_outcomes.find_replies(tx, [item.loaded for item in requested], filters)
+    # To a subject a reply that does not match by itself is shown with its request.
+    outcomes |= {one: at for one, at in replies.items() if asks or one.entry in known}
     new = [item for item in outcomes if item.entry not in known]
     read = steps_hits.load_hits(tx, new, question, asked.stems, now) if new else {}
     read = {entry: one for entry, one in read.items() if one.form in ("prose", "output", "receipt")}
@@ -329,37 +368,6 @@ def _as_outcome(
         loaded=item.loaded._replace(factor=factor),
         score=score,
     )
-
-
-def _find_outdated(best: Sequence[steps_hits.LoadedHit], searched: Sequence[str]) -> dict[int, int]:
-    """Return the places of hits that a newer statement, result or edit replaces, with the place of
-    that one."""
-    if len(best) < 2:
-        return {}
-    done = [place for place, one in enumerate(best) if one.edit or one.hit.role == "tool"]
-    marks: dict[int, int] = {}
-    if len(done) > 1:
-        texts = [
-            outdated.DoneText(
-                session=one.hit.session,
-                seq=int(one.hit.id.rpartition(":")[2]),
-                shown=one.hit.text,
-                edit=one.edit or ("", ""),
-                command=one.command if one.hit.role == "tool" else "",
-            )
-            for one in map(best.__getitem__, done)
-        ]
-        replaced = outdated.find_replaced(texts, set(searched))
-        marks = {done[old]: done[new] for old, new in replaced.items()}
-    own = [place for place, one in enumerate(best) if one.stated]
-    if len(own) < 2 or all(best[place].hit.kind != "message" for place in own):
-        return marks
-    dated = [
-        outdated.DatedText(one.stated, one.hit.at, one.hit.kind != "message")
-        for one in map(best.__getitem__, own)
-    ]
-    found = outdated.find_outdated(dated, set(searched))
-    return marks | {own[old]: own[new] for old, new in found.items()}
 
 
 def _explain(asked: PreparedQuestion, item: _RankedHit, score: float, shown: float) -> str:

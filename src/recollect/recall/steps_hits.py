@@ -9,8 +9,7 @@ from ..actions import tool_calls
 from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
-from ..fast_typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from ..index import sql as index_sql
+from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ..memory import lifecycle
 from ..memory import sql_sketches as memory_sql_sketches
 from ..procedures import sql as procedures_sql
@@ -41,9 +40,6 @@ _TIE = 0.3
 
 _NO_TEXT = "(no output)"
 """The result of a command that printed nothing, which often means that it worked."""
-
-_LATE = 4
-"""Results are looked for among this many messages more than there were calls."""
 
 
 class LoadedHit(NamedTuple):
@@ -135,7 +131,7 @@ def _load_message(
     row = rows.get((item.ref, item.seq))
     if row is None or not messages.is_unchanged(row.body, row.digest, row.role):
         return None
-    message = _parse_message(row)
+    message = parse_message(row)
     text = messages.searchable_text(message)
     near = range(item.seq - question.around, item.seq + question.around + 1)
     others = [rows[item.ref, seq] for seq in near if seq != item.seq and (item.ref, seq) in rows]
@@ -156,7 +152,7 @@ def _load_message(
             NearbyMessage(
                 messages.range_address(other.session, other.seq, other.seq),
                 other.role,
-                display.cut_snippet(messages.searchable_text(_parse_message(other)), searched),
+                display.cut_snippet(messages.searchable_text(parse_message(other)), searched),
             )
             for other in others
             if messages.is_unchanged(other.body, other.digest, other.role)
@@ -207,42 +203,8 @@ def find_spelled(
     return [(item.ref, item.seq) for item in found if (item.ref, item.seq) in spelled][:most]
 
 
-def find_outcomes(
-    tx: Tx, called: Sequence[LoadedHit], filters: Mapping[str, Sequence[Any]]
-) -> dict[IndexMatch, str]:
-    """Return those results of these calls that fulfil the filters, each with its call's address."""
-    ranges = []
-    wanted: dict[tuple[str, str], str] = {}
-    for one in called:
-        seq = int(one.hit.id.rpartition(":")[2])
-        ranges.append((one.hit.session, seq + 1, seq + len(one.calls) + _LATE))
-        wanted |= {(one.hit.session, call): one.hit.address for call in one.calls}
-    found = {
-        (row.session, row.seq): wanted[key]
-        for row in archive_sql.message_ranges(tx, ranges)
-        if row.role == "tool" and (key := (row.session, _parse_message(row).call_id)) in wanted
-    }
-    near = index_sql.find_messages(tx, list(found), filters) if found else []
-    return {item: found[item.ref, item.seq] for item in near}
-
-
-def find_replies(
-    tx: Tx, requested: Sequence[LoadedHit], filters: Mapping[str, Sequence[Any]]
-) -> dict[IndexMatch, str]:
-    """Return the last messages of the turns that requests of the user began, each with the address
-    of its request."""
-    places = {
-        (one.hit.session, int(one.hit.id.rpartition(":")[2])): one.hit.address
-        for one in requested
-        if one.hit.kind == "message"  # a memory may be worded as a request, too
-    }
-    ends = archive_sql.turn_ends(tx, list(places))
-    found = {(session, end): places[session, seq] for (session, seq), end in ends.items()}
-    near = index_sql.find_messages(tx, list(found), filters) if found else []
-    return {item: found[item.ref, item.seq] for item in near}
-
-
-def _parse_message(row: archive_sql.MessageRow) -> Message:
+def parse_message(row: archive_sql.MessageRow) -> Message:
+    """Return the message of a row."""
     from json import loads
 
     return messages.message_from_body(loads(row.body))

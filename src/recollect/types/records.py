@@ -278,6 +278,10 @@ class Hit(NamedTuple):
     """The address of a newer statement about the same subject."""
     around: tuple[NearbyMessage, ...] = ()
     """The messages before and after, if requested."""
+    outcome: NearbyMessage | None = None
+    """What came of a request of the user: the end of the turn that it began."""
+    alike: tuple[str, ...] = ()
+    """The addresses of messages with almost the same text, which are not shown, newest first."""
 
 
 class Recalled(tuple[Hit, ...]):

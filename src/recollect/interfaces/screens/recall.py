@@ -132,6 +132,7 @@ def _render_short_hit(hit: Hit) -> str:
         f"{paint('title', role)}  {paint('id', style.shorten_place(name))}{state}",
         _clip(" ".join(hit.text.split()), "  ", 2),
         (f"    {one.role}: {format_line(one.text, style.text_width() - 20)}" for one in hit.around),
+        _clip(f"→ {' '.join(hit.outcome.text.split())}", "    ", 2) if hit.outcome else "",
         (paint("faint", line) for line in style.fill(about, "  ")),
         f"  score: {hit.why}" if " +" in hit.why else "",
     )
@@ -160,6 +161,9 @@ def _describe_marks(hit: Hit) -> list[str]:
     marks = [format_line(hit.freshness)] if hit.freshness else []
     marks += [f"newer: {hit.outdated_by}"] if hit.outdated_by else []
     against = hit.why.partition("contradicts ")[2]
+    if hit.alike:
+        where = style.shorten_place(hit.alike[0].removeprefix("memory://"))
+        marks.append(f"{len(hit.alike)} more like it, the last one {where}")
     return marks + ([f"contradicted by {against}"] if against else [])
 
 
@@ -179,13 +183,20 @@ def render_hit(hit: Hit) -> str:
     marks += "" if is_plain else f", by {hit.trust}"
     marks += "".join(f", {mark}" for mark in _describe_marks(hit))
     head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({role}{day(hit.at)}{marks})"
-    shown = [line for line in escape_invisible(hit.text).splitlines() if line.strip()]
+    shown = _split_lines(hit.text)
     shown += [f"next to it, {one.role}: {format_line(one.text, 200)}" for one in hit.around]
+    if hit.outcome:
+        shown.append(f"what came of it: {hit.outcome.address}")
+        shown += [f"  {line}" for line in _split_lines(hit.outcome.text)]
     # The parts of the score are present only when they were asked for.
     shown += [f"why: {hit.why}"] if " +" in hit.why else []
     # Messages and statements of agents, tools and files are shown as quotations.
     lead = "       " if hit.trust in ("user", "system") and not hit.role else "     > "
     return lines(head, (lead + line for line in shown))
+
+
+def _split_lines(text: str) -> list[str]:
+    return [line for line in escape_invisible(text).splitlines() if line.strip()]
 
 
 def render_task(task: recollect.TaskBriefing) -> str:
