@@ -216,7 +216,6 @@ def test_every_form_is_met_by_an_example_that_has_one_of_its_cues() -> None:
         "There's new feedback in notes.md, make sure you check it before continuing.",
         "let's get this in soon, but it is not top prio",
         "second step, we run the importer on the new data",
-        "I'd like all those checks replaced with one comparison",
     ],
 )
 def test_what_is_asked_for_this_turn_only_is_not_captured(text: str) -> None:

@@ -118,7 +118,7 @@ _PASSING = (
     r"once\b|\b(?:for|in|on) the next (?:run|commit|step|try|attempt)\b|\bafter this\b|"
     r"\b(?:when|once|as soon as) (?:you're |you are |it's |it is |that's )?(?:done|finished)\b|"
     r"\b(?:for )?(?:today|tonight|tomorrow)\b|\bfor the time being\b|\buntil (?:later|then)\b|"
-    r"^there(?:'s| is| are) (?:an? )?new\b|^(?:\w+|next|last) step[,:]|\ball (?:these|those)\b|"
+    r"^there(?:'s| is| are) (?:an? )?new\b|^(?:\w+|next|last) step[,:]|"
     r"\buse the (?:first|second|other)\b|\b(?:do|did|does|like) (?:this|that|it)\b|"
     r"\bmake sure (?:this|it)\b|"
     r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
