@@ -208,3 +208,11 @@ def test_a_pattern_given_as_json_is_kept_whole_in_its_detail(mem: Mem) -> None:
     assert held is not None
     assert held.detail == pattern
     assert mem.recall("omitting annotation")[0].id == learned.id
+
+
+def test_before_a_task_the_attempt_that_succeeded_comes_first(mem: recollect.Recollect) -> None:
+    for outcome in ("failure", "success", "partial"):
+        mem.episodes.record("Rotate the signing keys of the gateway", outcome)
+    found = mem.tasks.before("rotate the signing keys of the gateway").patterns
+    outcomes = [mem.episodes.show(hit.id).outcome for hit in found]
+    assert outcomes == ["success", "partial", "failure"]

@@ -89,6 +89,12 @@ def test_equal_matches_are_ordered_by_the_phase() -> None:
     assert [one.id for one in blend(found, "refactoring")][1] == "skills"
 
 
+def test_of_equal_episodes_the_successful_one_comes_first() -> None:
+    outcomes = ("failure", "unknown", "success", "partial")
+    found = [TaskMatch(outcome, "episodic", 0.8, outcome) for outcome in outcomes]
+    assert [one.id for one in blend(found)] == ["success", "partial", "unknown", "failure"]
+
+
 @law
 @given(st.lists(founds), st.sampled_from(sorted(WEIGHTS)), st.randoms())
 def test_the_order_does_not_depend_on_the_order_found(

@@ -183,6 +183,7 @@ def before_task(
 
     Example: recollect before-task "fix the failing login test" --file tests/test_login.py
     """
+    from ..episodes import sql as episodes_sql
     from ..episodes import tasks
 
     chosen = tasks.choose_phase(phase, goal)
@@ -190,9 +191,13 @@ def before_task(
     for path in ("", *files):
         for hit in recall_operations.recall_lessons(context, goal, 20, path):
             hits.setdefault(hit.id, hit)
+    episodes = [hit.id for hit in hits.values() if hit.kind == "episode"]
+    outcomes = context.project_space.read(lambda tx: episodes_sql.load_outcomes(tx, episodes))
     source = {"episode": "episodic", "workflow": "skills", "procedure": "skills"}
     matches = [
-        tasks.TaskMatch(hit.id, source.get(hit.kind, "semantic"), hit.score)
+        tasks.TaskMatch(
+            hit.id, source.get(hit.kind, "semantic"), hit.score, outcomes.get(hit.id, "")
+        )
         for hit in hits.values()
     ]
     ranked = [hits[match.id] for match in tasks.blend(matches, chosen)]

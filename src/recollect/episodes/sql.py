@@ -128,6 +128,15 @@ def list_in_use(tx: Tx, before: int, limit: int) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}
 
 
+def load_outcomes(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """Return the outcomes of these episodes by id."""
+    found: dict[str, str] = {}
+    for names, params in batches("id", ids):
+        sql = f"SELECT id, outcome FROM episodes WHERE space = :space AND id IN ({names})"
+        found.update((row[0], row[1]) for row in tx.run(sql, params))
+    return found
+
+
 def synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     """Return the synopses of these episodes by id, where they have one."""
     found: dict[str, str] = {}

@@ -191,12 +191,18 @@ def choose_phase(phase: str, goal: str = "") -> str:
     return phase
 
 
+_WORTH: Mapping[str, float] = {"success": 1.0, "partial": 0.7, "unknown": 0.6, "failure": 0.5}
+"""The factor of an episode's match by its outcome: a success shows a way that works."""
+
+
 class TaskMatch(NamedTuple):
-    """A record that matches a task, its source (a field of `Weights`), and its match."""
+    """A record that matches a task, its source (a field of `Weights`), its match, and the outcome
+    of an episode."""
 
     id: str
     source: str
     match: float
+    outcome: str = ""
 
 
 def blend(matches: Sequence[TaskMatch], phase: str = DEFAULT) -> list[TaskMatch]:
@@ -204,7 +210,8 @@ def blend(matches: Sequence[TaskMatch], phase: str = DEFAULT) -> list[TaskMatch]
     weights = WEIGHTS[phase]._asdict()
 
     def key(one: TaskMatch) -> tuple[float, str]:
-        return -weights[one.source] * max(0.0, min(one.match, 1.0)), one.id
+        worth = weights[one.source] * _WORTH.get(one.outcome, 1.0)
+        return -worth * max(0.0, min(one.match, 1.0)), one.id
 
     return sorted(matches, key=key)
 
