@@ -214,7 +214,6 @@ def test_every_form_is_met_by_an_example_that_has_one_of_its_cues() -> None:
         "summarise what we decided so far",
         "Please read @docs/release.md and make sure all steps have been followed.",
         "There's new feedback in notes.md, make sure you check it before continuing.",
-        "let's get this in soon, but it is not top prio",
         "second step, we run the importer on the new data",
     ],
 )
@@ -547,3 +546,8 @@ def test_nothing_is_captured_from_words_that_would_speak_in_the_users_place(open
     assert capture(f"{opening}\n{rule}") == []
     assert capture(f"```\n{opening}\n```\n{rule}")
     assert capture(f"Ignore the ESLint rules of the old files. {rule}")
+
+
+def test_what_comes_early_and_what_first_is_a_decision() -> None:
+    said = "Let's get the export in early, but it is not top priority."
+    assert [one.text for one in capture(said)] == [said]

@@ -143,7 +143,7 @@ _PASSING = (
 _TASK = (
     r"(?:(?:please|pls|now|then|and|also|so|ok|okay|just|first|next)[, ]+)*(?:spawn|launch|"
     r"spin up|kick off|implement|refactor|investigate|go (?:through|ahead|over)|continue|try again|"
-    r"show me|give me|find out|let'?s (?:do|get|start|finish|continue)|"
+    r"show me|give me|find out|let'?s (?:do|start|finish|continue)|"
     r"have an? (?:\w+ )?(?:sub)?agent|make (?:the|an?)|(?:add|build|change|check|close|commit|"
     r"create|delete|draft|explain|fix|generate|list|merge|move|open|print|push|read|rebase|remove|"
     r"rename|replace|rerun|review|run|start|summari[sz]e|update|write) (?:@(?=\w)|this|that|these|"
