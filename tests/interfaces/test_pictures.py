@@ -64,7 +64,9 @@ def test_recall_shows_one_screen_and_says_how_many_more_there_are() -> None:
     assert len(shown.splitlines()) < 24
     count = shown.count("reference  m-7fkq")
     assert count >= 3
-    assert f"({32 - count} more; show them: -n 20)" in shown
+    assert f"({32 - count} more; show them: -n 32)" in shown
+    many.budget_for_all = 3000
+    assert f"({32 - count} more; show them: -n 32 --budget 3000)" in _recall(many)
 
 
 def test_recall_shows_a_text_once_and_as_a_memory() -> None:

@@ -179,3 +179,14 @@ def test_tool_output_full_of_the_words_does_not_change_the_score_of_a_trusted_hi
 def test_a_memory_that_is_worded_as_a_request_has_no_reply(mem: recollect.Recollect) -> None:
     mem.learn("When `index_search()` fails with KeyError, restart the search worker first")
     assert mem.recall("When index search fails with KeyError")
+
+
+def test_the_budget_for_all_shows_those_left_out(mem: Mem) -> None:
+    for number in range(40):
+        mem.record("s", f"gateway timeout {number}: " + f"the upstream of part {number} waits " * 25)
+    found = mem.recall("gateway timeout")
+    everything = len(found) + found.left_out
+    assert found.left_out and found.budget_for_all > 2000
+    shown = mem.recall("gateway timeout", limit=everything, budget=found.budget_for_all)
+    assert len(shown) == everything
+    assert not mem.recall("gateway timeout", budget=100_000).budget_for_all

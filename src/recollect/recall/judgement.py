@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, nextafter
 
-from ..text import tokens
+from ..text import display, tokens
 from ..types.records import KINDS, TRUSTED_ORIGINS, UNTRUSTED_ORIGINS, Hit, Recalled
 from . import ranking
 from .ranking import RankingCandidate, RankingQuestion
@@ -310,6 +310,9 @@ def limit_untrusted(best: Iterable[Hit], exact: Collection[str] = ()) -> list[Hi
     return kept
 
 
+_OUTCOME_TOKENS = tokens.estimate_tokens(display.SNIPPET)
+
+
 def pack_hits(
     found: Sequence[Hit],
     limit: int,
@@ -319,20 +322,24 @@ def pack_hits(
 ) -> Recalled:
     """Return the best hits that fit into limit and budget, explained, and count the rest."""
     chosen: list[Hit] = []
-    spent = 0
+    spent = unspent = 0
     for hit in found:
-        if len(chosen) == limit:
-            break
         beside = (*hit.around, hit.outcome) if hit.outcome else hit.around
         cost = tokens.count_text(hit.text)
         cost += sum([tokens.count_text(nearby.text) for nearby in beside])
-        if not budget or spent + cost <= budget:
+        if len(chosen) < limit and (not budget or spent + cost <= budget):
             chosen.append(hit._replace(tokens=cost, why=explain(hit)))
             spent += cost
+        else:
+            # Shown, a message of the user may come with its outcome.
+            unspent += cost + (_OUTCOME_TOKENS if hit.role == "user" and not hit.outcome else 0)
     left = len(found) - len(chosen)
     if left and len(chosen) < limit:
         notes += (f"{left} more did not fit into {budget} tokens",)
-    return Recalled(chosen, left, spent, notes)
+    recalled = Recalled(chosen, left, spent, notes)
+    if left and 0 < budget < spent + unspent:
+        recalled.budget_for_all = (spent + unspent) // 1000 * 1000 + 1000
+    return recalled
 
 
 _SIGNS = {

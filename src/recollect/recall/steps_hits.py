@@ -294,7 +294,7 @@ def mark_freshness(found: Recalled, fresh: Mapping[str, FreshnessState]) -> Reca
         for hit in found
     ]
     marked = Recalled(answer, found.left_out, found.tokens, found.notes)
-    marked.commands = found.commands
+    marked.commands, marked.budget_for_all = found.commands, found.budget_for_all
     return marked
 
 

@@ -35,7 +35,7 @@ def render_recalled(recalled: recollect.Recalled) -> str:
     return lines(
         [*known, *gap] if known else "no good match; the nearest:" if is_weak else "",
         ("\n\n" if page.is_terminal else "\n").join(blocks),
-        [*gap, _render_more(more, weak)] if more else "",
+        [*gap, _render_more(recalled, more, weak)] if more else "",
         paint("faint", f"({equal} with the same text not repeated)") if equal else "",
         (f"({note})" for note in recalled.notes if "more did" not in note),
     )
@@ -116,10 +116,12 @@ def _fit(blocks: Sequence[str], height: int) -> list[str]:
     return list(blocks[:taken])
 
 
-def _render_more(more: int, weak: int) -> str:
+def _render_more(recalled: recollect.Recalled, more: int, weak: int) -> str:
+    """Return how many hits are not shown, and the options that show all of them."""
     kind = format_count(more, "weaker one") if weak == more else f"{more} more"
-    hint = "show them: -n 20" if "limit" not in style.page().given else "show them: a larger -n"
-    return paint("faint", f"({kind}; {hint})")
+    options = f"-n {len(recalled) + recalled.left_out}"
+    options += f" --budget {recalled.budget_for_all}" if recalled.budget_for_all else ""
+    return paint("faint", f"({kind}; show them: {options})")
 
 
 def _render_short_hit(hit: Hit) -> str:
