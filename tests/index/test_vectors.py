@@ -192,6 +192,13 @@ def test_neighbours_and_reasons_come_on_request(mem: Mem) -> None:
     assert mem.recall("redis port")[0].around == ()
 
 
+def test_the_reasons_of_a_memory_name_no_messages(mem: Mem) -> None:
+    mem.record("s", "Which port has Redis?")
+    mem.learn("Redis listens on port 6380", kind="reference")
+    (hit,) = mem.recall("redis port", explain=True, kind=["reference"])
+    assert "of the words" in hit.why and "messages" not in hit.why
+
+
 def test_a_tool_cannot_fill_the_answer(mem: Mem) -> None:
     for number in range(12):
         call = {"type": "text", "text": f"redis port redis port number {number}"}

@@ -183,7 +183,9 @@ def test_a_memory_that_is_worded_as_a_request_has_no_reply(mem: recollect.Recoll
 
 def test_the_budget_for_all_shows_those_left_out(mem: Mem) -> None:
     for number in range(40):
-        mem.record("s", f"gateway timeout {number}: " + f"the upstream of part {number} waits " * 25)
+        mem.record(
+            "s", f"gateway timeout {number}: " + f"the upstream of part {number} waits " * 25
+        )
     found = mem.recall("gateway timeout")
     everything = len(found) + found.left_out
     assert found.left_out and found.budget_for_all > 2000

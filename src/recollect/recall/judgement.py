@@ -346,9 +346,9 @@ _SIGNS = {
     "exact": "it holds {exact}",
     "words": "it has {words:.0%} of the words",
     "meaning": "it is {meaning:.2f} close in meaning",
-    "around": "the messages around it have more words",
+    "around": "it and the messages around it have the words",
     "beside": "the messages beside it match",
-    "opening": "it stands at the beginning",
+    "opening": "it stands at the beginning or alone",
     "speaker": "it is said by the one asked about",
     "period": "it is of the time asked about",
     "standing": "it is a rule or a preference",
@@ -370,6 +370,9 @@ def describe_score(
     words, meaning = matched_share(question, candidate), candidate.cosine
     if not signs:
         return f"words {words:.2f}" + (f", meaning {meaning:.2f}" if by_meaning else "")
+    if not candidate.session:
+        # A memory counts as the opening of a session with no message but itself.
+        signs = {**signs, "words": signs["words"] + signs["around"], "around": 0.0}
     exact = "it word for word" if candidate.phrase else "names of the question"
     amounts = {
         "because " + _SIGNS[name].format(words=words, meaning=meaning, exact=exact): value
