@@ -113,6 +113,52 @@ def test_a_wrong_call_is_resolved_by_the_words_that_it_gained_or_lost() -> None:
     assert gained.body["remedy"]["gained"] == ("--target", "web")
 
 
+@pytest.mark.parametrize(
+    ("broken", "worked"),
+    [
+        ("go test ./...", "go test ./... -run TestLogin"),
+        ("go test ./... -run TestLogin", "go test ./... -run TestLogout"),
+        ("go test ./...", "go test ./pkg/login -v -run 'TestLogin|TestLogout' -count 1"),
+        ("pytest", "pytest -k logout"),
+        ("pytest", "pytest tests/test_b.py::test_logout"),
+        ("python -m pytest -q", "python -m pytest -q tests/test_b.py --deselect tests/test_a.py"),
+        ("npx jest", "npx jest -t logout"),
+        ("npx vitest run", "npx vitest run logout.test.ts"),
+        ("npx mocha --grep login", "npx mocha"),
+        ("dotnet test", "dotnet test --filter Name=Logout"),
+        ("cargo test", "cargo test logout"),
+        ("npm test", "npm test -- --testNamePattern=logout"),
+    ],
+)
+def test_a_run_of_other_tests_resolves_nothing(broken: str, worked: str) -> None:
+    calls = (shell(broken, FAILED, True), shell(worked))
+    assert [one.body["remedy"] for one in found("error", session(*calls))] == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "worked", "gained"),
+    [
+        ("go test ./...", "go test -tags sqlite ./... -run TestLogin", ("-tags", "sqlite")),
+        ("pytest", "pytest -p no:randomly tests/test_b.py", ("-p", "no:randomly")),
+        ("npx jest", "npx jest -c config/jest.ci.js -t logout", ("-c", "config/jest.ci.js")),
+        ("cargo test", "cargo test --features tls", ("--features", "tls")),
+    ],
+)
+def test_other_options_of_a_test_run_resolve_its_error(
+    broken: str, worked: str, gained: tuple[str, ...]
+) -> None:
+    (one,) = found("error", session(shell(broken, FAILED, True), shell(worked)))
+    assert set(one.body["remedy"]["gained"]) <= set(gained)
+    assert set(one.body["remedy"]["gained"]) & set(gained)
+
+
+def test_a_wrong_option_that_chooses_tests_is_resolved_without_it() -> None:
+    unknown = "error: unknown option '--only-fast'"
+    calls = (shell("npx mocha --only-fast", unknown, True), shell("npx mocha"))
+    (one,) = found("error", session(*calls))
+    assert one.body["remedy"]["lost"] == ("--only-fast",)
+
+
 def test_of_lines_that_differ_in_several_words_the_whole_one_that_worked_is_told() -> None:
     wrong = "fatal: Needed a single revision"
     broken = shell("git rev-parse --verify origin/main && git checkout topic", wrong, True)

@@ -2,17 +2,19 @@
 made the same call pass.
 
 Only shell results have signatures. The last occurrence of an error in the session counts: changes
-before it did not resolve it. Re-runs, reading, polling, failed commands and files in temporary
-folders are no remedies. An edit counts only if it was surely made for this error: an edit of the
-file that the error's line names; without one, of a file that the output names, or the only edit.
+before it did not resolve it. Re-runs, runs of other tests, reading, polling, failed commands and
+files in temporary folders are no remedies. An edit counts only if it was surely made for this
+error: an edit of the file that the error's line names; without one, of a file that the output
+names, or the only edit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..actions.call_results import CallAttempt, share_a_file
+from ..actions.command_effects import can_affect_next, choosing_words
 from ..actions.command_forms import below, form_of
 from ..actions.command_output import TOOL_MISUSE, TRANSIENT, ErrorLine, error_lines
 from ..actions.command_words import (
@@ -37,15 +39,14 @@ MOST_ADDED, LONGEST_ADDED = 8, 40
 _ABOUT_THE_CALL = frozenset(
     ("usage", "command not found", "permission denied", "unsupported version")
 )
+_ABOUT_ARGUMENTS = _ABOUT_THE_CALL | {"not found"}
+"""Types of errors that other tests to run can resolve: a path or a name was wrong."""
 _WRONG_PLACE = _ABOUT_THE_CALL | {"not found", "missing module"}
 _NO_LESSON = frozenset((*TRANSIENT, *TOOL_MISUSE, "merge conflict"))
 """Types of errors that go away by themselves, or whose resolution is of no use later."""
 
 _CHANGE_NOTHING = frozenset(("", "test", "lint", "typecheck", "check", "build"))
 """Purposes of commands that do not affect the next command."""
-_GIT_CHANGES = frozenset(
-    ("add", "rm", "mv", "fetch", "pull", "rebase", "merge", "init", "submodule", "lfs", "worktree")
-)
 _REMOTE = frozenset(("ssh", "scp", "curl", "wget"))
 _STASHES = ("git stash", "git checkout", "git restore", "git reset")
 
@@ -231,7 +232,7 @@ def _remedy(
         return _edit_remedy(line, broken.output, edits, cwd)
     if step := _step(broken, worked, between):
         return None if is_dangerous(step.split()) else Remedy(step_before=step)
-    gained, lost = _words(broken.script, worked.script, cwd)
+    gained, lost = _words(broken.script, worked.script, cwd, kind in _ABOUT_ARGUMENTS)
     if is_dangerous(gained) or not (gained or 0 < len(lost) <= MOST_LOST):
         return None
     found = Remedy(gained=gained, lost=lost if len(lost) <= MOST_LOST else ())
@@ -333,11 +334,15 @@ def _place(script: str, cwd: str) -> str:
     return target if is_lasting(target) and not target.startswith("..") else ""
 
 
-def _words(before: str, after: str, cwd: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words that the command gained and lost; no gained ones if there are too many."""
+def _words(
+    before: str, after: str, cwd: str, with_tests: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words that the command gained and lost, those that choose among tests only
+    `with_tests`; no gained ones if there are too many."""
+    chosen = set() if with_tests else choosing_words(below(f"{before}\n{after}", cwd))
     old, new = (list(dict.fromkeys(_lasting_words(script, cwd))) for script in (before, after))
-    gained = tuple(word for word in new if word not in set(old) and not is_quiet(word))
-    lost = tuple(word for word in old if word not in set(new))
+    gained = tuple(word for word in new if word not in {*old, *chosen} and not is_quiet(word))
+    lost = tuple(word for word in old if word not in {*new, *chosen})
     return (gained if len(gained) <= MOST_WORDS else ()), lost
 
 
@@ -367,20 +372,6 @@ def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttemp
         outline(command.words)
         for attempt in (*between, worked)
         for command in (simple_commands(attempt.script) if attempt.script else ())
-        if _name(command) not in known and _changes_something(command, idle)
+        if _name(command) not in known and can_affect_next(command, idle)
     ]
     return steps[-1] if steps else ""
-
-
-def _changes_something(command: SimpleCommand, idle: Collection[str]) -> bool:
-    """Check whether a command can affect the next one.
-
-    idle: the purposes of commands that cannot
-    """
-    form = form_of(command.words)
-    if form:
-        return form.purpose not in idle
-    words = outline(command.words).split()
-    if not words or words[0] not in ("git", "mkdir", "rm", "mv", "cp", "ln", "touch"):
-        return False
-    return words[0] != "git" or (len(words) > 1 and words[1] in _GIT_CHANGES)
