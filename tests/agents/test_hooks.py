@@ -146,6 +146,15 @@ def test_a_hook_and_the_transcript_agree_on_the_session() -> None:
     assert event(CODEX[0]).session == rollout.about().session
 
 
+def test_a_notice_of_claude_code_is_not_typed() -> None:
+    notice = (
+        "<task-notification>\n<summary>The build ended</summary>\n</task-notification>\n"
+        "Always read the output file to retrieve the result: build.output"
+    )
+    for prompt, typed in ((notice, False), (f"Never merge this: {notice}", True)):
+        assert event({**CLAUDE[1], "prompt": prompt}).typed is typed
+
+
 def test_a_scheduled_prompt_is_not_typed() -> None:
     assert not event({**CLAUDE[1], "source": "loop_wakeup"}).typed
 

@@ -11,6 +11,7 @@ import pytest
 import recollect
 from recollect.archive import steps as archive_steps
 from recollect.archive.operations import build_session
+from recollect.recall import questions
 from recollect.recall.judgement import PROBABLY_WRONG
 from recollect.types.records import Message
 
@@ -218,3 +219,10 @@ def test_a_rule_that_lacks_a_word_of_the_question_is_not_lifted(mem: Mem) -> Non
     run(mem, "c1", "make lint", "lint push: 3 problems in parser.py")
     rule = mem.learn("Always lint before you push", kind="policy")
     assert mem.recall("lint push parser.py problems")[0].id != rule.id
+
+
+def test_a_notice_of_the_agent_ranks_as_output() -> None:
+    notice = Message("system", "The build of the gateway ended. It took nine minutes.", name="host")
+    assert questions.read_form(notice, writes=False) == "output"
+    summary = notice._replace(name="compact_summary")
+    assert questions.read_form(summary, writes=False) == "prose"

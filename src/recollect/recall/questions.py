@@ -222,6 +222,8 @@ def read_form(message: Message, writes: bool) -> str:
     said = messages.plain_text(message).strip()
     if message.role == "tool":
         return "receipt" if len(said) < _LONGEST_RECEIPT and "\n" not in said else "output"
+    if message.role == "system" and message.name == "host":
+        return "output"  # a notice of the agent's program
     if message.role == "user":
         return "prose" if outdated.strip_pasted(said).strip() else "output"
     announces = announces_only(said or messages.searchable_text(message._replace(calls=())))

@@ -47,6 +47,8 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     if event.name == "command":
         name, words = (str(payload.get(key) or "") for key in ("command_name", "command_args"))
         return event._replace(prompt=f"{name.partition(':')[2]} {words}".strip())
+    if event.name == "user_prompt":
+        return event._replace(typed=event.typed and not is_notice(event.prompt))
     if event.host_event == "SubagentStop":
         if not payload.get("agent_type"):
             # The summariser of a compaction also ends as a subagent without a type.
@@ -54,6 +56,20 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
         path = payload.get("agent_transcript_path")
         return event._replace(transcript=path if isinstance(path, str) else "")
     return event
+
+
+_NOTICES = (
+    *("<local-command-", "<bash-std", "<task-notification", "<teammate-message", "<channel>"),
+    *("<channel ", "<user-prompt-submit-hook", "<system-reminder", "<agent-notification"),
+    *("<cross-session-message", "[Request interrupted by user", '{"task_id"'),
+    "Caveat: The messages below were generated",
+)
+
+
+def is_notice(prompt: str) -> bool:
+    """Check whether Claude Code wrote a prompt itself: a background task that ended, the output of
+    a command, a message of another session."""
+    return prompt.lstrip().startswith(_NOTICES)
 
 
 def reply(event: Event, context: str = "", notice: str = "") -> str:

@@ -45,6 +45,7 @@ from ..transcripts.reader_io import (
     parse_time,
     short_digest,
 )
+from .hooks import is_notice
 
 HOST = "claude-code"
 _QUEUE_KEPT = 32
@@ -52,12 +53,6 @@ _SYSTEM_SOURCES = ("system", "loop_wakeup", "schedule_wakeup", "poll_event")
 _FROM_TOOLS = frozenset({"toolUseResult", "sourceToolUseID", "sourceToolAssistantUUID"})
 """A record with one of these fields was made by a tool, whatever text is next to its result."""
 
-_NOT_TYPED = re.compile(
-    r"\s*(?:<(?:local-command-|bash-std|task-notification|teammate-message|channel\b|"
-    r"user-prompt-submit-hook|system-reminder|agent-notification|cross-session-message)|"
-    r"\[Request interrupted by user|Caveat: The messages below were generated|"
-    r"\{\"task_id\")"
-)
 _COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _SHELL = re.compile(r"\s*<bash-input>(.*?)</bash-input>", re.DOTALL)
@@ -156,7 +151,7 @@ class _ClaudeCodeReader(RecordReader):
         if record.get("isCompactSummary") is True:
             return message._replace(role="system", name="compact_summary")
         hidden = record.get("isMeta") is True or record.get("isVisibleInTranscriptOnly") is True
-        if hidden or not _is_prompt(record) or _NOT_TYPED.match(text):
+        if hidden or not _is_prompt(record) or is_notice(text):
             return message._replace(role="system", name="host")
         if command := _COMMAND.search(text):
             wanted = _ARGUMENTS.search(text)
@@ -234,7 +229,7 @@ class _ClaudeCodeReader(RecordReader):
             queue.clear()
         elif queue:
             text = queue.pop(queue.index(text) if text in queue else 0)
-        if operation == "remove" and text and not _NOT_TYPED.match(text):
+        if operation == "remove" and text and not is_notice(text):
             yield from self._read_queued(record, text, "removed")
         else:
             yield SkippedRecord(number, f"queue-operation/{as_text(operation)}")
