@@ -14,7 +14,7 @@ import recollect
 from recollect.agents.operations import catch_up
 from recollect.agents.operations_events import answer_event
 from recollect.agents.registry import load_hooks
-from recollect.errors import Refused, StoreError, StoreReadOnly
+from recollect.errors import NotFound, Refused, StoreError, StoreReadOnly
 from recollect.index.embedders_io import StaticEmbedder
 from recollect.interfaces.screens import results
 from recollect.storage import postgres_pool, sql_postgres
@@ -193,6 +193,10 @@ def test_a_member_that_only_reads_is_refused_a_write(team: Team) -> None:
     assert team.open(owner).server.revoke(bob, "shared")
     with pytest.raises(Refused), team.open(bob, "shared") as his:
         his.list()
+    with pytest.raises(NotFound, match=f"{bob} was not granted shared"):
+        team.open(owner).server.revoke(bob, "shared")
+    with pytest.raises(NotFound, match="there is no space sharde"):
+        team.open(owner).server.revoke(alice, "sharde")
 
 
 def test_a_member_that_only_reads_is_told_so_and_not_that_a_memory_is_missing(team: Team) -> None:

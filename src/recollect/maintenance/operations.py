@@ -13,7 +13,7 @@ from ..agents import steps_hooks as agents_steps_hooks
 from ..autonomous import operations as autonomous_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
 from ..context import Context, new_id
-from ..errors import InvalidInput, StoreError
+from ..errors import InvalidInput, NotFound, StoreError
 from ..fast_typing import NamedTuple
 from ..index import steps as index_steps
 from ..lessons import steps_schedule as lessons_steps_schedule
@@ -428,7 +428,12 @@ def server_revoke(context: Context, role: str, space: str) -> bool:
     Example: recollect server revoke alice our-product
     """
     _refuse_others(context, "revoke")
-    return context.project_space.server().revoke(role, space)
+    server = context.project_space.server()
+    if not server.revoke(role, space):
+        known = any(member.space == space for member in server.members())
+        problem = f"{role} was not granted {space}" if known else f"there is no space {space}"
+        raise NotFound(problem, where=space, hint="`recollect server members` lists the members")
+    return True
 
 
 def server_members(context: Context) -> tuple[ServerMember, ...]:

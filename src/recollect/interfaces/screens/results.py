@@ -304,7 +304,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "server setup": _render_server_setup,
     "server members": _render_members,
     "server grant": _render_grant,
-    "server revoke": lambda done: "revoked" if done else "there was no such membership",
+    "server revoke": lambda done: "revoked",
     "stats": _render_stats,
     "backup": lambda done: f"wrote {done.path} ({style.format_size(done.bytes)})",
     "adopt": _render_adopted,
