@@ -233,7 +233,10 @@ LATER = (
     *(f"DROP TABLE {{}}{name}" for name in ("facets", "memory_revisions", "memory_aliases")),
     *(f"DROP TABLE {{}}{name}" for name in ("observations", "findings", "attachments")),
     "ALTER TABLE {}memories DROP COLUMN change",
-    *(f"DROP INDEX {{}}{name}" for name in ("injections_judged", "memories_withdrawn")),
+    *(
+        f"DROP INDEX {{}}{name}"
+        for name in ("injections_judged", "memories_withdrawn", "blocks_by_size")
+    ),
     "ALTER TABLE {}injections DROP COLUMN moment",
     "ALTER TABLE {}injections DROP COLUMN outcome",
     "ALTER TABLE {}memories DROP COLUMN author",

@@ -34,6 +34,7 @@ MIGRATIONS = (
     "0021_vectors",
     "0022_vectors_by_space",
     "0023_withdrawn",
+    "0024_block_sizes",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.dirname(__file__)
