@@ -551,3 +551,22 @@ def test_nothing_is_captured_from_words_that_would_speak_in_the_users_place(open
 def test_what_comes_early_and_what_first_is_a_decision() -> None:
     said = "Let's get the export in early, but it is not top priority."
     assert [one.text for one in capture(said)] == [said]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the first start will always create the folder, why would you check for it twice?",
+        "a new clone will never use the old cache, why do you clear it?",
+        "Is the port of staging always 5433? Remember this.",
+    ],
+)
+def test_a_sentence_that_asks_is_no_rule(text: str) -> None:
+    assert capture(text) == []
+
+
+def test_an_order_before_a_question_is_kept_without_it() -> None:
+    (one,) = capture("Never mock the database in the tests, why would you do it at all?")
+    assert one.quote == "Never mock the database in the tests"
+    (one,) = capture("Always use the retry helper for uploads. Otherwise, who sends them again?")
+    assert "?" not in one.quote

@@ -151,10 +151,12 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
         if not _has_length(masked, start, end):
             continue
         if standalone.means_what_was_before(masked[start:end]):
-            if number:
+            if number and not masked[slice(*spans[number - 1])].endswith(("?", "？")):
                 yield _remembered(text, spans[number - 1])
             continue
-        whole, end = end, start + standalone.statement_length(masked[start:end])
+        end = start + standalone.statement_length(masked[start:end])
+        if masked.startswith(", why ", end) and not _pattern("order").match(masked, start):
+            continue  # "it will always do so, why would you …?" gives a reason for the question
         own = start + standalone.lead_length(masked[start:end])
         before = spans[number - 1] if number else None
         subject, rest = _subject(masked, before, own) if before else (None, own)
@@ -166,8 +168,6 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
         if not rule:
             continue
         after = spans[number + 1] if number + 1 < len(spans) else None
-        # "…, why would you do it twice?" says what was wrong.
-        end = whole if masked.startswith(", why ", end) else end
         last = _last(masked, end, after, forms)
         kind, priority = statements.RULES[rule]
         words = f"{filler}{text[rest:last]}"
@@ -218,12 +218,15 @@ def _last(masked: str, end: int, after: Span | None, forms: list[Form]) -> int:
     if after is None or "\n" in masked[end : after[0]] or after[1] - end > LONGEST_TOGETHER:
         return end
     next_one = masked[slice(*after)]
-    goes_on = standalone.follows(next_one) and not statements.rule_of(next_one, forms)
+    asks = next_one.endswith(("?", "？"))
+    goes_on = not asks and standalone.follows(next_one) and not statements.rule_of(next_one, forms)
     return after[1] if goes_on else end
 
 
 _SOURCES = {
     "sentence": r"[。！？]+|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?…]+(?=[\s\"')\]]|$)|\n+",
+    "order": r"(?:(?:please|and|but|so|ok|okay|no|also)[, ]+)*(?:always|never|don't|do not|use|"
+    r"stop|avoid|(?:you|we) (?:should|must))\b",
     "heading": r"(?m)^#{1,6} \S",
     "expansion": r"(?m)^--- (?:Cursor )?Command: [^\n]*---$",
     "answer": r"(?m)\$ARGUMENTS\b|\bCRITICAL=|\bwould you like me to\b|\blet me know if you\b|"
