@@ -226,7 +226,11 @@ def test_a_store_moves_to_postgresql_and_back_equal_by_hash(
     database.rename(tmp_path / "old.db")
     with recollect.open(project, origin="user", environment=on_server) as memory:
         assert "the port is 5434" in {one.text for one in memory.list()}
+        copied = memory.store.stats()
+        assert copied.unindexed > 3 and not copied.embedded
         assert memory.recall("bank API")
+        searched = memory.store.stats()
+        assert not searched.unindexed and searched.embedded + searched.unembedded > 3
         memory.context.project_space.write(
             lambda tx: tx.run("DELETE FROM state WHERE space = :space AND key = 'words'")
         )

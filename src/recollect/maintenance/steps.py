@@ -13,6 +13,7 @@ from ..fast_typing import NamedTuple
 from ..index import steps as index_steps
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
+from ..recall import steps_reindex as recall_steps_reindex
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
@@ -62,6 +63,9 @@ class Stats(NamedTuple):
     embedder: str
     embedded: int
     unembedded: int
+    unindexed: int = 0
+    """The records of a store without an index, such as one that was just copied to another engine:
+    the first search indexes them and makes their vectors."""
     consolidation: str = ""
     """The result of the last consolidation of the project; empty before the first."""
     in_time: tuple[briefing_sql.InTime, ...] = ()
@@ -85,6 +89,7 @@ def collect_stats(spaces: Sequence[Database], now: int) -> Stats:
                 index_steps.measure_coverage(tx),
             )
         )
+        totals["unindexed"] += space.read(recall_steps_reindex.count_unindexed)
         for kind, layer, status, number, length in kinds:
             for counter, name in ((by_kind, kind), (by_layer, layer), (by_status, status)):
                 counter[name] += int(number)
@@ -112,6 +117,7 @@ def collect_stats(spaces: Sequence[Database], now: int) -> Stats:
         embedder=embedder,
         embedded=totals["embedded"],
         unembedded=totals["unembedded"],
+        unindexed=totals["unindexed"],
     )
 
 

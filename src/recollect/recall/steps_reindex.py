@@ -98,6 +98,14 @@ def count_indexed(tx: Tx) -> int:
     return sum(sql.count_records(tx, source) for source in _LOADERS)
 
 
+def count_unindexed(tx: Tx) -> int:
+    """Count the records of a space that has no index yet, such as a copy of another engine's; the
+    first search makes it."""
+    if not index_sql.needs_reindex(tx) or tx.frequencies(()).entries:
+        return 0
+    return count_indexed(tx)
+
+
 _Step = Callable[[Tx, str, int, bool], bool]
 """Handles a record, given its reference, its number and whether it is an echo; returns whether it
 changed anything."""

@@ -69,6 +69,7 @@ def _render_stats(stats: recollect.Stats) -> str:
     messages = format_count(stats.messages, "message")
     missing = f", {stats.unembedded} missing" if stats.unembedded else ""
     vectors = f"search by meaning: {format_count(stats.embedded, 'vector')}{missing}"
+    unindexed = format_count(stats.unindexed, "record")
     in_time = []
     for one in stats.in_time:
         judged = one.followed + one.ignored
@@ -82,6 +83,9 @@ def _render_stats(stats: recollect.Stats) -> str:
         f"{messages} in {format_count(stats.sessions, 'session')}",
         f"documents: {_list_counts(stats.documents)}" if stats.documents else "",
         vectors if stats.embedded or stats.unembedded else "",
+        f"search: {unindexed} not indexed yet. Index now: recollect rebuild"
+        if stats.unindexed
+        else "",
         in_time,
         f"consolidation: {stats.consolidation}" if stats.consolidation else "",
         f"autonomous memory: {stats.autonomous}" if stats.autonomous else "",
