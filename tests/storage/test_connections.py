@@ -27,6 +27,7 @@ from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
 from recollect.storage.postgres import PostgresDatabase
 from recollect.storage.postgres_tx import Snapshot
+from recollect.types.records import Message, ToolCall
 from tests.conftest import PATIENCE
 
 psycopg = pytest.importorskip("psycopg")
@@ -103,6 +104,60 @@ def test_a_recall_takes_at_most_six_statements(
         sent.clear()
         memory.recall("which port does service 12 listen on", **filters)
         assert len(sent) <= 6, (filters, sent)
+
+
+def record_sessions(memory: recollect.Recollect) -> None:
+    """Sessions with requests, replies, commands and results, and a name in many of the messages."""
+    for number in range(30):
+        session, call = f"w-{number}", f"c-{number}"
+        command = f"make check-invoices PART={number}"
+        memory.record(
+            session, f"Please fix the rounding of invoices in tax_table for part {number}"
+        )
+        memory.record(session, f"I look at tax_table, part {number}", role="assistant")
+        calls = (ToolCall(call, "Bash", f'{{"command": "{command}"}}'),)
+        memory.record(session, Message("assistant", calls=calls))
+        memory.record(session, Message("tool", f"{number} invoices checked", call_id=call))
+        memory.record(
+            session,
+            f"The rounding of part {number} is fixed: tax_table keeps cents as whole numbers now",
+            role="assistant",
+        )
+        memory.record(session, f"How are the invoices of tax_table {number} checked?")
+        memory.record(session, f"By make check-invoices, see tax_table {number}", role="assistant")
+
+
+def test_a_recall_of_sessions_takes_at_most_six_statements(
+    memory: recollect.Recollect, sent: list[str]
+) -> None:
+    """Names, results of commands, replies to requests, and what came of them, all in one."""
+    fill(memory)
+    record_sessions(memory)
+    memory.learn("Invoices are rounded to cents in tax_table")
+    memory.store.rebuild(missing=True)
+    memory.verify()
+    outcomes = results = 0
+    for question in (
+        "invoices",
+        "tax_table",
+        "tax_table rounding",
+        "make check-invoices",
+        "make check-invoices PART=12",
+        "fix the rounding of invoices",
+        "please fix the rounding of invoices in tax_table for part 7",
+        "how are invoices checked",
+        "how do I run check-invoices",
+        "why does tax_table keep cents",
+        "what did you say about the rounding of part 3",
+        "which port does service 12 listen on",
+    ):
+        sent.clear()
+        found = memory.recall(question)
+        assert found
+        assert len(sent) <= 6, (question, len(sent), [one[:200] for one in sent])
+        outcomes += sum(hit.outcome is not None for hit in found)
+        results += sum(hit.role == "tool" for hit in found)
+    assert outcomes and results
 
 
 @pytest.mark.parametrize("kind", ["decision", "policy", "fact"])

@@ -257,21 +257,28 @@ def last_message_by(tx: Tx, session: str, role: str, first: int, last: int) -> M
     return MessageRow(*row) if row else None
 
 
-def turn_ends(tx: Tx, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """Return the last message of the assistant before the next one of the user, for messages by
-    session and number; those without a reply are left out."""
-    params: dict[str, str | int] = {}
-    parts = []
-    for place, (session, seq) in enumerate(places):
-        params |= {f"s{place}": session, f"q{place}": seq}
-        after = f"space = :space AND session = :s{place} AND seq > :q{place}"
-        parts.append(
-            f"SELECT :q{place}, max(seq), :s{place} FROM messages WHERE {after} "
-            f"AND role = 'assistant' AND seq < coalesce((SELECT min(seq) FROM messages "
-            f"WHERE {after} AND role = 'user'), 9223372036854775807)"
+def turn_ends(
+    tx: Tx, places: Sequence[tuple[str, int]], most: int
+) -> dict[tuple[str, int], list[MessageRow]]:
+    """Return the messages of the assistant, up to its last before the next one of the user and at
+    most so many numbers before that, for messages by session and number; those without a reply are
+    left out."""
+    found: dict[tuple[str, int], list[MessageRow]] = {}
+    places = list(dict.fromkeys(places))
+    after = "space = :space AND session = place AND seq > asked"
+    for start in range(0, len(places), _RANGES):
+        wanted, params = wanted_rows("place, asked", places[start : start + _RANGES])
+        rows = tx.run(
+            f"{wanted}, turns AS MATERIALIZED (SELECT place, asked, (SELECT max(seq) FROM messages "
+            f"WHERE {after} AND role = 'assistant' AND seq < coalesce((SELECT min(seq) "
+            f"FROM messages WHERE {after} AND role = 'user'), 9223372036854775807)) AS last "
+            f"FROM seen) SELECT asked, {_MESSAGE} FROM turns CROSS JOIN messages WHERE {after} "
+            "AND seq >= last - :most AND seq <= last AND role = 'assistant' ORDER BY seq",
+            {**params, "most": most},
         )
-    rows = tx.run(" UNION ALL ".join(parts), params) if parts else []
-    return {(row[2], int(row[0])): row[1] for row in rows if row[1] is not None}
+        for asked, *row in rows:
+            found.setdefault((row[0], asked), []).append(MessageRow._make(row))
+    return found
 
 
 def labels(tx: Tx, session: str, first: int, last: int) -> list[str]:

@@ -293,19 +293,24 @@ def filter_entries(
 
 
 def find_messages(
-    tx: Tx, keys: Sequence[tuple[str, int]], filters: Mapping[str, Sequence[Any]]
-) -> list[IndexMatch]:
-    """Return the entries of messages, by session and number, that fulfil the filters; without their
-    words."""
+    tx: Tx, ranges: Sequence[tuple[str, int, int]], filters: Mapping[str, Sequence[Any]]
+) -> dict[tuple[str, int], IndexMatch]:
+    """Return the entries of messages that fulfil the filters, by session and number; without their
+    words. Given are session, first and last number of each range."""
     where, params = _where(tx, filters)
-    wanted, values = wanted_rows("place, number", list(dict.fromkeys(keys)))
+    wanted, values = wanted_rows("place, first, last", ranges)
     rows = tx.run(
         f"{wanted} SELECT {MATCH_COLUMNS}, '', 0.0, NULL FROM seen CROSS JOIN entries e "
         "WHERE e.space = :space AND e.source = 'message' AND e.part = 0 AND e.ref = place "
-        "AND e.seq = number" + (f" AND {where}" if where else ""),
+        "AND e.seq >= first AND e.seq <= last" + (f" AND {where}" if where else ""),
         {**params, **values},
     )
-    return list(map(IndexMatch._make, rows))
+    return {(item.ref, item.seq): item for item in map(IndexMatch._make, rows)}
+
+
+def find_message(tx: Tx, session: str, seq: int) -> IndexMatch | None:
+    """Return the entry of a message, without its words."""
+    return find_messages(tx, [(session, seq, seq)], {}).get((session, seq))
 
 
 def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> list[int]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ..fast_typing import NamedTuple
-from ..storage.database import Tx
-from ..text import display, terms
+from ..storage.database import StemFrequencies, Tx
+from ..text import dates, display, terms
 from ..types import records
-from ..types.records import UNTRUSTED_ORIGINS, Hit, Recalled
+from ..types.records import Hit, Recalled
 from . import (
     judgement,
     outdated,
@@ -20,21 +19,11 @@ from . import (
 )
 from .steps_candidates import FoundCandidate, PreparedQuestion
 from .steps_candidates import RecallQuestion as RecallQuestion
+from .steps_outcomes import RankedHit
 
 _MOST_STATED = 4
 """Memories with all words of the question that are loaded beside the best."""
 
-MOST_OUTCOMES, WHOLLY = 8, 0.6
-"""Calls whose results are shown with them, and the share of the question from which on a call
-matches."""
-
-LONGEST_CALL = 20
-"""The words of a call for each word of the question, up to which the question is about the call."""
-
-MOST_REPLIES = 3
-"""Requests of the user whose replies are shown with them."""
-
-_BEFORE, _BEHIND = 1.01, 0.99
 _DONE = ("call", "output", "receipt", "announcement")
 """What known commands were read from: it is not shown beside them."""
 
@@ -83,28 +72,88 @@ def _recall(
     local = embedder is not None and embedder.local
     if if_indexed and any(one.outdated or (one.unembedded and local) for one in known):
         return None
-    asked = steps_candidates.prepare_question(
-        question.query, words, known, embedder if vector else None, now
-    )
+    asked = _prepare_question(question.query, words, known, embedder if vector else None, now)
     found: list[FoundCandidate] = []
-    for tx, frequencies in zip(txs, known, strict=True):
-        if vector and embedder:
-            maker = frequencies.embedder
-            asked = asked._replace(vector=vector if maker == embedder.id else b"")
-            notes += (_OTHER_EMBEDDER,) if maker not in ("", embedder.id) else ()
-        near = steps_candidates.find_candidates(tx, asked, question, frequencies)
+    own = [asked] * len(txs)
+    if vector and embedder:
+        makers = [frequencies.embedder for frequencies in known]
+        own = [asked._replace(vector=vector if one == embedder.id else b"") for one in makers]
+        notes += (_OTHER_EMBEDDER,) * sum([one not in ("", embedder.id) for one in makers])
+        asked = own[-1] if own else asked
+    steps_candidates.search_ahead(txs, own, question, known)
+    for tx, one, frequencies in zip(txs, own, known, strict=True):
+        near = steps_candidates.find_candidates(tx, one, question, frequencies)
         if without := question.without:
-            near = [one for one in near if (one.matched.ref, one.matched.seq) not in without]
+            near = [item for item in near if (item.matched.ref, item.matched.seq) not in without]
         found += near
-    best, exact, explain = _rank_hits(found, asked, question, now)
+    ranked = _load_best(found, asked, question, now)
+    best, exact, explain = _rank_hits(ranked, asked, question)
     # A question about one session, or about results, may be answered by one source alone.
     alone = question.session or "tool" in question.kinds
     shown = best if alone else judgement.limit_untrusted(best, exact)
     if len(shown) < len(best):
         notes += _describe_held_back({*best[: question.limit]} - {*shown})
     if question.seen is None:  # what is shown unasked has to be short
-        shown = steps_outcomes.add_outcomes(txs, shown, asked.stems, question.limit)
+        loaded = {one.loaded.hit.address: (one.found.tx, one.loaded) for one in ranked}
+        shown = steps_outcomes.add_outcomes(shown, loaded, asked.stems, question.limit)
     return judgement.pack_hits(shown, question.limit, question.budget, explain, notes)
+
+
+def _prepare_question(
+    query: str,
+    words: Mapping[str, str],
+    known: Sequence[StemFrequencies],
+    embedder: records.Embedder | None,
+    now: int,
+) -> PreparedQuestion:
+    """Weigh the terms of a question, and choose those to look up."""
+    entries = sum(one.entries for one in known)
+    holding = {stem: sum(one.holding[stem] for one in known) for stem in words}
+    stems = tuple(stem for stem, held in holding.items() if held)
+    weights = tuple(
+        questions.term_weight(
+            entries, holding[stem], embedder.rarity(words[stem]) if embedder else 1.0
+        )
+        for stem in stems
+    )
+    average = sum(one.entries * one.average for one in known) / max(entries, 1)
+    period = dates.find_period(query, now)
+    whole = questions.question_stems(query)
+    names = questions.find_names(stems)
+    parts = terms.find_names(query).values()
+    wholes = {terms.stem(found[-1]) for found in parts}
+    of_names = {terms.stem(term) for found in parts for term in found}
+    missing = questions.term_weight(entries, 0, 1.0)
+    unknown = [stem for stem, held in holding.items() if not held]
+    rarity = {stem: embedder.rarity(words[stem]) if embedder else 1.0 for stem in unknown}
+    weighed = {stem: missing * rarity[stem] for stem in unknown}
+    unheld = sum(weighed.values())
+    unheld_wholes = sum([weight for stem, weight in weighed.items() if stem in wholes])
+    weighed |= dict(zip(stems, weights, strict=True))
+    named = sum([weight for stem, weight in weighed.items() if stem in wholes])
+    plain = sum([weight for stem, weight in weighed.items() if stem not in of_names])
+    weighed_question = ranking.RankingQuestion(
+        weights=weights,
+        average=average,
+        speaker=questions.asked_speaker(query),
+        period=period,
+        names=names,
+        wholes=tuple([place for place, stem in enumerate(stems) if stem in wholes]),
+        asks=bool(whole),
+        standing=questions.asks_for_rules(query),
+        naming=named / ((named + plain) or 1.0),
+        unknown=unheld,
+        unknown_wholes=unheld_wholes,
+    )
+    searched = questions.choose_stems(stems, entries, holding, embedder is not None)
+    return PreparedQuestion(
+        ranking=weighed_question,
+        stems=stems,
+        searched=searched,
+        vector=b"",
+        whole=whole,
+        phrases=questions.find_phrases(query),
+    )
 
 
 def _describe_held_back(hits: Collection[Hit]) -> tuple[str, ...]:
@@ -117,25 +166,11 @@ def _describe_held_back(hits: Collection[Hit]) -> tuple[str, ...]:
     return (f"left out: {number} of an untrusted source{shown}",)
 
 
-class _RankedHit(NamedTuple):
-    """A loaded candidate with its score so far, and its signals if they are explained."""
-
-    found: FoundCandidate
-    loaded: steps_hits.LoadedHit
-    score: float
-    signs: Mapping[str, float] = {}
-
-
 def _rank_hits(
-    found: Sequence[FoundCandidate], asked: PreparedQuestion, question: RecallQuestion, now: int
+    ranked: Sequence[RankedHit], asked: PreparedQuestion, question: RecallQuestion
 ) -> tuple[list[Hit], set[str], Callable[[Hit], str]]:
     """Return the hits, best first, the addresses of those with all that was asked for, and what
-    explains a hit that is shown.
-
-    Records are loaded only for the candidates that can still win: a record changes the score
-    little.
-    """
-    ranked = _load_best(found, asked, question, now)
+    explains a hit that is shown."""
     if question.answered:
         ranked = [item for item in ranked if item.loaded.form not in _DONE]
     candidates = [item.found.candidate for item in ranked]
@@ -176,7 +211,7 @@ def _rank_hits(
     exact = {
         item.loaded.hit.address
         for item, share in zip(ranked, shares, strict=True)
-        if share > WHOLLY
+        if share > steps_outcomes.WHOLLY
     }
     hits = [hit for _, hit in answer]
     if not filtered:
@@ -189,7 +224,7 @@ def _rank_hits(
 
 def _merge_repeats(
     answer: Sequence[tuple[float, Hit]],
-    ranked: Sequence[_RankedHit],
+    ranked: Sequence[RankedHit],
     asked: PreparedQuestion,
     question: RecallQuestion,
 ) -> list[Hit]:
@@ -211,8 +246,12 @@ def _merge_repeats(
 
 def _load_best(
     found: Sequence[FoundCandidate], asked: PreparedQuestion, question: RecallQuestion, now: int
-) -> list[_RankedHit]:
-    """Score the candidates, and load the best with the outcomes of their calls."""
+) -> list[RankedHit]:
+    """Score the candidates, and load the best with the outcomes of their calls.
+
+    Records are loaded only for the candidates that can still win: a record changes the score
+    little.
+    """
     everything = [item.candidate for item in found]
     scores = ranking.score_candidates(asked.ranking, everything)
     signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
@@ -221,156 +260,64 @@ def _load_best(
     best = order[: question.loaded]
     rest = [one for one in order[len(best) :] if found[one].matched.source == "memory"]
     best += [one for one in rest if all(found[one].candidate.counts)][:_MOST_STATED]
-    if asked.ranking.naming > ranking.NAME_ALONE:
-        taken = {*best}
-        best += _find_spelled(found, asked, question, [one for one in order if one not in taken])
-    spelled = _SPELLED_ALONE if asked.ranking.naming > ranking.NAME_ALONE else _SPELLED
+    exact: list[int] = []
+    if alone := asked.ranking.naming > ranking.NAME_ALONE:
+        exact = _find_exact(found, asked, [one for one in order if one not in {*best}])
+    spelled = _SPELLED_ALONE if alone else _SPELLED
     chosen = [found[place].matched for place in best]
     everywhere = sorted({one.ref for one in chosen if one.source == "memory" and not one.seq})
-    ranked: list[_RankedHit] = []
-    txs = [*{id(found[place].tx): found[place].tx for place in best}.values()]
+    ranked: list[RankedHit] = []
+    txs = [*{id(found[place].tx): found[place].tx for place in (*best, *exact)}.values()]
 
     def load() -> list[dict[int, steps_hits.LoadedHit]]:
-        mine = [[one.matched for one in map(found.__getitem__, best) if one.tx is tx] for tx in txs]
-        return [
-            steps_hits.load_hits(tx, matches, question, asked.stems, now, everywhere)
-            for tx, matches in zip(txs, mine, strict=True)
-        ]
+        read = []
+        left = _MOST_SPELLED
+        for tx in txs:
+            mine, others = (
+                [found[place].matched for place in places if found[place].tx is tx]
+                for places in (best, exact)
+            )
+            hits = steps_hits.load_hits(tx, mine, question, asked.stems, now, everywhere)
+            if tx.is_remote and question.seen is None:
+                hits = steps_outcomes.read_turns_ahead(tx, mine, hits)
+            rows = steps_hits.find_spelled(tx, others, question.query, left) if others else {}
+            more = [one for one in others if (one.ref, one.seq) in rows]
+            left -= len(more)
+            read.append(hits | steps_hits.load_hits(tx, more, question, asked.stems, now, (), rows))
+        return read
 
     for tx, read in zip(txs, txs[0].gather(load) if txs else (), strict=True):
-        places = {found[place].matched.entry: place for place in best if found[place].tx is tx}
+        places = {
+            found[place].matched.entry: place for place in (*best, *exact) if found[place].tx is tx
+        }
         near = []
         for entry, one in read.items():
             place = places[entry]
-            factor = one.factor * _weigh_form(one, asked, found[place].candidate)
+            factor = one.factor * steps_outcomes.weigh_form(one, asked, found[place].candidate)
             factor = factor * spelled if one.spelled else factor
             one = one._replace(factor=factor) if factor != one.factor else one
             sign = signs[place] if signs else {}
-            near.append(_RankedHit(found[place], one, scores[place] * one.factor, sign))
-        ranked += _with_outcomes(tx, near, asked, question, now)
+            near.append(RankedHit(found[place], one, scores[place] * one.factor, sign))
+        ranked += steps_outcomes.with_outcomes(tx, near, asked, question, now)
     return ranked
 
 
-def _weigh_form(
-    loaded: steps_hits.LoadedHit, asked: PreparedQuestion, candidate: ranking.RankingCandidate
-) -> float:
-    """Return the factor of a message for what it is; a third of the difference if it holds what was
-    asked for exactly. A subject is no question: what was done on it says almost as much as an
-    answer."""
-    factor = questions.FORMS[loaded.form]
-    if factor < 1.0 and not asked.ranking.asks:
-        factor = 1.0 if loaded.hit.role == "user" else (1.0 + factor) / 2
-    if factor < 1.0 and ranking.exact_share(asked.ranking, candidate) > ranking.ALMOST:
-        return 1.0 - (1.0 - factor) / 3
-    return factor
-
-
-def _find_spelled(
-    found: Sequence[FoundCandidate],
-    asked: PreparedQuestion,
-    question: RecallQuestion,
-    order: Sequence[int],
+def _find_exact(
+    found: Sequence[FoundCandidate], asked: PreparedQuestion, order: Sequence[int]
 ) -> list[int]:
-    """Return the places, among these, of messages that may spell the name asked for as the question
+    """Return the places, among these, of records that may spell the name asked for as the question
     does. An index without case and endings cannot tell them from `endpoint` for `ENDPOINTS`."""
     shares = ranking.exact_shares(asked.ranking, [found[place].candidate for place in order])
     places = [place for place, share in zip(order, shares, strict=True) if share > ranking.ALMOST]
-    spelled: list[int] = []
-    for tx in {id(found[place].tx): found[place].tx for place in places}.values():
-        ours = {
-            (found[place].matched.ref, found[place].matched.seq): place
-            for place in places
-            if found[place].tx is tx
-        }
-        near = [found[place].matched for place in ours.values()]
-        keys = steps_hits.find_spelled(tx, near, question.query, _MOST_SPELLED)
-        spelled += [ours[key] for key in keys]
-    return spelled[:_MOST_SPELLED]
+    # Of several parts of a record one is enough.
+    parts = {
+        (id(found[place].tx), found[place].matched.ref, found[place].matched.seq): place
+        for place in places
+    }
+    return list(parts.values())
 
 
-def _with_outcomes(
-    tx: Tx,
-    ranked: Sequence[_RankedHit],
-    asked: PreparedQuestion,
-    question: RecallQuestion,
-    now: int,
-) -> list[_RankedHit]:
-    """Add the results of calls that match, and the replies to requests that do, each just before
-    its call or request: outcomes answer, calls do not. A name alone is answered by the call that
-    holds it."""
-    share = judgement.matched_share
-    whole = [
-        item
-        for item in sorted(ranked, key=lambda item: -item.score)
-        if (item.loaded.calls or item.loaded.stated)
-        and share(asked.ranking, item.found.candidate) >= WHOLLY
-    ]
-    called = [item for item in whole if item.loaded.calls and _is_command(item, asked)]
-    called = called[:MOST_OUTCOMES]
-    asks = asked.ranking.asks
-    stated = [item for item in whole if item.loaded.stated and not asked.ranking.speaker]
-    requested = [item for item in stated if not asks or questions.requests(item.loaded.stated)]
-    requested = requested[:MOST_REPLIES]
-    if not called and not requested:
-        return list(ranked)
-    beside = _BEHIND if asked.ranking.naming > ranking.NAME_ALONE else _BEFORE
-    filters = steps_candidates.build_filters(tx, question)
-    outcomes = steps_outcomes.find_outcomes(tx, [item.loaded for item in called], filters)
-    known = {item.found.matched.entry for item in ranked}
-    replies = steps_outcomes.find_replies(tx, [item.loaded for item in requested], filters)
-    # To a subject a reply that does not match by itself is shown with its request.
-    outcomes |= {one: at for one, at in replies.items() if asks or one.entry in known}
-    new = [item for item in outcomes if item.entry not in known]
-    read = steps_hits.load_hits(tx, new, question, asked.stems, now) if new else {}
-    read = {entry: one for entry, one in read.items() if one.form in ("prose", "output", "receipt")}
-    calls = {item.loaded.hit.address: item for item in (*called, *requested)}
-    of_entry = {item.entry: calls[address] for item, address in outcomes.items()}
-    found = [
-        _as_outcome(item, call, asked, beside)
-        if (call := of_entry.get(item.found.matched.entry))
-        else item
-        for item in ranked
-    ]
-    for item in new:
-        call = of_entry[item.entry]
-        if item.entry in read:
-            candidate = call.found.candidate._replace(
-                entry=item.entry, at=item.at, seq=item.seq - 1, role=item.kind, digest=""
-            )
-            candidate = candidate._replace(trusted=item.label not in UNTRUSTED_ORIGINS)
-            one = _RankedHit(FoundCandidate(tx, item, candidate), read[item.entry], 0.0, call.signs)
-            found.append(_as_outcome(one, call, asked, beside))
-    return found
-
-
-def _is_command(item: _RankedHit, asked: PreparedQuestion) -> bool:
-    """Check whether a call is what was asked about, not one that carries a long text with the
-    words."""
-    return item.found.candidate.length <= LONGEST_CALL * max(len(asked.stems), 1)
-
-
-def _as_outcome(
-    item: _RankedHit, call: _RankedHit, asked: PreparedQuestion, beside: float
-) -> _RankedHit:
-    """Give a result or reply the score and the matches of its call or request, if they are
-    better."""
-    held = call.found.candidate
-    if item.found.matched.kind == "tool":
-        item = item._replace(loaded=item.loaded._replace(command=call.loaded.command))
-    candidate = item.found.candidate._replace(counts=held.counts, phrase=held.phrase)
-    forms = [_weigh_form(one.loaded, asked, candidate) for one in (item, call)]
-    score = call.score * beside * max(forms[0] / forms[1], 1.0)
-    if item.score >= score:
-        return item
-    factor = call.loaded.factor * score / call.score if call.score else 1.0
-    return item._replace(
-        found=item.found._replace(candidate=candidate),
-        loaded=item.loaded._replace(factor=factor),
-        score=score,
-    )
-
-
-def _explain(asked: PreparedQuestion, item: _RankedHit, score: float, shown: float) -> str:
+def _explain(asked: PreparedQuestion, item: RankedHit, score: float, shown: float) -> str:
     about = (item.signs, item.loaded.factor, score, shown)
     told = judgement.describe_score(asked.ranking, item.found.candidate, bool(asked.vector), *about)
     return ", ".join([told, *filter(None, [item.loaded.hit.why])])

@@ -10,7 +10,7 @@ from ..fast_typing import Any, NamedTuple
 from ..index import sql as index_sql
 from ..index import steps_nearest as index_steps_nearest
 from ..storage.database import IndexMatch, StemFrequencies, Tx
-from ..text import dates, globs, terms
+from ..text import globs
 from ..types import records
 from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS, UNTRUSTED_ORIGINS
 from . import judgement, questions
@@ -29,6 +29,9 @@ each other."""
 
 FEW_WORDS, STATED = 3, 8
 """For so few words, so many memories are candidates, beside messages that hold them more often."""
+
+LOOKED_THROUGH = 20_000
+"""Matches by words of which a server finds the memories in one search."""
 
 _STANDING_KINDS = frozenset({*BASELINE_KINDS, "pattern", "workflow"})
 _MESSAGES = frozenset({"message", *ROLES})
@@ -106,61 +109,31 @@ def embed_question(embedder: records.Embedder | None, query: str) -> tuple[bytes
         return b"", (f"by words only: {error.message}",)
 
 
-def prepare_question(
-    query: str,
-    words: Mapping[str, str],
+def search_ahead(
+    txs: Sequence[Tx],
+    asked: Sequence[PreparedQuestion],
+    question: RecallQuestion,
     known: Sequence[StemFrequencies],
-    embedder: records.Embedder | None,
-    now: int,
-) -> PreparedQuestion:
-    """Weigh the terms of a question, and choose those to look up."""
-    entries = sum(one.entries for one in known)
-    holding = {stem: sum(one.holding[stem] for one in known) for stem in words}
-    stems = tuple(stem for stem, held in holding.items() if held)
-    weights = tuple(
-        questions.term_weight(
-            entries, holding[stem], embedder.rarity(words[stem]) if embedder else 1.0
-        )
-        for stem in stems
-    )
-    average = sum(one.entries * one.average for one in known) / max(entries, 1)
-    period = dates.find_period(query, now)
-    whole = questions.question_stems(query)
-    names = questions.find_names(stems)
-    parts = terms.find_names(query).values()
-    wholes = {terms.stem(found[-1]) for found in parts}
-    of_names = {terms.stem(term) for found in parts for term in found}
-    missing = questions.term_weight(entries, 0, 1.0)
-    unknown = [stem for stem, held in holding.items() if not held]
-    rarity = {stem: embedder.rarity(words[stem]) if embedder else 1.0 for stem in unknown}
-    weighed = {stem: missing * rarity[stem] for stem in unknown}
-    unheld = sum(weighed.values())
-    unheld_wholes = sum([weight for stem, weight in weighed.items() if stem in wholes])
-    weighed |= dict(zip(stems, weights, strict=True))
-    named = sum([weight for stem, weight in weighed.items() if stem in wholes])
-    plain = sum([weight for stem, weight in weighed.items() if stem not in of_names])
-    ranking = recall_ranking.RankingQuestion(
-        weights=weights,
-        average=average,
-        speaker=questions.asked_speaker(query),
-        period=period,
-        names=names,
-        wholes=tuple([place for place, stem in enumerate(stems) if stem in wholes]),
-        asks=bool(whole),
-        standing=questions.asks_for_rules(query),
-        naming=named / ((named + plain) or 1.0),
-        unknown=unheld,
-        unknown_wholes=unheld_wholes,
-    )
-    searched = questions.choose_stems(stems, entries, holding, embedder is not None)
-    return PreparedQuestion(
-        ranking=ranking,
-        stems=stems,
-        searched=searched,
-        vector=b"",
-        whole=whole,
-        phrases=questions.find_phrases(query),
-    )
+) -> None:
+    """Let a server answer at once the searches by words that `find_candidates` may do one after the
+    other: a transaction keeps what it found."""
+    wanted: list[Callable[[], list[IndexMatch]]] = []
+    is_ahead = False
+    for tx, one, held in zip(txs, asked, known, strict=True):
+        filters = build_filters(tx, question) if tx.is_remote else {}
+        depth, _ = _choose_depths(one, question, held, filters)
+        search = partial(index_sql.search_words, tx, filters=filters, vector=one.vector)
+        more: list[Callable[[], list[IndexMatch]]] = []
+        # More entries than hold the stems cannot match.
+        if tx.is_remote and sum([held.holding[stem] for stem in one.searched]) >= depth:
+            named = _choose_named(one, held)
+            more += [partial(search, *named[:2], few=named[2])] if named else []
+            if _seeks_memories(one, filters):
+                more.append(partial(_find_memories, tx, one, held, search, filters))
+        is_ahead = is_ahead or bool(more)
+        wanted += [*more, partial(search, one.searched, depth)]
+    if is_ahead:
+        txs[0].gather(lambda: [search() for search in wanted])
 
 
 def find_candidates(
@@ -186,9 +159,8 @@ def find_candidates(
     if len(matched) == depth:
         more = _find_named(tx, asked, known, search, counted)
         stated = [item.source for item in matched].count("memory")
-        sources = filters.get("source", ("memory",))
-        if len(asked.stems) <= FEW_WORDS and stated < STATED and "memory" in sources:
-            own = search(asked.searched, STATED, filters={**filters, "source": ("memory",)})
+        if stated < STATED and _seeks_memories(asked, filters):
+            own = _find_memories(tx, asked, known, search, filters)
             more += [item for item in own if item not in matched and item not in more]
         matched = [*matched, *more]
         counted |= _count_stems(more, asked)
@@ -277,9 +249,8 @@ def _find_named(
 ) -> list[IndexMatch]:
     """Return more entries than the `counted` that hold a name of the question: a long text with a
     name is behind short ones with parts of it."""
-    wholes = [asked.stems[place] for place in asked.ranking.wholes]
-    alone = asked.ranking.naming > recall_ranking.NAME_ALONE
-    if not wholes or not (alone or len(wholes) < len(asked.searched)):
+    wanted = _choose_named(asked, known)
+    if wanted is None:
         return []
     # A server estimates how many entries of a large store hold a stem; SQLite counts up to 200.
     if (known.entries <= judgement.SMALL or not tx.is_remote) and all(
@@ -287,10 +258,40 @@ def _find_named(
         for place in asked.ranking.wholes
     ):
         return []
-    most = NAMED_ALONE if alone else NAMED
-    few = sum([known.holding[stem] for stem in wholes]) <= most
+    wholes, most, few = wanted
     named = search(wholes, most, few=few)
     return [item for item in named if item.entry not in counted]
+
+
+def _choose_named(
+    asked: PreparedQuestion, known: StemFrequencies
+) -> tuple[list[str], int, bool] | None:
+    """Return the names of the question, how many entries with them are candidates, and whether
+    there are no more; None if a search for names finds nothing else."""
+    wholes = [asked.stems[place] for place in asked.ranking.wholes]
+    alone = asked.ranking.naming > recall_ranking.NAME_ALONE
+    if not wholes or not (alone or len(wholes) < len(asked.searched)):
+        return None
+    most = NAMED_ALONE if alone else NAMED
+    return wholes, most, sum([known.holding[stem] for stem in wholes]) <= most
+
+
+def _seeks_memories(asked: PreparedQuestion, filters: Mapping[str, Sequence[Any]]) -> bool:
+    """Check whether memories are candidates beside messages that hold the words more often."""
+    return len(asked.stems) <= FEW_WORDS and "memory" in filters.get("source", ("memory",))
+
+
+def _find_memories(
+    tx: Tx,
+    asked: PreparedQuestion,
+    known: StemFrequencies,
+    search: Callable[..., list[IndexMatch]],
+    filters: Mapping[str, Sequence[Any]],
+) -> list[IndexMatch]:
+    """Return the best memories. Among the best of all entries there may be few: a server looks
+    through all matches at once, unless they are many, and is not asked twice."""
+    few = tx.is_remote and sum([known.holding[stem] for stem in asked.searched]) <= LOOKED_THROUGH
+    return search(asked.searched, STATED, filters={**filters, "source": ("memory",)}, few=few)
 
 
 def _mark_typed(found: Sequence[FoundCandidate]) -> list[FoundCandidate]:

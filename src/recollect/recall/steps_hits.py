@@ -58,6 +58,8 @@ class LoadedHit(NamedTuple):
     """What a call that writes takes out of a file and puts in: what was read before is older."""
     command: str = ""
     """The only call of a message, or the call whose result it is."""
+    turn: Sequence[archive_sql.MessageRow] | None = None
+    """The end of the turn that it began, if that was read already."""
 
 
 def load_hits(
@@ -67,19 +69,26 @@ def load_hits(
     searched: Sequence[str],
     now: int,
     everywhere: Sequence[str] = (),
+    known: Mapping[tuple[str, int], archive_sql.MessageRow] | None = None,
 ) -> dict[int, LoadedHit]:
     """Load the hits of index matches by entry number; missing records are left out. `everywhere`
-    are the memories of the matches in all spaces, so that each asks the same."""
+    are the memories of the matches in all spaces, so that each asks the same; `known` are messages
+    that were read already."""
     current = [item.ref for item in found if item.source == "memory" and not item.seq]
     current = list(everywhere) if current and everywhere else current
     earlier = {(item.ref, item.seq) for item in found if item.source == "memory" and item.seq}
     held = memory_sql_sketches.load_sketches(tx, current)
     before = memory_sql_sketches.load_earlier_sketches(tx, earlier) if earlier else {}
     around = question.around
+    rows = dict(known or {})
     said = [item for item in found if item.source == "message"]
-    wanted = [(item.ref, item.seq - around, item.seq + around) for item in said]
-    held_messages = archive_sql.message_ranges(tx, wanted) if wanted else ()
-    rows = {(row.session, row.seq): row for row in held_messages}
+    wanted = [
+        (item.ref, item.seq - around, item.seq + around)
+        for item in said
+        if around or (item.ref, item.seq) not in rows
+    ]
+    read = archive_sql.message_ranges(tx, wanted) if wanted else ()
+    rows |= {(row.session, row.seq): row for row in read}
     hits: dict[int, LoadedHit] = {}
     for item in found:
         if item.source == "memory":
@@ -193,14 +202,15 @@ def names_literally(text: str, query: str) -> bool:
 
 def find_spelled(
     tx: Tx, found: Sequence[IndexMatch], query: str, most: int
-) -> list[tuple[str, int]]:
+) -> dict[tuple[str, int], archive_sql.MessageRow]:
     """Return the messages among index matches, by session and number, that may hold a name of the
     query in the same spelling: neither case nor endings are indexed."""
     names = list(text_terms.find_names(query))
     ranges = [(item.ref, item.seq, item.seq) for item in found if item.source == "message"]
     rows = archive_sql.message_ranges(tx, ranges) if names else []
-    spelled = {(row.session, row.seq) for row in rows if any(one in row.body for one in names)}
-    return [(item.ref, item.seq) for item in found if (item.ref, item.seq) in spelled][:most]
+    spelled = {(row.session, row.seq): row for row in rows if any(one in row.body for one in names)}
+    keys = [(item.ref, item.seq) for item in found if (item.ref, item.seq) in spelled]
+    return {key: spelled[key] for key in keys[:most]}
 
 
 def parse_message(row: archive_sql.MessageRow) -> Message:

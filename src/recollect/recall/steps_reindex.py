@@ -161,7 +161,7 @@ def _renew(source: str, tx: Tx, ref: str, seq: int, is_echo: bool) -> bool:
     """Index a record again if an earlier version found other terms, or left no facets."""
     thing = None if is_echo else _load_record(tx, source, ref, seq)
     if thing is None or (source == "document" and _is_generated(tx, ref)):
-        known = index_sql.find_messages(tx, [(ref, seq)], {}) if source == "message" else [ref]
+        known = index_sql.find_message(tx, ref, seq) if source == "message" else ref
         return bool(known) and _index(source, tx, ref, seq, is_echo)
     changed = index_steps.renew_text(tx, *thing)
     if source == "memory":

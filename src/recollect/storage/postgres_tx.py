@@ -134,6 +134,8 @@ class Snapshot:
             asked = self._asked = {}
             if renew:
                 self._spaces.clear()
+            for tx in self._spaces.values():
+                tx.waiting.clear()
             try:
                 result = work()
                 if not asked:

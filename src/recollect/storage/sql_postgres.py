@@ -155,13 +155,14 @@ def match(
     key = (tuple(stems), where, str(sorted(params.items())))
     before = tx.searches.get(key, _NO_SEARCH)
     enough = limit <= before.limit and (before.saw_all or not exact)
-    if enough or (exact and key in tx.waiting):
+    if enough or (exact and key in tx.waiting) or (key, limit) in tx.waiting:
         return before.found[:limit]
     known = count_stems(tx, stems)
     others = tx.snapshot.siblings(tx) if not params.get("scopes") else []
-    if not any(known.holding.values()):
-        return []
     weights = _weigh(stems, [known, *(count_stems(other, stems) for other in others)])
+    # Outside of rounds a space with the stems asks for the others too.
+    if not (weights["stems"] if tx.snapshot.is_in_rounds else any(known.holding.values())):
+        return []
     pool = max(8 * limit, POOL)
     bound = {**params, **weights, "pool": pool, "limit": limit}
     filtered = f"WHERE {where}" if where else ""
@@ -179,9 +180,9 @@ def match(
         bound |= {"vector": _direction(vector), "near": near, "count": NEAR_AHEAD}
     rows = (tx.run_batched if others else tx.run)(sql, bound)
     if tx.snapshot.is_open:
-        tx.waiting |= {key, vector}
+        tx.waiting |= {key, (key, limit), vector, (where, vector)}
         return []
-    tx.waiting -= {key, vector}
+    tx.waiting -= {key, (key, limit), vector, (where, vector)}
     # The statement answers for the other spaces too.
     for one in (tx, *([] if tx.snapshot.is_in_rounds else others)):
         rows = one.run_batched(sql, bound) if others else rows
@@ -213,7 +214,7 @@ def _near_form(spaces: Sequence[SearchTx], where: str, vector: bytes, exact: boo
     """Return the search by meaning that goes with one by words: the nearest that fulfil `where`; an
     exact one if those were few in a space; none if both are known."""
     tx = spaces[0]
-    if not vector or not tx.finds_nearest:
+    if not vector or not tx.finds_nearest or (where, vector) in tx.waiting:
         return ""
     if (where, vector, False) not in tx.near:
         return NEAREST
@@ -280,7 +281,7 @@ def nearest(
     the nearest among all that fulfil it."""
     if (where, vector, exact) in tx.near:
         return tx.near[where, vector, exact]
-    if exact and vector in tx.waiting:
+    if (where, vector) in tx.waiting or (exact and vector in tx.waiting):
         return []
     form = NEAREST_OF if exact and where else NEAREST
     near = MANY if form is NEAREST_OF else count
