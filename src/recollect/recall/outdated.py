@@ -205,14 +205,18 @@ def merge_repeats(ranked: Sequence[RankedText], by_time: bool) -> list[Hit]:
         the current state; otherwise the best does
     """
     groups: list[_Group] = []
+    by_form: dict[tuple[str, bool, str], list[_Group]] = {}
     for one in ranked:
         words = _split_words(one.hit.text) if _is_log(one) else frozenset()
-        for group in groups:
-            if _is_repeat(one, words, group):
-                group.members.append(one)
-                break
-        else:
-            groups.append(_Group(words, [one]))
+        near = by_form.setdefault((one.hit.role, one.printed, one.command), [])
+        # Memories have no role, and none repeats another.
+        group = next((item for item in near if _is_repeat(one, words, item)), None)
+        if group is None:
+            group = _Group(words, [])
+            groups.append(group)
+            if one.hit.role:
+                near.append(group)
+        group.members.append(one)
     return [_merge(group.members, by_time) for group in groups]
 
 
@@ -226,10 +230,8 @@ def _split_words(text: str) -> frozenset[str]:
 
 
 def _is_repeat(one: RankedText, words: frozenset[str], group: _Group) -> bool:
-    first = group.members[0]
-    hit, other = one.hit, first.hit
-    if not hit.role or (hit.role, *one[2:]) != (other.role, *first[2:]):
-        return False
+    """Check whether a text says the same as those of a group of its form."""
+    hit, other = one.hit, group.members[0].hit
     if not words or not group.words:
         near = hit.role == "tool" or (hit.role == "assistant" and hit.session == other.session)
         return near and hit.text.split() == other.text.split()
@@ -241,6 +243,8 @@ def _is_repeat(one: RankedText, words: frozenset[str], group: _Group) -> bool:
 
 def _merge(members: Sequence[RankedText], by_time: bool) -> Hit:
     chosen = first = members[0]
+    if len(members) == 1:
+        return first.hit
     if by_time:
         good = [one for one in members if one.score >= _AS_GOOD * first.score]
         chosen = max(good, key=lambda one: (one.hit.at, one.score))

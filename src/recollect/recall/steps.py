@@ -214,7 +214,7 @@ def _rank_hits(
         if share > steps_outcomes.WHOLLY
     }
     hits = [hit for _, hit in answer]
-    if not filtered:
+    if not filtered and any(hit.role for hit in hits):  # no memory repeats another
         hits = _merge_repeats(answer, ranked, asked, question)
     scored = {
         one.loaded.hit.address: (one, score) for one, score in zip(ranked, final, strict=True)
