@@ -209,7 +209,7 @@ def test_a_worktree_that_was_moved_is_refused_until_git_knows_its_place(
 ) -> None:
     git(repository, "worktree", "add", str(tmp_path / "tree"))
     (tmp_path / "tree").rename(tmp_path / "moved")
-    assert "does not lead back" in find_project(str(tmp_path / "moved")).doubt
+    assert "does not list this directory" in find_project(str(tmp_path / "moved")).doubt
     git(repository, "worktree", "repair", str(tmp_path / "moved"))
     assert find_project(str(tmp_path / "moved")).doubt == ""
 
@@ -253,7 +253,7 @@ def test_an_unpacked_archive_cannot_pose_as_another_project(
             evil, dot_git="gitdir: e/worktrees/w", e__worktrees__w__commondir="../..",
             e__worktrees__w__gitdir="../../../.git", e__config=own,
         )  # fmt: skip
-    assert "does not lead back" in find_project(str(evil)).doubt
+    assert "does not list this directory" in find_project(str(evil)).doubt
     environment = {"RECOLLECT_HOME": str(tmp_path / "home")}
     with pytest.raises(recollect.Refused, match="is not trusted") as caught:
         recollect.open(evil, environment=environment)

@@ -30,7 +30,7 @@ def engine() -> str:
         ("learn", ("x",), {"kind": 5}, "kind must be a text"),
         ("learn", (), {}, "text is missing"),
         ("learn", ("x",), {"text": "y"}, "text was given twice"),
-        ("learn", ("x", "fact", "y"), {}, "at most 2 values"),
+        ("learn", ("x", "fact", "y"), {}, "at most 2 positional"),
         ("learn", ("x",), {"confidence": "high"}, "confidence must be a number"),
         ("learn", ("x",), {"confidence": True}, "confidence must be a number"),
         ("learn", ("x",), {"confidence": float("nan")}, "confidence must be a number"),
@@ -56,7 +56,7 @@ def engine() -> str:
         ("record", ("s", recollect.Message("user", "x", calls=(1,))), {}, "calls"),  # type: ignore[arg-type]
         ("scratch.store", ("n", 5), {}, "content must be a text"),
         ("show", (7,), {}, "address must be a text"),
-        ("store.stats", (1,), {}, "at most 0 values"),
+        ("store.stats", (1,), {}, "at most 0 positional"),
     ],
 )
 def test_what_is_passed_wrongly_is_said_to_be_wrong(

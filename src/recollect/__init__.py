@@ -8,8 +8,8 @@
             print(hit.address, hit.text)
 
 This module is the whole public API: `open()`, the errors, and every type that an operation takes or
-returns. They are loaded when they are first used, so that importing the package stays cheap;
-`__init__.pyi`, which `tools/build_client_stub.py` writes, tells type checkers about them.
+returns. Types are loaded at first use, so that importing the package stays cheap. Type checkers
+read `__init__.pyi`, which `tools/build_client_stub.py` generates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import os as _os
 import sys as _sys
 from collections.abc import Callable as _Callable
 
-from . import lazy  # noqa: F401 - it makes all others load when they are used
+from . import lazy  # noqa: F401 - installs the finder that runs modules at first use
 from .fast_typing import TYPE_CHECKING
 from .version import __version__
 
@@ -77,7 +77,7 @@ _TYPES = {
 }
 """The public types of each module."""
 
-__all__ = ["__version__", "open", *(name for held in _TYPES.values() for name in held.split())]
+__all__ = ["__version__", "open", *" ".join(_TYPES.values()).split()]
 
 
 def open(

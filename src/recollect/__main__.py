@@ -10,19 +10,18 @@ import sys
 def main() -> None:
     if sys.platform == "win32":
         _refuse_windows()
-    _speak_utf8()
+    _ensure_utf8()
     # Skip garbage collection: the process is short-lived.
     gc.set_threshold(100_000)
     if sys.argv[1:2] == ["hook"]:
-        # A person waits for every hook: load nothing else.
-        from .interfaces.hooks import main as answer
+        # The user waits for every hook: load nothing else.
+        from .interfaces.hooks import main as run_hook
 
-        sys.exit(answer(sys.argv[2:]))
-    from .interfaces.cli import main as run
+        sys.exit(run_hook(sys.argv[2:]))
+    from .interfaces.cli import main as run_command
 
-    status = run()
-    # Everything is closed and written. Freeing the memory at exit would take a tenth of the time of
-    # a search.
+    status = run_command()
+    # Skip the interpreter's teardown: everything is written, and it takes a tenth of a search.
     os._exit(status)
 
 
@@ -31,14 +30,14 @@ Use it in WSL: run `wsl --install`, then install Recollect and your agents insid
 
 
 def _refuse_windows() -> None:
-    """Say what to do on native Windows. A hook ends quietly: an agent waits for it."""
+    """Exit with advice on native Windows; a hook exits silently, so that its agent goes on."""
     if sys.argv[1:2] == ["hook"]:
         sys.exit(0)
     print(WINDOWS, file=sys.stderr)
     sys.exit(8)  # the status of `Unavailable`
 
 
-def _speak_utf8() -> None:
+def _ensure_utf8() -> None:
     """Restart in Python's UTF-8 mode when the locale is plain ASCII.
 
     Otherwise non-ASCII arguments, paths and streams would arrive as escapes.

@@ -119,7 +119,7 @@ SETTINGS = (
     Setting("memories_chunk_tokens", "lower", "tokens of a session that a model reads"),
     Setting("memories_answer_tokens", "lower", "tokens that a model may answer with"),
     Setting("memories_concurrency", "lower", "sessions that are extracted at the same time"),
-    Setting("memories_lease_seconds", "no", "seconds without a heartbeat until a job is lost"),
+    Setting("memories_lease_seconds", "no", "seconds without a heartbeat until a job is retried"),
     Setting(
         "models_default",
         "no",
@@ -149,7 +149,8 @@ def collect_settings(
     project_file = os.path.join(project_root, PROJECT_FILE)
     for name, value, where in _read(project_file):
         setting = find_setting(name, where)
-        values[name] = (_reduced(setting, _check_value(setting, value, where), where), "project")
+        checked = _check_value(setting, value, where)
+        values[name] = (_restrict_to_project(setting, checked, where), "project")
     user_file = os.path.join(user_directory, USER_FILE)
     for name, value, where in _read(user_file):
         values[name] = (_check_value(find_setting(name, where), value, where), "user")
@@ -161,8 +162,8 @@ def collect_settings(
 
 
 def find_ignored(project_root: str) -> dict[str, tuple[Any, str]]:
-    """Return the values in a repository's file that have no effect, because a repository can only
-    reduce, each with its place."""
+    """Return the values in a repository's file that have no effect because they raise a limit,
+    each with its place."""
     ignored = {}
     for name, value, where in _read(os.path.join(project_root, PROJECT_FILE)):
         setting = find_setting(name, where)
@@ -173,13 +174,13 @@ def find_ignored(project_root: str) -> dict[str, tuple[Any, str]]:
 
 def is_raised(setting: Setting, value: Any) -> bool:
     """Check whether a value asks for more than a repository may."""
-    return setting.project != "no" and _reduced(setting, value, "") != value
+    return setting.project != "no" and _restrict_to_project(setting, value, "") != value
 
 
 def _read(path: str) -> list[tuple[str, Any, str]]:
     """Return name, value and place of every setting in a file; a table's keys are `table_key`."""
     text = _read_text(path)
-    found = _flat(_parse(path, text), "") if text else []
+    found = _flatten(_parse(path, text), "") if text else []
     return [(name, value, f"{path}:{_line_of(text, name)}") for name, value in found]
 
 
@@ -213,12 +214,12 @@ def _parse(path: str, text: str, problem: str = _INVALID, hint: str = _CORRECT) 
         raise ConfigError(f"{problem}: {error}", where=path, hint=hint) from error
 
 
-def _flat(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
+def _flatten(tree: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for key, value in tree.items():
         name = f"{prefix}{_snake(key)}"
         if isinstance(value, Mapping):
-            found.extend(_flat(value, f"{name}_"))
+            found.extend(_flatten(value, f"{name}_"))
         else:
             found.append((name, value))
     return found
@@ -245,7 +246,7 @@ def _check_value(setting: Setting, value: Any, where: str) -> Any:
         value = float(value)
     problem = ""
     if type(value) is not expected:
-        problem = f"must be {_KIND_WORDS[expected]}, not {value!r}"
+        problem = f"must be {_TYPE_NAMES[expected]}, not {value!r}"
     elif setting.choices and value not in setting.choices:
         problem = f"must be one of {', '.join(setting.choices)}, not {value!r}"
     elif isinstance(value, (int, float)) and value < 0:
@@ -259,7 +260,10 @@ def _check_value(setting: Setting, value: Any, where: str) -> Any:
 
 
 def find_setting(name: str, where: str = "") -> Setting:
-    """Return a setting by its name; raise ConfigError for an unknown one, in a file or as typed."""
+    """Return a setting by its name; raise ConfigError for an unknown one.
+
+    where: the place of the name in a file; empty for a typed name
+    """
     if name in _BY_NAME:
         return _BY_NAME[name]
     from difflib import get_close_matches
@@ -272,16 +276,16 @@ def find_setting(name: str, where: str = "") -> Setting:
     )
 
 
-_KIND_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _BOOLEANS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off"), False),
 }
-_RANK = {"normal": 0, "no-ltm": 1, "incognito": 2}
 
 
-def _reduced(setting: Setting, value: Any, where: str) -> Any:
-    """Return a repository's value: at most the default, and never a place or a key."""
+def _restrict_to_project(setting: Setting, value: Any, where: str) -> Any:
+    """Return a repository's value, limited to the default; raise ConfigError for a setting that a
+    repository cannot set."""
     if setting.project == "no":
         raise ConfigError(
             f"a repository cannot set {setting.name}",
@@ -293,7 +297,7 @@ def _reduced(setting: Setting, value: Any, where: str) -> Any:
         return min(value, setting.default)
     if isinstance(setting.default, bool):
         return value and setting.default
-    return value if _RANK[value] >= _RANK[setting.default] else setting.default
+    return max(value, setting.default, key=("normal", "no-ltm", "incognito").index)
 
 
 def parse_value(setting: Setting, text: str, where: str) -> Any:
@@ -306,7 +310,7 @@ def parse_value(setting: Setting, text: str, where: str) -> Any:
         try:
             value = kind(text)
         except ValueError:
-            pass  # the check says what it must be
+            pass  # `_check_value` raises with the expected type
     return _check_value(setting, value, where)
 
 
@@ -314,21 +318,21 @@ def parse_value(setting: Setting, text: str, where: str) -> Any:
 
 
 def write_setting(path: str, name: str, value: Value | None, is_private: bool) -> None:
-    """Set a key at the top level of a file; None removes it. Refuse a change that would leave an
-    invalid file, such as one inside a multi-line text."""
+    """Set a key at the top level of a file; None removes it. Raise ConfigError if the result would
+    be invalid, as inside a multi-line text."""
     import re
     from json import dumps
 
     lines = _read_text(path).splitlines()
-    own = re.compile(rf'\s*"?{re.escape(name)}"?\s*=')
+    key = re.compile(rf'\s*"?{re.escape(name)}"?\s*=')
     table = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
-    places = [at for at, line in enumerate(lines[:table]) if own.match(line)]
-    # What JSON has of these values is TOML too.
+    place = next((at for at, line in enumerate(lines[:table]) if key.match(line)), None)
+    # The JSON form of these values is valid TOML.
     new = [] if value is None else [f"{name} = {dumps(value, ensure_ascii=False)}"]
-    if places:
-        lines[places[0] : places[0] + 1] = new
-    else:
+    if place is None:
         lines[table:table] = new
+    else:
+        lines[place : place + 1] = new
     text = "\n".join(lines) + "\n" if lines else ""
     unsafe = "the file cannot be changed safely"
     _parse(path, text, unsafe, hint="edit it by hand: recollect config edit")

@@ -49,7 +49,7 @@ class Progress(NamedTuple):
 class Context:
     """An opened memory: its project, spaces, settings, clock and origin.
 
-    The code that opens the memory sets `origin`; what is written never does.
+    `origin` is set by the code that opens the memory, never by stored content.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class Context:
         self.progress: Callable[[Any], object] | None = None
         """Called with the progress of long work."""
         self.start_background: Callable[[str], object] | None = None
-        """Starts a process that makes what is missing of a project's index, given its root; set by
-        the command line. Without it, work is done at once."""
+        """Starts a process that completes the index of a project, given its root; set by the
+        command line. Without it, the caller completes the index itself."""
         self.counter: Callable[[str], int] | None = None
         """An exact tokenizer for prompts; None means the estimate."""
         self.sent: dict[str, SentPrompt] = {}
@@ -129,11 +129,10 @@ class Context:
     def scopes_in_project(self, scopes: Sequence[str]) -> tuple[str, ...]:
         """Return scopes relative to the top of the working tree; raise InvalidInput for one that
         can match no file of it."""
-        found = tuple(
-            self.path_in_project(os.path.normpath(one) if ".." in one.split("/") else one)
-            for one in scopes
-        )
-        for scope, given in zip(found, scopes, strict=True):
+        found = []
+        for given in scopes:
+            has_parents = os.pardir in given.split("/")
+            scope = self.path_in_project(os.path.normpath(given) if has_parents else given)
             # `/src` is below the top, as in a .gitignore; `/etc/**` is not.
             first = "/".join(scope.split("/", 2)[:2])
             is_elsewhere = os.path.lexists(first) and not os.path.lexists(self.top + first)
@@ -143,24 +142,25 @@ class Context:
                     where="scope",
                     hint=f"a path or glob below {self.top}, such as src/api/**",
                 )
-        return found
+            found.append(scope)
+        return tuple(found)
 
     def present_spaces(self) -> list[Database]:
-        """Return the existing ones of the project's and the user's space."""
+        """Return those of the two spaces, project and user, that exist."""
         return [space for space in (self.project_space, self.user_space) if space.present()]
 
     def read_both(self, work: Callable[[tuple[Tx, ...]], Result], *, ahead: bool = False) -> Result:
-        """Read the existing ones of the project's and the user's space together; `ahead` is
-        `Database.read_ahead`."""
+        """Run `work` with a read transaction on each of the two spaces that exists; with `ahead`,
+        read the project by `Database.read_ahead`."""
         project, user = self.project_space, self.user_space
         if not user.present():
             return project.read(lambda tx: work((tx,))) if project.present() else work(())
         if not project.present():
             return user.read(lambda tx: work((tx,)))
         read = project.read_ahead if ahead else project.read
-        return read(lambda one: user.read(lambda other: work((one, other))))
+        return read(lambda project_tx: user.read(lambda user_tx: work((project_tx, user_tx))))
 
-    def progress_of(self, what: str, total: int) -> Callable[[int], object] | None:
+    def progress_of(self, task: str, total: int) -> Callable[[int], object] | None:
         """Return a function that reports finished units of work; None without a listener."""
         if self.progress is None:
             return None
@@ -169,7 +169,7 @@ class Context:
         def advance(more: int) -> None:
             nonlocal done
             done += more
-            report(Progress(what, done, max(total, done), 0))
+            report(Progress(task, done, max(total, done), 0))
 
         return advance
 
@@ -180,7 +180,7 @@ class Context:
 
 class PromptRequest(NamedTuple):
     """The parts of a request beside the conversation, and the limits of the model. `tools` is the
-    text of the tool definitions, or their tokens; `counter` replaces the estimate."""
+    text of the tool definitions, or its number of tokens; `counter` replaces the estimate."""
 
     context: int
     largest: int = 0
@@ -192,8 +192,8 @@ class PromptRequest(NamedTuple):
 
 
 class SentPrompt(NamedTuple):
-    """The last prompt, until its answer arrives: its length, and our count of the tokens that the
-    provider refused."""
+    """The last prompt of a session until its answer arrives: its length in characters, and our
+    token count of a prompt that the provider rejected."""
 
     request: PromptRequest
     chars: int

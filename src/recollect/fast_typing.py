@@ -1,9 +1,9 @@
 """A faster `NamedTuple`, and the names of `typing` that annotations need.
 
-A hook starts a process for every prompt, and importing `typing` takes a tenth of its time. Of some
-forty named tuples it instantiates a dozen: `typing` compiles a constructor for each class, this
-module compiles it at the second instance. The result is the same: a tuple with named fields,
-defaults and methods. Type checkers see the real `typing`.
+A hook starts a process for every prompt, and importing `typing` takes a tenth of its time. `typing`
+compiles a constructor for every named tuple. A hook defines about forty and instantiates a dozen,
+so this module compiles the constructor at the second instance. The result is the same: a tuple
+with named fields, defaults and methods. Type checkers see the real `typing`.
 """
 
 from __future__ import annotations
@@ -42,21 +42,22 @@ if sys.version_info >= (3, 14):
 elif not TYPE_CHECKING:
     from _collections import _tuplegetter
 
-    def _bound(cls, /, *values, **named):
-        """Make the first instance by hand: of half the records of a hook there is one instance."""
-        cls.__new__ = _constructed
+    def _make_first(cls, /, *values, **named):
+        """Make the first instance without a compiled constructor: a hook makes only one instance of
+        half of its record classes."""
+        cls.__new__ = _compile_new
         rest = cls._fields[len(values) :]
         given = {**cls._field_defaults, **named}
         if len(values) > len(cls._fields) or {*rest} - given.keys() or named.keys() - {*rest}:
-            return _constructed(cls, *values, **named)  # which says what is wrong
+            return _compile_new(cls, *values, **named)  # raises the TypeError
         return tuple.__new__(cls, (*values, *map(given.__getitem__, rest)))
 
-    def _constructed(cls, /, *values, **named):
+    def _compile_new(cls, /, *values, **named):
         """Compile the constructor at the second instance, and call it."""
         names = ", ".join(cls._fields)
-        space = {"_new": tuple.__new__, "__builtins__": {}}
+        namespace = {"_new": tuple.__new__, "__builtins__": {}}
         # As `collections.namedtuple` does; the names come from a class body.
-        made = eval(f"lambda _cls, {names}: _new(_cls, ({names},))", space)  # noqa: S307
+        made = eval(f"lambda _cls, {names}: _new(_cls, ({names},))", namespace)  # noqa: S307
         made.__defaults__ = tuple(cls._field_defaults.values()) or None
         made.__name__, made.__qualname__ = "__new__", f"{cls.__name__}.__new__"
         cls.__new__ = made
@@ -90,7 +91,7 @@ elif not TYPE_CHECKING:
         """Return the arguments for copying and pickling."""
         return tuple(self)
 
-    class _Naming(type):
+    class _RecordType(type):
         """Turn a class body into a tuple with named fields."""
 
         def __new__(cls, name, bases, body):
@@ -100,9 +101,9 @@ elif not TYPE_CHECKING:
             defaults = {field: body.pop(field) for field in fields if field in body}
             if tuple(defaults) != fields[len(fields) - len(defaults) :]:
                 raise TypeError(f"{name}: a field without a default follows one with a default")
-            space = {
+            namespace = {
                 "__slots__": (),
-                "__new__": _bound,
+                "__new__": _make_first,
                 "_make": classmethod(_make),
                 "_replace": _replace,
                 "_asdict": _asdict,
@@ -114,8 +115,8 @@ elif not TYPE_CHECKING:
                 **body,
             }
             for place, field in enumerate(fields):
-                space[field] = _tuplegetter(place, f"Alias for field number {place}")
-            return type(name, (tuple,), space)
+                namespace[field] = _tuplegetter(place, f"Alias for field number {place}")
+            return type(name, (tuple,), namespace)
 
-    class NamedTuple(metaclass=_Naming):
+    class NamedTuple(metaclass=_RecordType):
         """Base class of records."""

@@ -2,9 +2,9 @@
 
 Every command and hook starts a process and pays for each module that runs. With this finder
 installed, `from ..recall import ranking` only finds the module; its code runs when an attribute is
-first read. `from ..recall.ranking import rank` reads one at once. So import modules, and names only
-from modules that are needed in any case. Importing this module installs the finder;
-`recollect/__init__.py` does it first.
+first read. `from ..recall.ranking import rank` reads an attribute, so the code runs immediately.
+Therefore import modules; import names only from modules that are always needed. Importing this
+module installs the finder; `recollect/__init__.py` does it first.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class _EmptyPackageLoader(SourceFileLoader):
 
 
 class _LazyFinder:
-    """Finds the modules of this package without running them. The general finder lists every folder
-    and takes twice as long; it is asked next where there is no file, as in a zip archive."""
+    """Finds the modules of this package without running them. Python's own finder lists every
+    folder and takes twice as long; it is used where there is no file, as in a zip archive."""
 
     @staticmethod
     def find_spec(

@@ -60,7 +60,8 @@ def open_context(
     if path is None:
         path = variables.get("RECOLLECT_PROJECT") or "."
     project = find_project(path)
-    if project.doubt and not _trusts(variables):
+    trusts_files = variables.get("RECOLLECT_TRUST") == "1"
+    if project.doubt and not trusts_files:
         raise Refused(
             f"this project is not trusted: {project.doubt}",
             where=project.root,
@@ -71,7 +72,7 @@ def open_context(
     settings = config.load_settings(project.root, user, variables)
     if incognito:
         settings = settings._replace(mode="incognito")
-    stores = StoreRegistry(user, _trusts(variables))
+    stores = StoreRegistry(user, trusts_files)
     spaces = open_spaces(project, stores, user, settings)
     context = Context(project, settings, spaces, clock or _microseconds, origin)
     context.environment = variables
@@ -101,11 +102,6 @@ def _embedder(settings: Settings) -> StaticEmbedder | HttpEmbedder | None:
     )
 
 
-def _trusts(variables: Mapping[str, str]) -> bool:
-    """Check RECOLLECT_TRUST: every file here is the caller's (a container, a build server)."""
-    return variables.get("RECOLLECT_TRUST") == "1"
-
-
 def _microseconds() -> int:
     return time.time_ns() // 1000
 
@@ -124,29 +120,28 @@ def open_spaces(
     if settings.mode == "incognito":
         return SqliteDatabase("", "project"), SqliteDatabase("", "user")
     if settings.database:
-        return _on_server(project, user, settings)
+        return _open_on_server(project, user, settings)
     files = ((project.database, "project"), (os.path.join(user, "user.db"), "user"))
-    mine, own = (
+    project_space, user_space = (
         SqliteDatabase(path, kind, wait=settings.lock_wait, registry=stores) for path, kind in files
     )
-    return mine, own
+    return project_space, user_space
 
 
-def _on_server(project: Project, user: str, settings: Settings) -> tuple[Database, Database]:
+def _open_on_server(project: Project, user: str, settings: Settings) -> tuple[Database, Database]:
     from .storage.postgres import PostgresDatabase
 
     url, wait = settings.database, settings.lock_wait
     # Not in the project's own directory: a repository could name the space of another project.
-    shared = settings.space or _own_name(private_folder(user, project.root), "project")
-    mine = _own_name(user, "user")
+    project_name = settings.space or _read_space_name(private_folder(user, project.root), "project")
     return (
-        PostgresDatabase(url, shared, "project", wait=wait),
-        PostgresDatabase(url, mine, "user", wait=wait),
+        PostgresDatabase(url, project_name, "project", wait=wait),
+        PostgresDatabase(url, _read_space_name(user, "user"), "user", wait=wait),
     )
 
 
-def _own_name(folder: str, kind: str) -> str:
-    """Return the name of a space that is not shared: random, made once, kept in the folder."""
+def _read_space_name(folder: str, kind: str) -> str:
+    """Return the name of a space that is not shared: random, kept in a file of the folder."""
     path = os.path.join(folder, "space")
     if not os.path.exists(path):
         make_folder(folder)

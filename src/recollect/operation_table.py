@@ -1,9 +1,8 @@
-"""The table of operations: each one's name, command and function.
+"""The table of operations: name, command and function of each.
 
 A row is the name in Python (`sessions.export` is `mem.sessions.export(…)`), the words of the
 command (`recollect session export`, `/session export`) and the function behind both. Commands,
-help, MCP tools, the client and the docs are derived from these rows and the functions' signatures;
-there is no second list.
+help, MCP tools, the client and the docs are derived from these rows and the functions' signatures.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _LARGEST_CONFIG = 1024 * 1024
 class Project(NamedTuple):
     """A project: its root, the directory it was found from, and how it was recognised.
 
-    `doubt` is the reason why it may be another user's trap; empty for a safe project.
+    `doubt` is the reason not to trust it, such as files of another user; empty for a safe project.
     """
 
     root: str
@@ -86,13 +86,13 @@ def _repository(directory: str, git_directory: str, start: str) -> Project:
         root = directory
     entry = os.path.join(directory, ".git")
     doubt = _not_mine(entry) or _not_mine(common) or _not_mine(os.path.join(root, FOLDER))
-    if not doubt and not _leads_back(directory, git_directory, common, root):
-        doubt = f"{entry} leads to {common}, which does not lead back"
+    if not doubt and not _lists_worktree(directory, git_directory, common, root):
+        doubt = f"{entry} points to {common}, which does not list this directory as a worktree"
     return Project(root, start, "git", doubt)
 
 
-def _leads_back(directory: str, git_directory: str, common: str, root: str) -> bool:
-    """Check whether a repository lists the directory as its own."""
+def _lists_worktree(directory: str, git_directory: str, common: str, root: str) -> bool:
+    """Check whether a repository lists the directory as one of its worktrees."""
     if git_directory == common:
         return root == directory
     back = first_line(os.path.join(git_directory, "gitdir"))
@@ -104,7 +104,7 @@ def _leads_back(directory: str, git_directory: str, common: str, root: str) -> b
 
 
 def _not_mine(path: str) -> str:
-    """Return a sentence if a file belongs to another user; else an empty string."""
+    """Return a message if a file belongs to another user, else an empty string."""
     try:
         mine = not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()
     except OSError:
@@ -227,10 +227,10 @@ def _home_of_account() -> str:
 
 
 def check_folder(path: str) -> None:
-    """Raise Refused if a memory's directory is a link."""
+    """Raise Refused if a memory's directory is a symbolic link."""
     if os.path.islink(path):
         raise Refused(
-            "the memory's directory is a symbolic link: it could lead anywhere",
+            "the memory's directory is a symbolic link, which could point anywhere",
             where=path,
             hint="remove the link; Recollect makes the directory itself",
         )
@@ -260,11 +260,11 @@ def _make_directories(path: str) -> None:
 
 
 class StoreRegistry:
-    """The stores that this user made or adopted: one file each in the user's directory, named by
-    the store's secret id and holding its path.
+    """The stores that this user created or adopted: one file each in the user's directory, named
+    by the store's secret id and holding its path.
 
-    A store that came with a repository has an unknown id. A store that was moved, or restored from
-    a backup, is known at any path.
+    A store that came with a repository is not in the registry. A store that was moved, or restored
+    from a backup, is found by its id at any path.
     """
 
     def __init__(self, user: str, trusting: bool) -> None:
@@ -277,7 +277,7 @@ class StoreRegistry:
         make_folder(path)
 
     def knows(self, id: str, path: str) -> bool:
-        """Check whether the store is the user's own; all in the user's directory are."""
+        """Check whether a store is the user's own; every store in the user's directory is."""
         if self.trusting or os.path.dirname(path) == self._user:
             return True
         return len(id) == 32 and id.isalnum() and os.path.exists(os.path.join(self._folder, id))
@@ -289,7 +289,7 @@ class StoreRegistry:
         make_folder(self._user)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         write_private(os.path.join(self._folder, id), path + "\n")
-        # Sync: after a power cut, a store without its mark would be foreign.
+        # Sync: after a power cut, a store that is not registered would be foreign.
         handle = os.open(self._folder, os.O_RDONLY)
         os.fsync(handle)
         os.close(handle)
@@ -304,8 +304,7 @@ class StoreRegistry:
 
 
 def private_folder(user: str, root: str) -> str:
-    """Return the folder in the user's directory for a project's private data. Each project has its
-    own."""
+    """Return the folder in the user's directory for the private data of one project."""
     name = root.replace("%", "%25")
     for sign in "/\\:":
         name = name.replace(sign, f"%{ord(sign):X}")
@@ -325,7 +324,7 @@ def mark_project(project: Project) -> None:
 
 
 def stores_below(project: Project) -> tuple[str, ...]:
-    """Return the unused stores of directories that became part of the project."""
+    """Return the stores of subdirectories that are unused since these belong to the project."""
     found: list[str] = []
     if project.how == "directory":
         return ()

@@ -1,7 +1,7 @@
 """Check the arguments of an operation against the function's own signature.
 
-Every operation is called through `bind_operation`, so that none checks types itself. The meaning of
-a text or number is up to the operation; a single text becomes a list where a list is expected. It
+Every operation is called through `bind_operation`, so that none checks types itself; operations
+check only the meaning of values. A single text becomes a list where a list is expected. This module
 reads `__code__` and `__annotations__`, because importing `inspect` would cost a hook more than all
 its other work.
 """
@@ -19,7 +19,7 @@ REQUIRED = object()
 
 _VARIABLE_KEYWORDS = 0x08
 _LARGEST = 2**63 - 1
-_WANTED = {
+_TYPE_NAMES = {
     "str": "a text",
     "int": "a whole number, 0 or more",
     "float": "a number",
@@ -42,17 +42,17 @@ def bind_operation(function: Any, context: Any) -> Any:
 def _checked(function: Any, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments by name; raise InvalidInput for an invalid one."""
     operation = function.__name__
-    places, required, known = _signature(function)
-    if len(values) > len(places):
+    positional, required, known = _signature(function)
+    if len(values) > len(positional):
         raise InvalidInput(
-            f"{operation} takes at most {len(places)} values by place, not {len(values)}",
+            f"{operation} takes at most {len(positional)} positional arguments, not {len(values)}",
             where=operation,
-            hint=f"Name them: {', '.join(known)}",
+            hint=f"pass the others by name: {', '.join(known)}",
         )
     for name in named:
         if name not in known:
             raise _unknown(operation, name, known)
-    given = dict(zip(places, values, strict=False))
+    given = dict(zip(positional, values, strict=False))
     for name in required:
         if name not in given and name not in named:
             raise InvalidInput(f"{name} is missing", where=name)
@@ -63,9 +63,9 @@ def _checked(function: Any, values: Sequence[Any], named: Mapping[str, Any]) -> 
     for name, value in given.items():
         if isinstance(value, str) and known[name] == ("Sequence[str]",):
             given[name] = (value,)
-        elif not any(_fits(value, kind) for kind in known[name]):
-            wanted = " or ".join(_WANTED.get(_plain(kind), kind) for kind in known[name])
-            raise InvalidInput(f"{name} must be {wanted}, not {_said(value)}", where=name)
+        elif not any(_has_type(value, type_name) for type_name in known[name]):
+            expected = " or ".join(map(_describe_type, known[name]))
+            raise InvalidInput(f"{name} must be {expected}, not {_describe(value)}", where=name)
     return given
 
 
@@ -76,7 +76,7 @@ def _unknown(operation: str, name: str, known: Mapping[str, Any]) -> InvalidInpu
     return InvalidInput(
         f"{operation} has no field {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
         where=operation,
-        hint=f"It takes: {', '.join(known)}",
+        hint=f"known: {', '.join(known)}",
     )
 
 
@@ -87,8 +87,10 @@ def _signature(
     """Return the positional names, the required names, and the accepted types of each."""
     known = read_parameters(function)
     required = tuple(name for name, (_, default) in known.items() if default is REQUIRED)
-    places = function.__code__.co_varnames[1 : function.__code__.co_argcount]
-    return places, required, {name: _kinds(annotation) for name, (annotation, _) in known.items()}
+    positional = function.__code__.co_varnames[1 : function.__code__.co_argcount]
+    # `str | Sequence[str]` has two types.
+    types = {name: tuple(annotation.split(" | ")) for name, (annotation, _) in known.items()}
+    return positional, required, types
 
 
 def read_parameters(function: Any) -> dict[str, tuple[str, object]]:
@@ -126,38 +128,34 @@ def _annotation_text(kind: Any) -> str:
     return str(getattr(kind, "__forward_arg__", kind)).replace("collections.abc.", "")
 
 
-def _kinds(annotation: str) -> tuple[str, ...]:
-    """Split a union: `str | Sequence[str]` has two types."""
-    return tuple(part.strip() for part in annotation.split(" | "))
-
-
-def _plain(kind: str) -> str:
-    return "Mapping" if kind.startswith("Mapping") else kind
-
-
-def _fits(value: Any, kind: str) -> bool:
-    if kind == "str":
+def _has_type(value: Any, type_name: str) -> bool:
+    """Check a value against one type of an annotation; integers must be 0 or more."""
+    if type_name == "str":
         return isinstance(value, str)
-    if kind == "bool":
+    if type_name == "bool":
         return isinstance(value, bool)
-    if kind == "int":
+    if type_name == "int":
         return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
-    if kind == "float":
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return number and -_LARGEST <= value <= _LARGEST
-    if kind.startswith("Mapping"):
+    if type_name == "float":
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return is_number and -_LARGEST <= value <= _LARGEST
+    if type_name.startswith("Mapping"):
         return isinstance(value, Mapping)
-    if kind.startswith("Sequence["):
-        every = str if kind == "Sequence[str]" else Mapping
-        listed = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
-        return listed and all(isinstance(item, every) for item in value)
-    if kind == "None":
+    if type_name.startswith("Sequence["):
+        item_type = str if type_name == "Sequence[str]" else Mapping
+        is_list = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+        return is_list and all(isinstance(item, item_type) for item in value)
+    if type_name == "None":
         return value is None
-    name = kind.rpartition(".")[2]
+    name = type_name.rpartition(".")[2]
     return not name.isidentifier() or any(base.__name__ == name for base in type(value).__mro__)
 
 
-def _said(value: Any) -> str:
+def _describe_type(type_name: str) -> str:
+    return _TYPE_NAMES.get("Mapping" if type_name.startswith("Mapping") else type_name, type_name)
+
+
+def _describe(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return repr(value) if -_LARGEST < value < _LARGEST else "one so large"
+        return repr(value) if -_LARGEST < value < _LARGEST else "a number beyond 64 bits"
     return f"a {type(value).__name__}" if value is not None else "nothing"

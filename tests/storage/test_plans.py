@@ -65,7 +65,7 @@ ALLOWED = {
     "jobs.sql.claim_job": JOBS,
     "jobs.sql.count_jobs": JOBS,
     "jobs.sql.list_jobs": JOBS,
-    "jobs.sql.next_turn": JOBS,
+    "jobs.sql.next_run_time": JOBS,
     "jobs.sql.remove_jobs": JOBS,
     "lessons.sql.observations": "the observations of one subject",
     "lessons.sql.replace_observations": BACKGROUND,

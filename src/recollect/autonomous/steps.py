@@ -345,8 +345,8 @@ def count(tx: Tx) -> dict[str, int]:
 
 def is_work_due(tx: Tx, now: int) -> bool:
     """Check whether a job may run now: one that waits, or whose runner was lost."""
-    turn = jobs_sql.next_turn(tx, JOBS)
-    return 0 < turn <= now or jobs_sql.has_lost(tx, JOBS, now)
+    turn = jobs_sql.next_run_time(tx, JOBS)
+    return 0 < turn <= now or jobs_sql.has_expired_lease(tx, JOBS, now)
 
 
 def clear(tx: Tx, now: int, forget: bool) -> dict[str, int]:

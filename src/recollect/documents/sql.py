@@ -14,7 +14,7 @@ _COLUMNS = Document._fields
 
 
 def _list_open(tx: Tx, where: str, **given: object) -> list[Document]:
-    """Return the open revisions that a condition selects, which may end in an order and a limit."""
+    """Return the open revisions that match a WHERE condition, which may end in ORDER BY … LIMIT."""
     return [_document(row) for row in tx.run(_select_open(tx, where), given)]
 
 
@@ -26,8 +26,8 @@ def _select_open(tx: Tx, where: str) -> str:
 
 
 def _document(row: Row) -> Document:
-    one = Document._make(row)
-    return one._replace(fields=load_json(str(one.fields)), sources=load_json(str(one.sources)))
+    raw = Document._make(row)
+    return raw._replace(fields=load_json(str(raw.fields)), sources=load_json(str(raw.sources)))
 
 
 class DocumentRow(NamedTuple):

@@ -1,5 +1,4 @@
-"""Write and index documents: scratch, which is stored under a key for the current work, and the
-page CONTINUITY.md."""
+"""Write and index documents; the scratch store (values under keys) and the page CONTINUITY.md."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from ..types.records import FOREVER, Document, Json
 from . import sql
 
 _CHECKPOINTS = "memory://scratch/session_progress"
-"""The prefix of the checkpoints of `window.steps`."""
+"""The address prefix of the checkpoints that `window.steps` writes."""
 
 
 class NewDocument(NamedTuple):
@@ -41,7 +40,7 @@ def write_revision(
 ) -> bool:
     """Write the next revision at an address and close the current one; return whether it did.
 
-    if_changed: write nothing where text and fields are the same
+    if_changed: write nothing if text and fields are the same
     """
     current = sql.get_document(tx, new.address, hold=True)
     text, fields = redaction.redact(new.text), redaction.redact_json(dict(new.fields)).text
@@ -69,8 +68,8 @@ def write_revision(
 
 
 def document_entry(kept: Document) -> tuple[index_sql.IndexEntry, str] | None:
-    """Return the index entry and text of a document: its title and text. A generated page is
-    indexed by its hand-written parts only, if any: the rest is found where it came from."""
+    """Return the index entry of a document and the text to index; None for no text. Of a generated
+    page only the hand-written parts are indexed: the rest is indexed at its source."""
     text = _hand_written(kept) if is_generated(kept) else f"{kept.title}\n{kept.text}"
     if not text.strip():
         return None
@@ -110,7 +109,7 @@ def index_document(tx: Tx, kept: Document) -> None:
 
 
 def follow_undo(tx: Tx, address: str) -> None:
-    """Let the index follow an undo of a document."""
+    """Update the index after a change of a document was undone."""
     if kept := sql.get_document(tx, address):
         index_document(tx, kept)
     else:
@@ -123,12 +122,15 @@ SCRATCH = "scratch"
 
 
 def scratch_address(key: str) -> str:
-    """Return the address of a key, which is a name and not a path."""
+    """Return the address of a key; raise InvalidInput if it is a path and not a name."""
     return f"memory://scratch/{addresses.check_key(key)}"
 
 
 def store_scratch(tx: Tx, key: str, text: str, origin: str, now: int, once: str = "") -> Document:
-    """Write a value; earlier ones stay in history. A repeated `once` writes nothing."""
+    """Write a value; earlier values stay in history.
+
+    once: an idempotency key: the same value is not written again under it
+    """
     address = redaction.check_path(scratch_address(key))
     write, clean = f"store {address} {once}", redaction.redact(text)
     if (
@@ -164,7 +166,7 @@ def get_scratch(tx: Tx, key: str) -> Document:
 
 
 def blank_scratch(key: str) -> Document:
-    """Return the document of a key under which nothing is stored."""
+    """Return an empty document for a key without a value."""
     return Document(
         address=scratch_address(key),
         revision=0,
@@ -189,7 +191,7 @@ def list_scratch(tx: Tx, limit: int) -> list[Document]:
 
 
 def delete_scratch(tx: Tx, key: str, now: int) -> Document:
-    """Close a value: it is no longer found; its history stays in the store."""
+    """Delete a value; its history stays in the store."""
     document = get_scratch(tx, key)
     sql.close_document(tx, document.address, now)
     index_sql.remove_entry(tx, "document", document.address)
@@ -245,7 +247,8 @@ def parse_continuity(text: str) -> HandWritten:
 
 
 class Reference(NamedTuple):
-    """A record by its id and title; `by` is its author if not the user: such a title is quoted."""
+    """A record by its id and title. `by` is the author unless it is the user; the title is then
+    quoted as data."""
 
     id: str
     title: str

@@ -63,7 +63,7 @@ def _files(path: str) -> Iterator[str]:
         yield place
         return
     for folder, _, names in sorted(os.walk(place)):
-        # An index lists records, it holds none.
+        # index.json lists the records and contains none.
         for name in sorted(set(names) - {"index.json"}):
             if name.endswith(".json"):
                 yield os.path.join(folder, name)
@@ -77,7 +77,7 @@ def _records(file: str) -> list[Json]:
     return found if isinstance(found, list) else [found]
 
 
-# ---------------------------------------------------------------- exports and memory of others
+# ---------------------------------------------------------------- exports, other tools' memory
 
 
 def write_lines(path: str, lines: Iterable[str]) -> int:
@@ -129,7 +129,7 @@ def list_memory_files(path: str) -> list[str]:
         for name in names
         if name.endswith(_MEMORY_ENDINGS)
     ]
-    return sorted(one for one in found if os.path.isfile(one) and not os.path.islink(one))
+    return sorted(file for file in found if os.path.isfile(file) and not os.path.islink(file))
 
 
 def read_memory_file(path: str) -> str:

@@ -1,5 +1,4 @@
-"""Operations on background jobs: list, show, retry, cancel; and for a worker when to
-stop, and the heartbeat of its lease."""
+"""List, show, retry and cancel background jobs; stop workers, and renew their leases."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ STATUSES = ("pending", "running", "done", "error", "cancelled")
 
 
 class JobState(NamedTuple):
-    """A job as a person sees it; `tries` are those since it last succeeded."""
+    """A job as it is shown; `tries` counts the tries since the last success."""
 
     id: str
     kind: str
@@ -85,7 +84,7 @@ def cancel_job(context: Context, id: str) -> JobState:
 
 
 def find_failed(tx: Tx, kinds: Sequence[str], limit: int) -> list[JobState]:
-    """Return jobs of some kinds whose last try failed or left something out, dead letters first."""
+    """Return jobs of some kinds whose last try failed or skipped a part, dead letters first."""
     found = [
         job
         for status in ("error", "pending", "running", "done")
@@ -129,10 +128,9 @@ def _state(job: sql.Job) -> JobState:
 
 
 class Watch:
-    """Tells a worker when to stop: its parent is gone, or its lease was lost.
+    """Tells a worker when to stop: its parent process has exited, or its lease was lost.
 
-    A parent that was gone before the work began is not waited for: the work ends when the queue is
-    empty.
+    A parent that exited before the work began is ignored: the work ends when the queue is empty.
     """
 
     def __init__(self, parent: int = 0) -> None:
@@ -145,9 +143,9 @@ class Watch:
 
 
 class Heartbeat:
-    """Renews leases in a thread of its own while work is going on.
+    """Renews leases in a background thread while work is going on.
 
-    `renew` raises when a lease was lost; then the watch says so, and the thread ends.
+    When `renew` raises because a lease was lost, the watch is set and the thread ends.
     """
 
     def __init__(self, renew: Callable[[], None], watch: Watch, every: float) -> None:

@@ -1,8 +1,8 @@
 """Jobs: leased background work, alone or in a queue, with the progress of the work.
 
-`owner` and `attempt` fence every effect: `hold_lease` is the first statement of a transaction that
-writes for a job, so a runner that lost its lease cannot write. A try counts as a failure from its
-start until it is finished, so that a killed one counts too.
+`owner` and `attempt` are a fencing token: a transaction that writes for a job begins with
+`hold_lease`, so that a runner that lost its lease cannot write. A try counts as a failure from its
+start until it is finished, so that a killed runner counts too.
 
 A queued job is pending, running, done, error (a dead letter: `retry_job` revives it) or cancelled.
 `input_watermark` is the end of the input, `success_watermark` the end of the finished part; a job
@@ -29,9 +29,8 @@ TRIES = 3
 
 
 class Job(NamedTuple):
-    """A job. `updated` is when the work was last finished, `progress` its state in its own terms,
-    `success_watermark` the same from earlier versions, `failures` the unfinished tries since, and
-    `tried` the start of the last one."""
+    """A job. `updated` is the time of the last success, `progress` the state that the job saved,
+    `failures` the number of tries since the last success, and `tried` the start of the last try."""
 
     id: str
     kind: str
@@ -88,13 +87,13 @@ def acquire_lease(tx: Tx, kind: str, owner: str, now: int, lease: int) -> Job | 
 
 
 def finish_job(tx: Tx, job: Job, progress: Mapping[str, Json], now: int) -> bool:
-    """Release the lease after the work was done; return false if it was lost meanwhile."""
+    """Record a success and release the lease; return false if the lease was lost meanwhile."""
     done = job._replace(status="done", error="", updated=now, progress=progress, failures=0)
     return _release(tx, done)
 
 
 def fail_job(tx: Tx, job: Job, error: SafeText, counts: bool = True) -> bool:
-    """Release the lease after a failure; earlier progress stays.
+    """Record a failure and release the lease; earlier progress stays.
 
     counts: False for a conflict with another process, which is not the job's own failure
     """
@@ -132,8 +131,8 @@ def job_id(kind: str, subject: str = "") -> str:
 def enqueue_job(
     tx: Tx, kind: str, subject: str, watermark: int, now: int, force: bool = False
 ) -> bool:
-    """Queue a job up to a watermark; return whether that opened it. A job that was done, failed or
-    cancelled is pending again if the watermark grew, or with `force`."""
+    """Queue a job up to a watermark; return true if it was not queued before. A job that was done,
+    failed or cancelled is queued again if the watermark grew, or with `force`."""
     row = tx.one(
         "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
         "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
@@ -201,8 +200,8 @@ def claim_job(
 
 
 def hold_lease(tx: Tx, job: Job) -> Job:
-    """Lock a job that is still leased to this runner and return it as it is now; raise Conflict if
-    another runner took over. A lease that ran out holds until then."""
+    """Lock a job that is still leased to this runner and return its current state; raise Conflict
+    if another runner took over. An expired lease stays valid until then."""
     current = get_job(tx, job.kind, job.subject, hold=True)
     fence = (job.owner, job.attempt, "running")
     if current is None or (current.owner, current.attempt, current.status) != fence:
@@ -226,8 +225,8 @@ def save_progress(tx: Tx, job: Job, progress: Mapping[str, Json]) -> Job:
 
 
 def complete_job(tx: Tx, job: Job, now: int, error: SafeText | None = None) -> None:
-    """Finish a leased job up to the watermark it was claimed with; it is pending again if its input
-    grew meanwhile. Raise Conflict if the lease was lost.
+    """Finish a leased job up to the watermark it was claimed with; queue it again if its input grew
+    meanwhile. Raise Conflict if the lease was lost.
 
     error: why a part was left out
     """
@@ -251,8 +250,10 @@ def retry_later(
     tx: Tx, job: Job, error: SafeText, run_after: int, tries: int = TRIES, counts: bool = True
 ) -> str:
     """Release a leased job after a failure; return its status: pending, or error after the last
-    try. A failure that is not the job's own does not count. Raise Conflict if the lease was
-    lost."""
+    try. Raise Conflict if the lease was lost.
+
+    counts: False for a failure that is not the job's own
+    """
     current = hold_lease(tx, job)
     failures = current.failures if counts else current.failures - 1
     status = "error" if failures >= tries else "pending"
@@ -264,8 +265,8 @@ def retry_later(
 
 
 def reset_job(tx: Tx, job: Job, status: str, now: int) -> None:
-    """Make a job pending again with all its tries, or cancel it; a runner that has it loses its
-    lease. Its progress and watermarks stay."""
+    """Queue a job again with all its tries, or cancel it; a running one loses its lease. Progress
+    and watermarks stay."""
     changed = job._replace(
         status=status, owner="", lease_until=0, run_after=now, error="", failures=0
     )
@@ -295,8 +296,8 @@ def count_jobs(tx: Tx, kinds: Sequence[str]) -> dict[str, int]:
     return {row[0]: int(row[1]) for row in rows}
 
 
-def next_turn(tx: Tx, kinds: Sequence[str]) -> int:
-    """Return when the next pending job may run; 0 without one."""
+def next_run_time(tx: Tx, kinds: Sequence[str]) -> int:
+    """Return the earliest time at which a pending job may run; 0 without one."""
     names, params = placeholders("kind", kinds)
     row = tx.one(
         "SELECT coalesce(min(run_after), 0) FROM jobs WHERE space = :space "
@@ -306,8 +307,8 @@ def next_turn(tx: Tx, kinds: Sequence[str]) -> int:
     return int(row[0]) if row else 0
 
 
-def has_lost(tx: Tx, kinds: Sequence[str], now: int) -> bool:
-    """Check whether the lease of a running job ran out."""
+def has_expired_lease(tx: Tx, kinds: Sequence[str], now: int) -> bool:
+    """Check whether the lease of a running job has expired."""
     names, params = placeholders("kind", kinds)
     row = tx.one(
         "SELECT 1 FROM jobs WHERE space = :space AND status = 'running' AND lease_until <= :now "
@@ -318,7 +319,7 @@ def has_lost(tx: Tx, kinds: Sequence[str], now: int) -> bool:
 
 
 def remove_jobs(tx: Tx, kinds: Sequence[str]) -> int:
-    """Remove all jobs of some kinds; return how many there were."""
+    """Delete all jobs of some kinds; return the count."""
     names, params = placeholders("kind", kinds)
     rows = tx.run(
         f"DELETE FROM jobs WHERE space = :space AND kind IN ({names}) RETURNING id", params

@@ -1,5 +1,5 @@
-"""The relations of links and their inverses, walks along links, and graphs for other programs
-(JSON, DOT, Mermaid). Records are given by their ids."""
+"""The relations of links and their inverses, walks along links, and graphs as JSON, DOT and
+Mermaid. Records are given by their ids."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Edge(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """A record reached by a walk: the record before it, the relation seen from there, the number of
-    steps, and the reason of the link."""
+    """A record reached by a walk. `via` is the record before it, `relation` the relation from
+    there, `depth` the number of steps, `reason` that of the link."""
 
     id: str
     via: str
@@ -46,7 +46,7 @@ class Reached(NamedTuple):
 
 
 def inverse(relation: str) -> str:
-    """Return the relation seen from the other end; its inverse is the relation again."""
+    """Return the relation seen from the other end."""
     if relation in INVERSES:
         return INVERSES[relation]
     for name, other in INVERSES.items():
@@ -69,7 +69,7 @@ def _unknown(relation: str) -> InvalidInput:
 
 
 def group_links(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
-    """Return the links of every record, each seen from there, sorted."""
+    """Return the links of every record, sorted; each starts at that record."""
     found: dict[str, set[Edge]] = {}
     for edge in edges:
         check_relation(edge.relation)
@@ -82,34 +82,34 @@ def group_links(edges: Iterable[Edge]) -> dict[str, list[Edge]]:
 def walk(
     edges: Iterable[Edge], start: str, depth: int = 2, relations: Collection[str] = ()
 ) -> list[Reached]:
-    """Return all links within `depth` steps of a record, each once, both ways, the nearest first.
+    """Follow links in both directions; return each link within `depth` steps once, nearest first.
 
-    relations: those to follow, as seen from the record before; none means all
+    relations: follow only these, as seen from the record before; empty means all
     """
     links = group_links(edges)
     reached: list[Reached] = []
     seen = {start}
-    passed: set[tuple[str, str, str]] = set()
-    waiting = deque([(start, 0)])
-    while waiting:
-        here, steps = waiting.popleft()
+    followed: set[tuple[str, str, str]] = set()
+    queue = deque([(start, 0)])
+    while queue:
+        here, steps = queue.popleft()
         if steps == depth:
             continue
         for edge in links.get(here, ()):
             if edge.target == here or (relations and edge.relation not in relations):
                 continue
-            if (here, edge.relation, edge.target) not in passed:
+            if (here, edge.relation, edge.target) not in followed:
                 back = (edge.target, inverse(edge.relation), here)
-                passed |= {(here, edge.relation, edge.target), back}
+                followed |= {(here, edge.relation, edge.target), back}
                 reached.append(Reached(edge.target, here, edge.relation, steps + 1, edge.reason))
             if edge.target not in seen:
                 seen.add(edge.target)
-                waiting.append((edge.target, steps + 1))
+                queue.append((edge.target, steps + 1))
     return reached
 
 
 def newest(edges: Iterable[Edge], start: str) -> str:
-    """Return the last record in the chain of replacements; the record itself without one."""
+    """Return the last record in the chain of `superseded_by` links, or the record itself."""
     links = group_links(edge for edge in edges if "supersede" in edge.relation)
     here, seen = start, {start}
     while True:
@@ -121,7 +121,7 @@ def newest(edges: Iterable[Edge], start: str) -> str:
         seen.add(here)
 
 
-# ---------------------------------------------------------------- written down
+# ---------------------------------------------------------------- graphs
 
 Labels = Mapping[str, str]
 """A one-line title for each record, by id."""
@@ -129,7 +129,7 @@ Labels = Mapping[str, str]
 
 def to_json(edges: Iterable[Edge], labels: Labels | None = None) -> str:
     """Render the graph as JSON: nodes and edges, sorted."""
-    nodes, links = _settled(edges)
+    nodes, links = _sort_graph(edges)
     names = labels or {}
     body = {
         "nodes": [{"id": name, "label": names.get(name, name)} for name in nodes],
@@ -140,7 +140,7 @@ def to_json(edges: Iterable[Edge], labels: Labels | None = None) -> str:
 
 def to_dot(edges: Iterable[Edge], labels: Labels | None = None) -> str:
     """Render the graph for Graphviz."""
-    nodes, links = _settled(edges)
+    nodes, links = _sort_graph(edges)
     lines = ["digraph memory {", "  rankdir=LR;", "  node [shape=box];"]
     lines += [f"  {_dot(name)} [label={_dot(_label(name, labels))}];" for name in nodes]
     lines += [f"  {_dot(a)} -> {_dot(b)} [label={_dot(name)}];" for a, name, b, _ in links]
@@ -149,7 +149,7 @@ def to_dot(edges: Iterable[Edge], labels: Labels | None = None) -> str:
 
 def to_mermaid(edges: Iterable[Edge], labels: Labels | None = None) -> str:
     """Render the graph for Mermaid. Records are numbered: Mermaid has reserved words."""
-    nodes, links = _settled(edges)
+    nodes, links = _sort_graph(edges)
     numbers = {name: f"n{number}" for number, name in enumerate(nodes, 1)}
     lines = ["flowchart LR"]
     lines += [f'  {numbers[name]}["{_mermaid(_label(name, labels))}"]' for name in nodes]
@@ -157,7 +157,9 @@ def to_mermaid(edges: Iterable[Edge], labels: Labels | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _settled(edges: Iterable[Edge]) -> tuple[list[str], list[Edge]]:
+def _sort_graph(edges: Iterable[Edge]) -> tuple[list[str], list[Edge]]:
+    """Return the sorted record ids and the sorted links; raise InvalidInput for an unknown
+    relation."""
     links = sorted(set(edges))
     for edge in links:
         check_relation(edge.relation)
@@ -176,11 +178,7 @@ def _dot(text: str) -> str:
 
 def _mermaid(text: str) -> str:
     """Escape Mermaid markup: it reads `#nn;` as the character of that number."""
+    printable = (char if char.isprintable() else " " for char in text)
     return "".join(
-        char
-        if char.isalnum() or char in " .,_/-"
-        else f"#{ord(char)};"
-        if char.isprintable()
-        else " "
-        for char in text
+        char if char.isalnum() or char in " .,_/-" else f"#{ord(char)};" for char in printable
     )

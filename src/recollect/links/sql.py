@@ -32,16 +32,15 @@ def end(tx: Tx, source: str, relation: str, target: str, now: int) -> bool:
 def find_touching(tx: Tx, refs: list[str], relation: str = "") -> list[Link]:
     """Return the open links that begin or end at one of the records."""
     chosen = "AND relation = :relation " if relation else ""
-    found: dict[Row, None] = {}  # one may begin in one batch and end in another
+    select = f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} {chosen}"
+    found: set[Row] = set()  # a link may begin in one batch and end in another
     for names, params in batches("ref", refs):
-        # Two lookups by index: for an OR of both ends, or an order, SQLite reads all links.
-        some = (
-            f"SELECT {_COLUMNS} FROM links WHERE space = :space AND valid_to = {FOREVER} {chosen}"
-        )
+        # Two lookups by index: with an OR of both ends, or an ORDER BY, SQLite reads all links.
         for end in ("source", "target"):
-            rows = tx.run(f"{some}AND {end} IN ({names})", {**params, "relation": relation})
-            found |= dict.fromkeys(rows)
-    return [_link(row) for row in sorted(found)]
+            found.update(
+                tx.run(f"{select}AND {end} IN ({names})", {**params, "relation": relation})
+            )
+    return [Link(*row) for row in sorted(found)]
 
 
 def list_open(tx: Tx, relation: str) -> list[Link]:
@@ -51,8 +50,4 @@ def list_open(tx: Tx, relation: str) -> list[Link]:
         "AND relation = :relation ORDER BY source, target",
         {"relation": relation},
     )
-    return [_link(row) for row in rows]
-
-
-def _link(row: Row) -> Link:
-    return Link(*row)
+    return [Link(*row) for row in rows]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..storage.database import TABLES, Tx, list_columns, placeholders
 from ..types.records import FOREVER, Json, SafeText
 
-_VARIABLE: Mapping[str, tuple[str, ...]] = {
+_MUTABLE_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "procedures": ("successes", "failures", "last_used", "status", "valid_to"),
     "links": ("reason", "valid_to"),
     "documents": ("valid_to",),
@@ -33,7 +33,7 @@ def insert(tx: Tx, id: str, operation: str, body: SafeText, now: int) -> None:
 
 
 def find_latest(tx: Tx, operation: str) -> UndoRecord | None:
-    """Return the last record of an operation that was not undone yet; held until the commit."""
+    """Return the last record of an operation that was not undone yet, locked until the commit."""
     row = tx.one(
         "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
         "AND operation = :operation AND status = 'applied' ORDER BY at DESC, id LIMIT 1 "
@@ -72,8 +72,8 @@ def read_columns(
 def read_open(
     tx: Tx, table: str, column: str, value: str
 ) -> list[tuple[tuple[Json, ...], dict[str, Json]]]:
-    """Return key and variable columns of the open rows with this value in a column."""
-    key, names = TABLES[table], _VARIABLE[table]
+    """Return key and mutable columns of the open rows with this value in a column."""
+    key, names = TABLES[table], _MUTABLE_COLUMNS[table]
     rows = tx.run(
         f"SELECT {', '.join((*key, *names))} FROM {table} WHERE space = :space "
         f"AND {column} = :value AND valid_to = {FOREVER}",
@@ -111,7 +111,7 @@ def find_with_status(tx: Tx, table: str, statuses: Sequence[str]) -> dict[str, s
 
 
 def remove(tx: Tx, table: str, key: Sequence[Json]) -> None:
-    """Delete a row that the operation had made."""
+    """Delete a row that the operation had created."""
     tx.run(f"DELETE FROM {table} WHERE {_where(table)}", _named(table, key))
 
 

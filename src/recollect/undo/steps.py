@@ -1,7 +1,7 @@
-"""Record which open rows a change closed, made or altered, and undo it.
+"""Record which rows a change closed, opened or altered, and undo the change.
 
 Rows of documents, procedures and links are versions: a change closes one and opens another. An undo
-closes what the change opened and opens again what it closed; nothing is deleted.
+closes the opened row and reopens the closed one; nothing is deleted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Watched(NamedTuple):
 
 
 class ChangedRow(NamedTuple):
-    """Columns of an open row before a change (None: not open before) and after (None: closed)."""
+    """Columns of a row before a change (None if it was not open) and after it (None if closed)."""
 
     table: str
     key: tuple[Json, ...]
@@ -49,10 +49,10 @@ def write_undoable(
     text: str = "",
     space: Database | None = None,
 ) -> Result:
-    """Run a write at the present time, and record in the same transaction how to undo it.
+    """Run a write, and record in the same transaction how to undo it.
 
-    what: names the change in the past tense, such as `started the task feature-x`
-    text: what was written, for the screen of `undo`
+    what: the change in the past tense, such as `started the task feature-x`
+    text: the written text, shown by `recollect undo`
     space: the project's by default
     """
     now, id = context.clock(), new_id("u")
@@ -79,7 +79,8 @@ def _read_watched(tx: Tx, watched: Watched) -> dict[tuple[Json, ...], dict[str, 
 
 
 def undo_rows(tx: Tx, record: sql.UndoRecord, origin: str, now: int) -> list[ChangedRow]:
-    """Undo a recorded change of rows; refused if a row was changed since, or is a person's."""
+    """Undo a recorded change of rows; raise Conflict if a row was changed since, and Refused if the
+    change was made by a person and the caller is not one."""
     body = json.loads(record.body)
     check_origin(body, origin)
     rows = [ChangedRow(table, tuple(key), *rest) for table, key, *rest in body["rows"]]
@@ -87,13 +88,14 @@ def undo_rows(tx: Tx, record: sql.UndoRecord, origin: str, now: int) -> list[Cha
         names = list(row.after or row.before or ())
         current = sql.read_columns(tx, row.table, row.key, names)
         is_open = current is not None and current["valid_to"] == FOREVER
-        if (current if row.after else is_open) != (row.after or False):
+        is_unchanged = current == row.after if row.after else not is_open
+        if not is_unchanged:
             raise Conflict(
                 f"{' '.join(map(str, row.key))} was changed since: undoing would lose that",
                 where=f"undo ({body['what']})",
             )
-    # Close first: one version of a name can be open at a time.
-    for row in sorted(rows, key=lambda one: one.before is not None):
+    # Close rows before others are reopened: only one version of a name can be open at a time.
+    for row in sorted(rows, key=lambda row: row.before is not None):
         sql.set_columns(tx, row.table, row.key, row.before or _closed(row, now))
     sql.mark_undone(tx, record.id)
     return rows
