@@ -20,7 +20,7 @@ LEVELS = (
     ("config",),
     ("context",),
     ("index",),
-    ("documents", "jobs", "undo", "links"),
+    ("documents", "injections", "jobs", "undo", "links"),
     ("archive", "freshness"),
     ("memory",),
     ("capture", "window"),

@@ -8,25 +8,29 @@ import recollect
 from recollect.briefing import sql as briefing_sql
 from recollect.briefing import steps_follow_up as briefing_steps_follow_up
 from recollect.briefing.rendering import Item
-from recollect.briefing.sql import FOLLOWED, IGNORED, ShownRef
 from recollect.briefing.steps_follow_up import SessionActs, judge
+from recollect.injections.sql import FOLLOWED, IGNORED, Injection
 from recollect.storage.database import Tx
 
 Mem = recollect.Recollect
 
 
+def _shown(id: str, moment: str, ref: str, at: int) -> Injection:
+    return Injection(id=id, session="s-1", moment=moment, block="B", ref=ref, tokens=0, at=at)
+
+
 def test_a_shown_command_was_run_or_others_were_in_its_place() -> None:
     acts = SessionActs(forms=((10, "pnpm test"), (30, "npm test")), files=((20, "src/a.py"),))
     shown = [
-        ShownRef("i-1", "start", "command:pnpm test", 50),
-        ShownRef("i-2", "start", "command:pnpm lint", 0),
-        ShownRef("i-3", "command", "avoid:npm test", 20),
-        ShownRef("i-4", "command", "avoid:npm test", 5),
-        ShownRef("i-5", "edit", "file:src/a.py", 15),
-        ShownRef("i-6", "edit", "file:src/b.py", 15),
-        ShownRef("i-7", "edit", "file:src/a.py", 25),
-        ShownRef("i-9", "command", "avoid:yarn test", 5),
-        ShownRef("i-8", "start", "m-1", 0),
+        _shown("i-1", "start", "command:pnpm test", 50),
+        _shown("i-2", "start", "command:pnpm lint", 0),
+        _shown("i-3", "command", "avoid:npm test", 20),
+        _shown("i-4", "command", "avoid:npm test", 5),
+        _shown("i-5", "edit", "file:src/a.py", 15),
+        _shown("i-6", "edit", "file:src/b.py", 15),
+        _shown("i-7", "edit", "file:src/a.py", 25),
+        _shown("i-9", "command", "avoid:yarn test", 5),
+        _shown("i-8", "start", "m-1", 0),
     ]
     assert judge(shown, acts) == [
         ("i-1", FOLLOWED),
@@ -40,7 +44,7 @@ def test_a_shown_command_was_run_or_others_were_in_its_place() -> None:
 
 
 def test_a_session_without_commands_says_nothing_about_shown_commands() -> None:
-    assert judge([ShownRef("i-1", "start", "command:pnpm test", 0)], SessionActs()) == []
+    assert judge([_shown("i-1", "start", "command:pnpm test", 0)], SessionActs()) == []
 
 
 def test_five_tries_without_effect_and_no_fewer_make_a_line_idle() -> None:

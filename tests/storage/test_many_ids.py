@@ -8,9 +8,9 @@ import pytest
 
 from recollect.episodes import sql as episodes_sql
 from recollect.freshness import sql as freshness_sql
+from recollect.injections import sql as injections_sql
 from recollect.links import sql as links_sql
 from recollect.memory import sql as memory_sql
-from recollect.memory import sql_lists as memory_sql_lists
 from recollect.memory import sql_sketches as memory_sql_sketches
 from recollect.storage.database import Database, Tx
 
@@ -23,7 +23,7 @@ IDS = [f"m-{number}" for number in range(70_000)]
         memory_sql.get_many,
         memory_sql_sketches.load_sketches,
         memory_sql.load_statements,
-        memory_sql_lists.count_verdicts,
+        injections_sql.count_verdicts,
         links_sql.find_touching,
         freshness_sql.load_claims,
         freshness_sql.load_checks,

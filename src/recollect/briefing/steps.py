@@ -15,6 +15,7 @@ from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..freshness import steps as freshness_steps
+from ..injections import sql as injections_sql
 from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import lifecycle
@@ -27,7 +28,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import sql as window_sql
-from . import matching, rendering, selection, sql, steps_action, steps_follow_up, wording
+from . import matching, rendering, selection, steps_action, steps_follow_up, wording
 from .rendering import COMMANDS, Item, LeftOut
 
 if TYPE_CHECKING:
@@ -267,9 +268,9 @@ def _rate(
     verdicts: dict[str, dict[str, int]] = {}
     tried: dict[str, list[str]] = {}
     for tx in txs if unique else ():
-        verdicts.update(memory_sql_lists.count_verdicts(tx, rated) if rated else {})
+        verdicts.update(injections_sql.count_verdicts(tx, rated) if rated else {})
     for tx in txs[:1] if unique else ():
-        tried = sql.outcomes(tx, list(unique))
+        tried = injections_sql.list_outcomes(tx, list(unique))
     found = []
     for memory in unique.values():
         usefulness = 1.0

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from ..actions import command_words
 from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..freshness import steps as freshness_steps
+from ..injections import sql as injections_sql
 from ..lessons import findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
@@ -58,7 +59,7 @@ def usable_commands(
     in_summary: refs that memory_summary.md holds
     """
     refs = [wording.command_ref(one.form) for one in known]
-    tried = sql.outcomes(txs[0], refs) if refs else {}
+    tried = injections_sql.list_outcomes(txs[0], refs) if refs else {}
     commands: list[KnownCommand] = []
     left_out: list[LeftOut] = []
     for one, ref in zip(known, refs, strict=True):
@@ -108,7 +109,7 @@ def before_command(txs: Sequence[Tx], session: str, line: str, watched: str) -> 
     if not found:
         return []
     since = window_sql.began(txs, session)
-    given = sql.shown_at(txs[0], session, "command", since)
+    given = injections_sql.list_refs(txs[0], session, since, "command")
     return [item for item in found if item.id not in given]
 
 
@@ -159,7 +160,7 @@ def load_edit(
     new = [one for one in commands if wording.command_ref(one.form) not in shown]
     if new and session:
         # The commands of a part are shown once.
-        earlier = sql.shown_at(txs[0], session, "edit", window_sql.began(txs, session))
+        earlier = injections_sql.list_refs(txs[0], session, window_sql.began(txs, session), "edit")
         if any(wording.command_ref(one.form) in earlier for one in commands):
             new = []
     kept = [memory for memory in found.values() if memory.id not in shown]

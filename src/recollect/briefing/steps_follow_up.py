@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..actions import call_results, command_forms
 from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
+from ..injections import sql as injections_sql
+from ..injections.sql import FOLLOWED, IGNORED, Injection, MomentCounts
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -73,9 +75,19 @@ def log(tx: Tx, session: str, items: Sequence[tuple[str, str, str, Item]], now: 
     previous = None
     for moment, id, ref, item in items:
         tokens = 0 if item is previous else item.tokens
-        rows.append(sql.ShownRow(id, session, now, item.tier, ref, tokens, moment))
+        rows.append(
+            Injection(
+                id=id,
+                session=session,
+                moment=moment,
+                block=item.tier,
+                ref=ref,
+                tokens=tokens,
+                at=now,
+            )
+        )
         previous = item
-    sql.add(tx, rows, now)
+    injections_sql.insert(tx, rows)
 
 
 # ---------------------------------------------------------------- judging
@@ -87,10 +99,14 @@ def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
     root: the top of the working tree; paths are relative to it
     """
     acts = _load_acts(tx, session, root)
-    shown = [one._replace(ref=_normalise_ref(one.ref)) for one in sql.list_unjudged(tx, session)]
+    shown = [
+        one._replace(ref=_normalise_ref(one.ref))
+        for one in injections_sql.list_items(tx, session)
+        if not one.outcome
+    ]
     outcomes = judge(shown, acts)
     if outcomes:
-        sql.judge(tx, outcomes)
+        injections_sql.set_outcomes(tx, outcomes)
     _restore_used(tx, session, acts, now)
     chances = redaction.redact_json(dict(acts.chances)).text
     storage_sql.set_value(tx, f"{_KEY}{session}", chances, now)
@@ -123,26 +139,34 @@ def _restore_used(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
     """Log as followed the commands that had left the start block unused and were run now: they
     return to it."""
     refs = list(dict.fromkeys(f"{COMMAND}{line}" for line in acts.lines))
-    tried = sql.outcomes(tx, refs) if refs else {}
+    tried = injections_sql.list_outcomes(tx, refs) if refs else {}
     rows = [
-        sql.ShownRow(f"i-{session}-{place}-{now}", session, now, "B", ref, 0, sql.USED)
+        Injection(
+            id=f"i-{session}-{place}-{now}",
+            session=session,
+            moment=injections_sql.USED,
+            block="B",
+            ref=ref,
+            tokens=0,
+            at=now,
+            outcome=FOLLOWED,
+        )
         for place, ref in enumerate(refs)
         if is_idle(tried.get(ref, ()), FEW_TRIES)
     ]
-    sql.add(tx, rows, now)
-    sql.judge(tx, [(row.id, sql.FOLLOWED) for row in rows])
+    injections_sql.insert(tx, rows)
 
 
 def is_idle(outcomes: Sequence[str], tries: int = TRIES) -> bool:
     """Check whether the latest tries, newest first, had no effect."""
-    return len(outcomes) >= tries and sql.FOLLOWED not in outcomes[:tries]
+    return len(outcomes) >= tries and FOLLOWED not in outcomes[:tries]
 
 
-def count_in_time(tx: Tx) -> tuple[sql.InTime, ...]:
+def count_in_time(tx: Tx) -> tuple[MomentCounts, ...]:
     """Return the counts of shown and followed items for each moment."""
     chances = _add_up(value for _, value in sql.values_below(tx, _KEY))
-    counted = {one.moment: one for one in sql.counts(tx)}
-    every = [counted.get(moment, sql.InTime(moment)) for moment in MOMENTS]
+    counted = {one.moment: one for one in injections_sql.count_by_moment(tx)}
+    every = [counted.get(moment, MomentCounts(moment)) for moment in MOMENTS]
     found = (one._replace(chances=max(chances[one.moment], one.shown)) for one in every)
     return tuple(one for one in found if one.chances)
 
@@ -186,24 +210,24 @@ def _messages(tx: Tx, session: str) -> Iterator[messages.NumberedMessage]:
         yield messages.NumberedMessage(row.seq, message._replace(at=row.at))
 
 
-def judge(shown: Sequence[sql.ShownRef], acts: SessionActs) -> list[tuple[str, str]]:
+def judge(shown: Sequence[Injection], acts: SessionActs) -> list[tuple[str, str]]:
     """Return the outcome of each row that can be judged."""
     judged = ((one.id, _outcome(one, acts)) for one in shown)
     return [(id, outcome) for id, outcome in judged if outcome]
 
 
-def _outcome(one: sql.ShownRef, acts: SessionActs) -> str:
+def _outcome(one: Injection, acts: SessionActs) -> str:
     """Return followed if the shown command was run, the failing one avoided or the file opened;
     ignored if others were; empty if nothing comparable was done."""
     ran = [name for at, name in acts.forms if one.moment == "start" or at > one.at]
     if one.ref.startswith(COMMAND):
         done = one.ref.removeprefix(COMMAND) in ran
-        return sql.FOLLOWED if done else sql.IGNORED if ran else ""
+        return FOLLOWED if done else IGNORED if ran else ""
     if one.ref.startswith(AVOID):
         again = one.ref.removeprefix(AVOID) in ran
-        return sql.IGNORED if again else sql.FOLLOWED if ran else ""
+        return IGNORED if again else FOLLOWED if ran else ""
     if one.ref.startswith(FILE):
         path = one.ref.removeprefix(FILE)
         after = [name for at, name in acts.files if one.moment == "start" or at >= one.at]
-        return sql.FOLLOWED if path in after else sql.IGNORED if after else ""
+        return FOLLOWED if path in after else IGNORED if after else ""
     return ""

@@ -15,6 +15,7 @@ from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
 from ..freshness import steps as freshness_steps
 from ..index import sql as index_sql
+from ..injections import sql as injections_sql
 from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
@@ -24,7 +25,7 @@ from ..text import messages, terms
 from ..text.display import format_time as iso
 from ..types.records import ORIGINS, STALE_STATES, UNTRUSTED_ORIGINS, Memory
 from ..window import sql as window_sql
-from . import matching, selection, sql, wording
+from . import matching, selection, wording
 from .rendering import Item, LeftOut
 from .steps import Ask, skill_of
 
@@ -265,7 +266,7 @@ def _drop_repeated(
         return [], []
     ordered = [item for _, item in sorted(lines, key=lambda one: (-one[0], one[1].text))]
     refs = [item.address for item in ordered]
-    ineffective = sql.often_shown(txs[0], refs, now - COOLDOWN, COOLDOWN_SESSIONS)
+    ineffective = injections_sql.find_ineffective(txs[0], refs, now - COOLDOWN, COOLDOWN_SESSIONS)
     ids = [id for id in shown if id.startswith("m-")]
     texts = [memory.text for tx in txs for memory in memory_sql.get_many(tx, ids).values()]
     kept, dropped = [], []

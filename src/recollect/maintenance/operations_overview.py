@@ -15,6 +15,7 @@ from ..briefing import wording as briefing_wording
 from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import NotFound
+from ..injections import sql as injections_sql
 from ..lessons import steps_observed as lessons_steps_observed
 from ..lessons import steps_schedule as lessons_steps_schedule
 from ..lessons.findings import KnownCommand, KnownResolution, fix_ref
@@ -238,9 +239,11 @@ def list_seen(context: Context, session: str = "") -> Seen:
 
     def read(txs: Sequence[Tx]) -> Seen | None:
         if session:
-            found = sorted({one for tx in txs for one in sql.shown_sessions(tx, session)})
+            found = sorted(
+                {one for tx in txs for one in injections_sql.sessions_with_prefix(tx, session)}
+            )
         else:
-            found = [one for tx in txs if (one := sql.last_shown_session(tx))][:1]
+            found = [one for tx in txs if (one := injections_sql.last_session(tx))][:1]
         if not found:
             return None
         items = tuple(steps_overview.read_shown(txs, found[0]))

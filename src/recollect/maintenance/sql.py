@@ -61,45 +61,6 @@ def quarantine(tx: Tx) -> None:
 # ---------------------------------------------------------------- overview
 
 
-class ShownLine(NamedTuple):
-    """An item that was shown to a model; `ref` is an id, an address or `command:…`."""
-
-    session: str
-    moment: str
-    block: str
-    ref: str
-    tokens: int
-    outcome: str
-    at: int
-
-
-def last_shown_session(tx: Tx) -> str:
-    """Return the session that was shown something last; empty without one."""
-    row = tx.one("SELECT session FROM injections WHERE space = :space ORDER BY at DESC, id LIMIT 1")
-    return str(row[0]) if row else ""
-
-
-def shown_sessions(tx: Tx, prefix: str) -> list[str]:
-    """Return the sessions with a prefix that were shown something."""
-    rows = tx.run(
-        "SELECT DISTINCT session FROM injections WHERE space = :space AND session >= :low "
-        "AND session < :high ORDER BY session",
-        {"low": prefix, "high": prefix + "\U0010ffff"},
-    )
-    return [row[0] for row in rows]
-
-
-def list_shown(tx: Tx, session: str) -> list[ShownLine]:
-    """Return the items shown to a session, in order."""
-    rows = tx.run(
-        "SELECT session, moment, block, ref, tokens, outcome, at FROM injections "
-        "WHERE space = :space AND session = :session AND moment NOT IN ('', 'used') "
-        "ORDER BY at, id",
-        {"session": session},
-    )
-    return list(map(ShownLine._make, rows))
-
-
 class ChangedMemory(NamedTuple):
     """The memory that was changed last, with the change and its time."""
 

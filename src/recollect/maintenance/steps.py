@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..archive import sql as archive_sql
-from ..briefing import sql as briefing_sql
 from ..documents import sql as documents_sql
 from ..errors import RecollectError, StoreCorrupt, Unavailable
 from ..fast_typing import NamedTuple
 from ..index import steps as index_steps
+from ..injections import sql as injections_sql
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..recall import steps_reindex as recall_steps_reindex
@@ -68,7 +68,7 @@ class Stats(NamedTuple):
     the first search indexes them and makes their vectors."""
     consolidation: str = ""
     """The result of the last consolidation of the project; empty before the first."""
-    in_time: tuple[briefing_sql.InTime, ...] = ()
+    in_time: tuple[injections_sql.MomentCounts, ...] = ()
     """How many items were shown at each moment, and how many were followed."""
     autonomous: str = ""
     """The state of autonomous memory; empty when it is off and never ran."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..briefing import sql as briefing_sql
 from ..fast_typing import NamedTuple
+from ..injections import sql as injections_sql
 from ..lessons import findings as lessons_findings
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import sql as memory_sql
@@ -32,7 +32,7 @@ _BLOCKS = {
 
 def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
     """Return the items shown to a session, in order, with the texts of memories."""
-    lines = [line for tx in txs for line in sql.list_shown(tx, session)]
+    lines = [line for tx in txs for line in injections_sql.list_items(tx, session)]
     ids = list(dict.fromkeys(line.ref for line in lines if line.ref.startswith("m-")))
     memories: dict[str, Memory] = {}
     for tx in txs:
@@ -78,7 +78,9 @@ def _state_line(block: str, ref: str) -> str:
     return next((f"{_STATE}{line[2:]}" for line in found), ref)
 
 
-def _seen(line: sql.ShownLine, memory: Memory | None, hidden: frozenset[str]) -> SeenItem:
+def _seen(
+    line: injections_sql.Injection, memory: Memory | None, hidden: frozenset[str]
+) -> SeenItem:
     kind, _, name = line.ref.partition(":")
     if memory:
         kind, text = memory.kind, memory.text
@@ -201,7 +203,7 @@ def draw_stats(
     days: Sequence[Row],
     tokens: int,
     budget: int,
-    in_time: Sequence[briefing_sql.InTime],
+    in_time: Sequence[injections_sql.MomentCounts],
 ) -> str:
     """Return the picture of `stats plot`; `days` are rows of kind, day and number."""
     share = tokens / budget if budget else 0.0

@@ -1,4 +1,4 @@
-"""Queries over many memories: lists, counts, verdicts on injections, and what ages."""
+"""Queries over many memories: lists, counts, and what ages."""
 
 from __future__ import annotations
 
@@ -148,45 +148,6 @@ def list_open(
 
 
 # ---------------------------------------------------------------- upkeep and statistics
-
-
-def set_verdict(tx: Tx, ref: str, session: str, verdict: str) -> int:
-    """Set the verdict on a record's injections (of a session, if given); gives how many."""
-    mine = "AND session = :session " if session else ""
-    rows = tx.run(
-        "UPDATE injections SET verdict = :verdict WHERE space = :space AND ref = :ref "
-        f"{mine}AND verdict = '' RETURNING id",
-        {"ref": ref, "session": session, "verdict": verdict},
-    )
-    return len(rows)
-
-
-def count_verdicts(tx: Tx, refs: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Count the injections of each record by verdict."""
-    found: dict[str, dict[str, int]] = {}
-    for names, params in batches("ref", refs):
-        for ref, verdict, count in tx.run(
-            "SELECT ref, verdict, count(*) FROM injections "
-            f"WHERE space = :space AND ref IN ({names}) GROUP BY ref, verdict",
-            params,
-        ):
-            found.setdefault(ref, {})[verdict or "shown"] = int(count)
-    return found
-
-
-def find_never_useful(tx: Tx, least: int, limit: int) -> list[Row]:
-    """Return records that never helped and were injected at least `least` times: ref and count.
-
-    Only where silence says something: in sessions with a verdict on anything,
-    and not in the baseline, whose rules are always there and are not thanked for.
-    """
-    return tx.run(
-        "SELECT ref, count(*) FROM injections WHERE space = :space AND block <> 'A' AND session IN "
-        "(SELECT session FROM injections WHERE space = :space AND verdict <> '') GROUP BY ref "
-        "HAVING count(*) >= :least AND sum(CASE WHEN verdict = 'helped' THEN 1 ELSE 0 END) = 0 "
-        "ORDER BY count(*) DESC, ref LIMIT :limit",
-        {"least": least, "limit": limit},
-    )
 
 
 def find_reinforced_after(tx: Tx, place: tuple[int, str], limit: int) -> list[tuple[int, str]]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ..errors import InvalidInput, NotFound
 from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
+from ..injections import sql as injections_sql
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -221,7 +222,7 @@ def judge(tx: Tx, id: str, verdict: str, session: str, now: int) -> Judged:
     changes: dict[str, Json] = {"failures": memory.failures + 1}
     if verdict == "helped":
         changes = {"successes": memory.successes + 1, "last_reinforced": now}
-    count = sql_lists.set_verdict(tx, memory.id, session, verdict)
+    count = injections_sql.set_verdict(tx, memory.id, session, verdict)
     return Judged(sql.update_and_get(tx, memory, changes), verdict, count)
 
 

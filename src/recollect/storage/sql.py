@@ -1,4 +1,4 @@
-"""Key-value state of the system, the records that a session saw, and idempotency keys of writes.
+"""Key-value state of the system, and idempotency keys of writes.
 
 An idempotency key is foreign text and may hold anything: only its hash is stored.
 """
@@ -36,15 +36,6 @@ def set_value(tx: Tx, key: str, value: SafeText, now: int) -> None:
         "ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, updated = excluded.updated",
         {"key": key, "value": value, "now": now},
     )
-
-
-def find_injected(tx: Tx, session: str, since: int) -> set[str]:
-    """Return the records that were shown to a session's model since a time."""
-    rows = tx.run(
-        "SELECT ref FROM injections WHERE space = :space AND session = :session AND at >= :since",
-        {"session": session, "since": since},
-    )
-    return {row[0] for row in rows}
 
 
 class EventMark(NamedTuple):

@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 
 from ..fast_typing import Any, NamedTuple
+from ..injections import sql as injections_sql
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
@@ -70,7 +71,7 @@ def shown_ids(txs: Sequence[Tx], session: str) -> set[str]:
     return {
         ref
         for tx in txs
-        for ref in storage_sql.find_injected(tx, session, _load(tx, session).get("since", 0))
+        for ref in injections_sql.list_refs(tx, session, _load(tx, session).get("since", 0))
     }
 
 

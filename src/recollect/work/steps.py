@@ -12,6 +12,7 @@ from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..errors import Conflict, InvalidInput, NotFound
 from ..fast_typing import NamedTuple
+from ..injections import sql as injections_sql
 from ..links import sql as links_sql
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
@@ -258,10 +259,7 @@ MOST_USELESS = 100
 
 def audit_memories(tx: Tx, now: int, stale: Mapping[str, Sequence[str]], notes: str) -> audit.Audit:
     """Audit the open memories; `stale` maps ids to citations that no longer hold."""
-    shown = {
-        row[0]: int(row[1])
-        for row in memory_sql_lists.find_never_useful(tx, OFTEN_INJECTED, MOST_USELESS)
-    }
+    shown = injections_sql.find_never_useful(tx, OFTEN_INJECTED, MOST_USELESS)
     opposite = [(link.source, link.target) for link in links_sql.list_open(tx, "contradicts")]
     memories = memory_sql_lists.list_open(tx, {}, memory_sql.ALL)
     return audit.run_audit(memories, now, stale, notes, shown, opposite)
