@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.codex.hooks import PASSED_ON, make_server_editor
+from recollect.agents.codex.hooks import FORWARDED_VARIABLES, make_server_editor
 from recollect.errors import InvalidInput
 from recollect.types.records import Json
 from tests.agents.reading import SAMPLES
@@ -129,7 +129,7 @@ def test_an_untouched_file_is_restored_byte_for_byte(before: str, lead: str) -> 
 )
 def test_our_entry_is_added_to_an_inline_table_of_servers(text: str) -> None:
     new = SERVER.install(text, HERE)
-    check_all(new, {**OWN, "env_vars": list(PASSED_ON)})
+    check_all(new, {**OWN, "env_vars": list(FORWARDED_VARIABLES)})
     assert SERVER.remove(new) == text
 
 

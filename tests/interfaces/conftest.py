@@ -15,7 +15,7 @@ import sys
 from recollect.agents import steps_hooks as marks
 from recollect.interfaces import hooks
 hooks.PATIENCE = hooks.PATIENCE_AT_END = {PATIENCE}
-marks.TWICE_WITHIN = round({PATIENCE} * 1_000_000)
+marks.DUPLICATE_WINDOW = round({PATIENCE} * 1_000_000)
 sys.argv = ["recollect", "hook"]
 from recollect.__main__ import main
 main()

@@ -269,7 +269,7 @@ def test_a_clock_that_was_set_back_does_not_silence_hooks(
     heard = Event("gemini", "user_prompt", "BeforeAgent", "gemini.s1", prompt="go on")
     with recollect.open(project, environment=variables, clock=lambda: now[0]) as memory:
         memory.agents.init()
-        mark = agents_steps_hooks.mark_of(heard)
+        mark = agents_steps_hooks.event_mark(heard)
         space = memory.context.project_space
 
         def is_first(at: int) -> bool:

@@ -19,7 +19,7 @@ from recollect.agents import events, steps_hooks
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import LONGEST_REPLY
 from recollect.agents.operations import catch_up
-from recollect.agents.steps_hooks import requests_folder
+from recollect.agents.steps_hooks import make_requests_folder
 from recollect.project import private_folder
 from tests.conftest import PATIENCE
 from tests.interfaces.conftest import HOOK
@@ -216,10 +216,10 @@ def test_an_ended_session_is_marked_so_after_its_transcript_was_read(
     with opened() as memory:
         memory.import_transcripts(str(transcript))
         (session, *_) = memory.sessions.list()
-        folder = requests_folder(memory.context)
+        folder = make_requests_folder(memory.context)
         request = agents_steps_hooks.Request("claude-code", session.id, str(transcript), ended=True)
-        agents_steps_hooks.ask(folder, request)
-        agents_steps_hooks.ask(folder, request)
+        agents_steps_hooks.write_request(folder, request)
+        agents_steps_hooks.write_request(folder, request)
         assert catch_up(memory.context) == 1
         assert memory.sessions.show(session.id).session.status == "ended"  # type: ignore[union-attr]
         assert catch_up(memory.context) == 0
@@ -315,12 +315,12 @@ def test_of_many_processes_that_catch_up_one_works_and_one_waits(tmp_path: Path)
     import fcntl
 
     folder = str(tmp_path / "catch-up")
-    agents_steps_hooks.ask(folder, agents_steps_hooks.Request("codex", "a"))
+    agents_steps_hooks.write_request(folder, agents_steps_hooks.Request("codex", "a"))
     seen: list[str] = []
 
     def work(request: agents_steps_hooks.Request) -> None:
         if not seen:
-            agents_steps_hooks.ask(folder, agents_steps_hooks.Request("codex", "b"))
+            agents_steps_hooks.write_request(folder, agents_steps_hooks.Request("codex", "b"))
             with open(os.path.join(folder, "waiting"), "a") as waiting:
                 fcntl.flock(waiting, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 assert agents_steps_hooks.catch_up(folder, lambda _: seen.append("never")) == 0

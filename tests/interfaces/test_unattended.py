@@ -226,7 +226,7 @@ def test_settings_survive_a_deleted_environment_and_follow_a_new_one(
     script = folder.parent / "other" / "bin" / "recollect"
     script.write_text(script.read_text().replace(str(folder), str(folder.parent / "other")))
     status, told = without_input([str(script), "doctor"], project, variables)
-    assert status != 0 and "it is gone" in told and "recollect init --yes" in told, told
+    assert status != 0 and "target is missing" in told and "recollect init --yes" in told, told
     without_input([str(script), *words], project, variables)
     assert (home / ".cursor" / "hooks.json").read_text() == before
     assert without_input([str(script), "doctor"], project, variables)[0] == 0

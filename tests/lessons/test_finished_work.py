@@ -9,7 +9,7 @@ import pytest
 import recollect
 from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.operations import catch_up
-from recollect.agents.steps_hooks import requests_folder
+from recollect.agents.steps_hooks import make_requests_folder
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
 from recollect.lessons import steps_unseen as lessons_steps_unseen
@@ -23,8 +23,9 @@ Mem = recollect.Recollect
 
 def ask(mem: Mem, session: str, ended: bool) -> None:
     """What a hook leaves behind; without a session, a sweep at the start of one."""
-    agents_steps_hooks.ask(
-        requests_folder(mem.context), agents_steps_hooks.Request("claude-code", session, "", ended)
+    agents_steps_hooks.write_request(
+        make_requests_folder(mem.context),
+        agents_steps_hooks.Request("claude-code", session, "", ended),
     )
 
 

@@ -86,7 +86,7 @@ def connect_agents(
         )
     places = locate_settings(project, environment, scope)
     wanted = (agents,) if isinstance(agents, str) else tuple(agents)
-    changes = plan_io.hold_back(
+    changes = plan_io.cancel_partial(
         plan_io.plan_changes(
             wanted or plan_io.detect_agents(places),
             places,
@@ -147,11 +147,11 @@ def check_agents(
 
 
 def _check_program(environment: Mapping[str, str]) -> list[Check]:
-    """Check that the program which agents start is there, and stays there."""
+    """Check that the program that agents start exists, and warn if it may be deleted."""
     launcher = _find_launcher(environment)
     program = _read_program(launcher)
     if _may_be_deleted() and not os.access(program, os.X_OK):
-        gone = f"agents start {launcher}, which starts {program or 'nothing'}: it is gone"
+        gone = f"agents start {launcher}, but its target is missing: {program or '(none)'}"
         return [Check("program", False, f"{gone}\nfix it: recollect init --yes")]
     warning = warn_of_install()
     return [Check("program", True, warning, waits=True)] if warning else []
@@ -201,7 +201,7 @@ def _check_agent(
 
 
 _TOO_MANY_LATE = 0.1
-"""Share of the recent hooks. Now and then one is late on a busy machine."""
+"""Share of the recent hooks that may be late without a warning: a busy machine delays some."""
 
 
 def _describe_failures(runs: list[HookRun]) -> tuple[list[str], bool]:
@@ -250,9 +250,9 @@ def _describe_connection(places: list[SettingsChange], used: bool) -> str:
 
 
 # ---------------------------------------------------------------- the launcher
-# A small script that agents start in place of a program in a virtual environment. Its path stays
-# the same when the environment is replaced, so settings and approvals stay valid. When the program
-# is gone, a hook ends without an error and the agent goes on without memory.
+# A small script that agents start instead of a program in a virtual environment. Its path stays the
+# same when the environment is replaced, so settings and approvals stay valid. If the program is
+# missing, a hook ends without an error and the agent goes on without memory.
 
 _FIRST_LINES = "#!/bin/sh\n# Start Recollect for coding agents. Written by `recollect init`.\n"
 _PROGRAM = "program="
@@ -284,7 +284,7 @@ def _write_script(path: str, command: Command) -> None:
 def _render_script(command: Command) -> str:
     program, *words = command
     first = f"{_PROGRAM}{shlex.quote(program)}\n"
-    # With further words the program is an interpreter, which no search would find.
+    # With further words the program is a Python interpreter, which PATH would not find.
     run = f'[ -x "$program" ] && exec "$program" {shlex.join(words)} "$@"\n' if words else ""
     return _FIRST_LINES + first + run + _SEARCH
 

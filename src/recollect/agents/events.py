@@ -33,13 +33,13 @@ NAMES = (
 class Event(NamedTuple):
     """One event of an agent. `name` is one of `NAMES`, `host_event` the agent's own name for it.
 
-    source: why a session starts or ends, or what set off a compaction
-    turn: the agent's id of the prompt that is being worked on, for telling repeats apart
-    subagent: the subagent it happened in, "" for the conversation with the person
+    source: why a session starts or ends, or what triggered a compaction
+    turn: the agent's id of the current prompt, to recognise duplicates
+    subagent: the subagent it happened in, "" for the conversation with the user
     typed: whether a person typed the prompt; false for one that the agent scheduled itself
-    plain: whether the agent takes plain text for an answer, not JSON
-    context: `fresh` when nothing that the model was shown before is left, or will be; `kept` when
-        a session goes on with what it was shown; empty when a session starts, or nothing changes
+    plain: whether the agent expects plain text as the answer, not JSON
+    context: `fresh` if the model's context was discarded or is about to be; `kept` if a resumed
+        session still has it; empty if a new session starts, or nothing changes
     """
 
     host: str
@@ -120,7 +120,7 @@ _CONTEXTS = {"compact": "fresh", "clear": "fresh", "resume": "kept"}
 def _context(name: str, source: str) -> str:
     if name == "session_start":
         return _CONTEXTS.get(source, "")
-    # Not every agent says that a compaction is done, and one may be closed right after it.
+    # Not every agent reports the end of a compaction, and it may be closed right after it.
     return "fresh" if name == "before_compact" else ""
 
 
@@ -144,8 +144,8 @@ def files_touched(event: Event) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))[:_MOST_FILES]
 
 
-def concerns_us(event: Event) -> bool:
-    """Check whether an event may get an answer, before a store is opened."""
+def may_be_answered(event: Event) -> bool:
+    """Check whether an event may get an answer, without opening a store."""
     if event.name == "before_tool":
         return bool(command_line(event) or files_touched(event))
     if event.name == "tool_use":
@@ -183,10 +183,10 @@ def _given(payload: Mapping[str, Json], *keys: str) -> Json:
 
 
 def fit_reply(context: str, notice: str, shape: Callable[[str, str], dict[str, Json]]) -> str:
-    """Return the reply as one line of JSON, with as much of the context as its length allows.
+    """Return the reply as one line of JSON of at most `LONGEST_REPLY` characters.
 
-    Text is cut at the end of a line, and an open block is closed: it must be recognised as ours
-    when it comes back in a transcript.
+    The context is cut at a line end, and an open block is closed, so that the block is recognised
+    as ours in the transcript.
     """
     room = LONGEST_REPLY
     while True:

@@ -1,4 +1,4 @@
-"""Operations that keep up with agents: read their transcripts, show captures, write the plugin."""
+"""Operations around agents: catch up with their transcripts, list notices, write the plugin."""
 
 from __future__ import annotations
 
@@ -33,41 +33,35 @@ _CHECKPOINT_WINDOW = 1_000_000
 
 def catch_up(context: Context, parent: int = 0) -> int:
     """Read the transcripts that hooks requested, learn from ended conversations, and complete the
-    index; return at once if other processes do it already. Then run autonomous memory, if it is
-    enabled, while the process `parent` lives. Of a member that only reads nothing is kept: the
-    requests are dropped."""
-    folder = steps_hooks.requests_folder(context)
+    index; return immediately if other processes do it already. Then run autonomous memory, if it
+    is enabled, while the process `parent` lives. For a read-only member the requests are dropped.
+    """
+    folder = steps_hooks.make_requests_folder(context)
     if not context.project_space.is_writable():
-        return steps_hooks.catch_up(folder, lambda request: None, lambda over: None)
+        return steps_hooks.catch_up(folder, lambda request: None)
     done = steps_hooks.catch_up(
-        folder,
-        partial(_answer_request, context),
-        partial(_afterwards, context),
+        folder, partial(_read_requested, context), partial(_finish_catch_up, context)
     )
-    # Not under the lock of the requests: a model takes its time.
+    # Not under the lock of the requests: a model is slow.
     if context.settings.memories_enabled:
         autonomous_operations.start(context, parent)
     return done
 
 
-def _afterwards(context: Context, over: bool) -> None:
+def _finish_catch_up(context: Context, has_ended: bool) -> None:
+    """Complete the index; if a conversation has ended, learn from it and make a backup."""
     recall_operations.reindex_outdated(context)
     if context.project_space.present():
         tree = freshness_steps.open_working_tree(context)
         memory_steps_verify.pin_waiting(context.project_space, tree, context.clock())
-    if over:
+    if has_ended:
         lessons_operations.learn_from_finished_work(context)
-        _back_up(context)
+        for space in context.present_spaces():
+            context.load_repair().rotate_backups(getattr(space, "path", ""))
     recall_operations.make_vectors(context)
 
 
-def _back_up(context: Context) -> None:
-    """Make the backup of the day, of each store that is a file."""
-    for space in context.present_spaces():
-        context.load_repair().rotate_backups(getattr(space, "path", ""))
-
-
-def _answer_request(context: Context, request: steps_hooks.Request) -> None:
+def _read_requested(context: Context, request: steps_hooks.Request) -> None:
     """Read the transcripts of a request; an unreadable one does not stop the others."""
     if request.host not in registry.AGENT_NAMES:
         return
@@ -78,35 +72,32 @@ def _answer_request(context: Context, request: steps_hooks.Request) -> None:
         found = _find_unread(context, request.host)
     done = operations_transcripts.read(context, found)
     if request.ended or not request.path:
-        over = (session for one in done for session in one.sessions)
-        capture_operations.learn_from_sessions(context, {request.session, *over} - {""})
+        ended = (session for one in done for session in one.sessions)
+        capture_operations.learn_from_sessions(context, {request.session, *ended} - {""})
     if request.checkpoint and request.session:
-        _checkpoint(context, request.session)
+        _write_checkpoint(context, request.session)
     if request.ended and request.session:
         context.project_space.write(lambda tx: steps_import.mark_ended(tx, request.session))
         briefing_operations_views.follow_up(context, request.session)
 
 
 def _find_unread(context: Context, host: str) -> list[Transcript]:
-    """Return an agent's transcripts of this project, and recent ones of other agents: an agent that
-    was killed sends no last event.
-
-    Other agents are those whose hooks ran in this project.
-    """
+    """Return an agent's transcripts of this project, and recent ones of other agents whose hooks
+    ran here: an agent that was killed sends no last event."""
     folder = private_folder(user_directory(context.environment), context.project.root)
-    since = steps_hooks.mark_sweep(steps_hooks.requests_folder(context))
-    heard = {run.host for run in steps_hooks.read_runs((folder,))} - {host}
-    known = [find_io.discover(context, host, {})]
-    known += [
+    since = steps_hooks.mark_sweep(steps_hooks.make_requests_folder(context))
+    others = {run.host for run in steps_hooks.read_runs((folder,))} - {host}
+    found = [find_io.discover(context, host, {})]
+    found += [
         find_io.discover(context, other, {}, since=since)
         for other in registry.AGENTS_WITH_HOOKS
-        if other in heard
+        if other in others
     ]
-    return [item for item in chain(*known) if find_io.is_ours(context, item)]
+    return [item for item in chain(*found) if find_io.is_of_project(context, item)]
 
 
-def _checkpoint(context: Context, session: str) -> None:
-    """Return the checkpoint of a session for after a compaction; empty without messages."""
+def _write_checkpoint(context: Context, session: str) -> None:
+    """Write the checkpoint of a session before a compaction; nothing without messages."""
     trees = window_operations.read_git_state(context)
     now = context.clock()
     request = context_module.PromptRequest(_CHECKPOINT_WINDOW)
@@ -123,7 +114,7 @@ def _checkpoint(context: Context, session: str) -> None:
 def list_notices(context: Context) -> tuple[str, ...]:
     """Show the notices of runs without a terminal that you have not seen yet.
 
-    The next session that you start in an agent shows it, too.
+    The next session that you start in an agent shows them, too.
 
     Example: recollect notices
     """

@@ -46,7 +46,7 @@ class ImportOptions(NamedTuple):
     clock: Callable[[], int]
     report: Callable[[Progress], object] | None = None
     foreign: frozenset[str] = frozenset()
-    """Paths of transcripts that anybody could have written: their messages are imports."""
+    """Paths of untrusted transcripts, outside an agent's own folder: their messages are imports."""
     keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
     """Writes preferences about the person into the user's space."""
 
@@ -94,8 +94,8 @@ def import_items(
 def _start_imports(
     batch: _ImportBatch, transcripts: Iterable[Transcript], how: ImportOptions
 ) -> list[_TranscriptImport]:
-    """Return an import for each transcript, from its cursor on: those that anybody could have
-    written last, so that copies of trusted messages are known."""
+    """Return an import for each transcript, from its cursor on. Untrusted transcripts are last, so
+    that their copies of trusted messages are recognised."""
     found = sorted(transcripts, key=lambda item: item.path in how.foreign)
     cursors = batch.space.read(
         lambda tx: [archive_sql.get_cursor(tx, steps_import.cursor_name(item)) for item in found]
@@ -281,8 +281,8 @@ class _TranscriptImport:
     def _sort_statements(
         self, entry: steps_import.PreparedEntry
     ) -> list[memory_steps.PreparedMemory]:
-        """Return what a message states for the project; what it states about the person is written
-        into the user's space."""
+        """Return the statements of a message for the project; save those about the person in the
+        user's space."""
         _, prepared, found = entry
         if self._is_foreign:
             return list(map(steps_import.quarantine, found))
@@ -293,7 +293,7 @@ class _TranscriptImport:
             )
             self.count(steps_import.SaveCounts(captured=tuple(self._personal(left, prepared.at))))
             found = [item for item in found if item not in own]
-        return [steps_import.ask_from(one, self._how.clock()) for one in found]
+        return [steps_import.restart_review_time(one, self._how.clock()) for one in found]
 
     def _mark(self, mark: CursorMark) -> None:
         position = redaction.redact_json(mark.cursor).text

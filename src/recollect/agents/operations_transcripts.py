@@ -1,4 +1,4 @@
-"""Import agents' transcripts: find them, read them, learn from them, and count what came of it."""
+"""Import agents' transcripts: find them, read them, learn from them, and count the results."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _RULES = ("policy", "preference")
 _DECISIONS = ("decision", "architecture")
 FEW_VECTORS = 256
-"""An import makes so few vectors itself; more are left to another process if there is one. Nobody
-needs the first of many: with those of the newest 512, the first hit of a question was less often
-the final one than with none (docs/benchmarks.md, Import)."""
+"""An import computes up to this many vectors itself; more are left to a background process, if
+there is one. Computing a part first does not help: with those of the newest 512, the first hit of a
+question was less often the final one than with none (docs/benchmarks.md, Import)."""
 
 
 def import_transcripts(
@@ -43,10 +43,10 @@ def import_transcripts(
 ) -> reports.Imported:
     """Read the past conversations of your agents and learn from them.
 
-    path: transcripts, or folders of them; without any, those of this project are found. What does
-        not lie in an agent's own folder is quarantined: `recollect review` accepts it
-    agent: only this agent's (or who wrote the file, if it does not say so itself): claude-code,
-        codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
+    path: transcripts, or folders of them; by default those of this project are found. Files outside
+        an agent's own folder are quarantined until you accept them with `recollect review`
+    agent: only transcripts of this agent (or the agent that wrote PATH, if it is not recognised):
+        claude-code, codex, gemini, opencode, cursor, copilot, specstory, aider, clio or messages
     all: those of every project on this machine, each into its own memory (only a person)
     from_: also those of another directory, where this project was before (only a person)
 
@@ -62,58 +62,59 @@ def import_transcripts(
             hint=f"one of: {', '.join(registry.AGENT_NAMES)}",
         )
     if from_ and (all or path):
-        raise InvalidInput("it goes with neither --all nor a path", where="from")
-    passed: dict[str, str] = {}
+        raise InvalidInput("--from cannot be combined with --all or a path", where="from")
+    skipped: dict[str, str] = {}
     if all:
-        return _import_all(context, agent, passed)
+        return _import_all(context, agent, skipped)
     if places := [os.path.abspath(os.path.expanduser(one)) for one in path if one]:
-        found, others = _find_given(context, places, agent, passed)
+        found, others = _find_given(context, places, agent, skipped)
     else:
         found = [
             item
-            for item in find_io.discover(context, agent, passed)
-            if find_io.is_ours(context, item)
+            for item in find_io.discover(context, agent, skipped)
+            if find_io.is_of_project(context, item)
         ]
         others = _find_new_projects(context, agent)
         if from_:
-            found = _without_doubles(found + _find_in_former(context, agent, from_, passed))
+            found = _dedupe(found + _find_in_former(context, agent, from_, skipped))
     done = _import_into(context, found, _find_foreign(context, found))
-    return _combine([done], passed)._replace(
+    return _combine([done], skipped)._replace(
         others={root: len(items) for root, items in sorted(others.items())}
     )
 
 
 def _find_given(
-    context: Context, places: Sequence[str], agent: str, passed: dict[str, str]
+    context: Context, places: Sequence[str], agent: str, skipped: dict[str, str]
 ) -> tuple[list[Transcript], dict[str, list[Transcript]]]:
     """Return the transcripts at places that the user named, and those of other projects."""
     found: list[Transcript] = []
-    certain: list[Transcript] = []
+    of_projects: list[Transcript] = []
     for place in places:
-        here = list(find_io.list_given(place, agent, passed))
+        here = list(find_io.list_given(place, agent, skipped))
         found += here
-        # A file that is named is meant; in a folder each goes to its own project.
-        certain += (item for item in here if find_io.names_project(item, place))
-    named = {item.path for item in found if item.path in places}
-    others = _group_others(context, (item for item in certain if item.path not in named))
-    aside = {(item.path, item.session) for items in others.values() for item in items}
-    kept = [item for item in found if (item.path, item.session) not in aside]
-    return _without_doubles(kept), others
+        of_projects += (item for item in here if find_io.has_known_project(item, place))
+    # A file that is named itself is imported here; those in a folder go to their own projects.
+    others = _group_others(context, (item for item in of_projects if item.path not in places))
+    of_others = {(item.path, item.session) for items in others.values() for item in items}
+    kept = [item for item in found if (item.path, item.session) not in of_others]
+    return _dedupe(kept), others
 
 
-def _without_doubles(found: Iterable[Transcript]) -> list[Transcript]:
+def _dedupe(found: Iterable[Transcript]) -> list[Transcript]:
     return list({(item.path, item.session): item for item in found}.values())
 
 
 def count_unread(context: Context) -> int:
     """Count the conversations of this project that were not read yet."""
-    found = [item for item in find_io.discover(context, "", {}) if find_io.is_ours(context, item)]
+    found = [
+        item for item in find_io.discover(context, "", {}) if find_io.is_of_project(context, item)
+    ]
     if not context.project_space.present():
         return len(found)
     return context.project_space.read(lambda tx: steps_import.count_unread(tx, found))
 
 
-_LOOKED_THROUGH = 5
+_NEWEST_READ = 5
 _FEWEST_FILES = 3
 _LEAST_SHARE = 1 / 3
 
@@ -146,31 +147,31 @@ def _is_former(here: str, identity: frozenset[str], root: str, items: Sequence[T
     if os.path.isdir(root):
         has_memory = os.path.exists(find_project(root).database)
         return not (has_memory or git_io.read_identity(root).isdisjoint(identity))
-    newest = sorted(items, key=lambda one: -one.modified)[:_LOOKED_THROUGH]
+    newest = sorted(items, key=lambda one: -one.modified)[:_NEWEST_READ]
     named = {name for item in newest for name in find_io.find_named_files(item.path, root)}
     present = sum(os.path.isfile(os.path.join(here, name)) for name in named)
     return present >= max(_FEWEST_FILES, _LEAST_SHARE * len(named))
 
 
 def _find_in_former(
-    context: Context, agent: str, place: str, passed: dict[str, str]
+    context: Context, agent: str, place: str, skipped: dict[str, str]
 ) -> list[Transcript]:
     """Return the transcripts of a directory where the project was before."""
     _check_person(context, "from")
     folder = os.path.abspath(os.path.expanduser(place))
-    every = find_io.discover(context, agent, passed, everywhere=True)
+    every = find_io.discover(context, agent, skipped, everywhere=True)
     found = [one for one in every if find_io.is_at_or_below(find_io.find_cwd(one), (folder,))]
     if not found:
         raise NotFound("no agent has a conversation of this directory", where=folder)
     return found
 
 
-def _check_person(context: Context, what: str) -> None:
+def _check_person(context: Context, option: str) -> None:
     trust.require_person(
         context.origin,
-        "import conversations of other places",
-        where=what,
-        hint=f"the user can run `recollect import --{what}` at a terminal; without it this "
+        "import conversations of other directories",
+        where=option,
+        hint=f"the user can run `recollect import --{option}` at a terminal; without it this "
         "project's conversations are imported",
     )
 
@@ -181,16 +182,16 @@ def read(
     """Import the new messages of transcripts into the archive, and capture the statements of the
     user.
 
-    foreign: the paths of those that anybody could have written
+    foreign: the paths of untrusted ones, outside an agent's own folder
     """
-    how = operations_import.ImportOptions(
+    options = operations_import.ImportOptions(
         context.settings.capture,
         context.clock,
         context.progress,
         foreign,
         partial(capture_operations.keep, context),
     )
-    return operations_import.import_files(context.project_space, found, how)
+    return operations_import.import_files(context.project_space, found, options)
 
 
 class _ImportedProject(NamedTuple):
@@ -209,8 +210,8 @@ class _KnownLessons(NamedTuple):
 def _import_into(
     context: Context, found: Sequence[Transcript], foreign: frozenset[str]
 ) -> _ImportedProject:
-    """Read transcripts into a project's memory, learn from them, and make the vectors of new
-    records: there are too many for the first recall."""
+    """Read transcripts into a project's memory, learn from them, and compute the vectors of new
+    records, which are too many for the first recall."""
     before, waited = _load_lessons(context), review_operations.count_review(context)
     done = read(context, found, foreign)
     ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
@@ -218,9 +219,9 @@ def _import_into(
     settled = lessons_operations.learn_from_finished_work(context)
     left = _make_vectors(context)
     after = _load_lessons(context)
-    # What several conversations state is one memory.
-    stated = [*(one for item in done for one in item.captured), *repeated]
-    captured = list({one.id: one for one in stated}.values())
+    # A statement of several conversations is one memory.
+    statements = [*(one for item in done for one in item.captured), *repeated]
+    captured = list({one.id: one for one in statements}.values())
     results = reports.ImportResults(
         conversations=_count_conversations(done),
         rules=_count_kinds(captured, _RULES),
@@ -236,17 +237,17 @@ def _import_into(
 
 
 def _make_vectors(context: Context) -> int:
-    """Make the vectors of new records, or start another process that does; return how many are left
+    """Compute the vectors of new records, or start a process that does; return how many are left
     to it."""
     embedder, start = context.embedder(), context.start_background
     if embedder is None:
         return 0
-    # Of a server the first batch says whether it can be reached.
+    # The first batch shows whether an embeddings server can be reached.
     if start is None or not embedder.local or _count_unembedded(context) <= FEW_VECTORS:
         try:
             recall_operations.make_vectors(context, FEW_VECTORS if start else 0)
         except Unavailable:
-            return 0  # words find everything, and `doctor` says what is wrong with the embedder
+            return 0  # search by words works, and `doctor` reports the embedder
     left = _count_unembedded(context) if start else 0
     if start and left:
         start(context.project.root)
@@ -274,7 +275,7 @@ def _load_lessons(context: Context) -> _KnownLessons:
 
 
 def _count_conversations(done: Sequence[reports.ImportedTranscript]) -> int:
-    """Count the sessions that something new was read of, without those of subagents."""
+    """Count the sessions with new messages, without those of subagents."""
     found = {session for item in done if item.messages for session in item.sessions}
     return sum(session.rpartition(".")[0] not in found for session in found)
 
@@ -282,7 +283,7 @@ def _count_conversations(done: Sequence[reports.ImportedTranscript]) -> int:
 def _count_kinds(
     captured: Sequence[Learned], kinds: Sequence[str], without: Sequence[str] = ()
 ) -> int:
-    """Count statements of the user that are in use, of these kinds or of all without some."""
+    """Count active statements of these kinds or, if none are given, of all kinds but `without`."""
     return sum(
         one.memory.status == "active"
         and (one.memory.kind in kinds if kinds else one.memory.kind not in without)
@@ -290,7 +291,7 @@ def _count_kinds(
     )
 
 
-def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> reports.Imported:
+def _combine(done: Sequence[_ImportedProject], skipped: Mapping[str, str]) -> reports.Imported:
     """Combine the results of several projects into one."""
     transcripts = [item for one in done for item in one.transcripts]
     sums = [sum(values) for values in zip(*(one.results for one in done), strict=True)]
@@ -300,7 +301,7 @@ def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> rep
         known=sum(item.known for item in transcripts),
         sessions=len({session for item in transcripts for session in item.sessions}),
         transcripts=tuple(transcripts),
-        passed_over=passed,
+        passed_over=skipped,
         captured=tuple(learned for item in transcripts for learned in item.captured),
         results=results,
         vectors_left=sum(one.left for one in done),
@@ -311,10 +312,10 @@ def _combine(done: Sequence[_ImportedProject], passed: Mapping[str, str]) -> rep
 
 
 def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[str]:
-    """Return the paths of transcripts that anybody could have written: all outside the folder of
-    their agent. A file in the project may have come with it."""
+    """Return the paths of untrusted transcripts: all outside the folder of their agent, and all in
+    the project, which may have come with it."""
     root = os.path.join(os.path.realpath(context.project.root), "")
-    kept = {
+    in_own_folders = {
         item.path
         for host in {item.host for item in found}
         for item in find_io.discover(context, host, {}, everywhere=True)
@@ -322,7 +323,7 @@ def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[st
     return frozenset(
         item.path
         for item in found
-        if item.path not in kept or os.path.realpath(item.path).startswith(root)
+        if item.path not in in_own_folders or os.path.realpath(item.path).startswith(root)
     )
 
 
@@ -347,16 +348,16 @@ def _find_new_projects(context: Context, agent: str) -> dict[str, list[Transcrip
     }
 
 
-def _import_all(context: Context, agent: str, passed: dict[str, str]) -> reports.Imported:
+def _import_all(context: Context, agent: str, skipped: dict[str, str]) -> reports.Imported:
     _check_person(context, "all")
     places: dict[str, list[Transcript]] = {}
-    for item in find_io.discover(context, agent, passed, everywhere=True):
+    for item in find_io.discover(context, agent, skipped, everywhere=True):
         cwd = find_io.find_cwd(item)
         if os.path.isdir(cwd):
             places.setdefault(find_project(cwd).root, []).append(item)
         else:
-            gone = f"its project is gone: {cwd}"
-            passed[item.path] = gone if cwd else "it does not say of which project it is"
+            gone = f"its directory does not exist: {cwd}"
+            skipped[item.path] = gone if cwd else "it does not name its directory"
     done = []
     for root, items in sorted(places.items()):
         try:
@@ -366,5 +367,5 @@ def _import_all(context: Context, agent: str, passed: dict[str, str]) -> reports
                 other = memory.context
                 done.append(_import_into(other, items, _find_foreign(other, items)))
         except RecollectError as error:
-            passed[root] = str(error)
-    return _combine(done, passed)
+            skipped[root] = str(error)
+    return _combine(done, skipped)

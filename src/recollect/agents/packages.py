@@ -1,7 +1,7 @@
 """The files of installable packages: a plugin for Claude Code, Codex and Copilot CLI, an extension
 for Gemini CLI, and the Agent Skills in both.
 
-They hold no path of a machine: a small script in the package looks for the installed program. The
+They contain no absolute path: a small script in the package looks for the installed program. The
 packages in `integrations/` are written by `tools/build_packages.py`, those of a user by
 `recollect plugin`; a test keeps both the same. The folders below `skills` follow the open
 convention and can be copied to `.agents/skills` unchanged.
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from ..types.records import Json
 from . import registry
-from .codex.hooks import PASSED_ON
+from .codex.hooks import FORWARDED_VARIABLES
 from .settings.entries import SERVER
 
 MANIFEST = ".claude-plugin/plugin.json"
@@ -104,7 +104,11 @@ def render_plugin(version: str) -> dict[str, str]:
         "skills": "./skills/",
         "hooks": "./hooks/codex.json",
         "mcpServers": {
-            SERVER: {"command": "/bin/sh", "args": ["-c", search], "env_vars": list(PASSED_ON)}
+            SERVER: {
+                "command": "/bin/sh",
+                "args": ["-c", search],
+                "env_vars": list(FORWARDED_VARIABLES),
+            }
         },
         "interface": {"displayName": "Recollect", "shortDescription": _ABOUT},
     }
@@ -164,7 +168,7 @@ def render_marketplace(version: str, plugin: str) -> str:
 
 
 def is_program(path: str) -> bool:
-    """Check whether a file of a package is started, so that it needs the right to be executed."""
+    """Check whether a file of a package must be executable."""
     return path == SCRIPT
 
 

@@ -1,10 +1,9 @@
 """Run a function in other processes, for work that is worth several processors.
 
-A worker is another Python that runs `answer`: not a fork, which would copy the locks of other
-threads and open stores, and not `multiprocessing`, which would run the caller's script again. It
-gets requests and returns results by pickle, through its own pipes: both ends are our own. The
-caller must be able to do the work alone: a worker that died, or cannot be started, raises
-`WorkerLost`.
+A worker is a new Python process that runs `answer`. It is not a fork, which would copy the locks of
+other threads and open stores, and not `multiprocessing`, which would run the caller's script again.
+Requests and results are pickled through pipes, of which both ends are ours. The caller must be able
+to do the work alone: a worker that died, or cannot be started, raises `WorkerLost`.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class WorkerPool:
         self._idle.put(worker)
 
     def ask(self, request: object) -> Future[Any]:
-        """Send a request to the next idle worker; return its result in time, or WorkerLost."""
+        """Send a request to the next idle worker; return a future of the result or WorkerLost."""
         return self._threads.submit(self._ask, request)
 
     def _ask(self, request: object) -> object:
@@ -101,7 +100,7 @@ class WorkerPool:
 
 
 def answer(work: Callable[[Any], object]) -> None:
-    """Answer requests until there are no more, as a worker."""
+    """Process requests from standard input until it ends, as a worker."""
     requests, results = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # nothing else may be written between results
     while True:

@@ -1,9 +1,8 @@
-"""Agents by name: the list of them, the modules that know each, and the ids of their sessions.
+"""The agents by name, the modules for each of them, and the ids of their sessions.
 
-The knowledge about an agent is loaded only when needed: `<agent>/hooks.py` (payloads, replies and
-settings files) and `<agent>/transcripts.py`. Agents that only have transcripts, or plain lists of
-messages, are read by a module in `transcripts/`. This module is imported by every hook, so it
-imports little.
+Modules of an agent are loaded only when needed: `<agent>/hooks.py` (payloads, replies and settings
+files) and `<agent>/transcripts.py`. Agents without hooks, and plain lists of messages, are read by
+a module in `transcripts/`. Every hook imports this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -111,7 +110,8 @@ def detect_agent(payload: Mapping[str, Json], env: Mapping[str, str]) -> str:
 
 
 def _is_from_copilot(payload: Mapping[str, Json], path: str) -> bool:
-    """Check for Claude Code's spelling with a time; only some events name the transcript."""
+    """Check for Claude Code's field names together with a timestamp, which Claude Code does not
+    send; only some events name the transcript."""
     if not {"hook_event_name", "timestamp"} <= payload.keys():
         return False
     return "transcript_path" not in payload or "/session-state/" in path

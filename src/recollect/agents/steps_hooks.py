@@ -1,16 +1,16 @@
-"""State that hooks leave behind: events that were answered, requests to read transcripts, the log
-of runs, notices, and the marks that pause hooks.
+"""The state of hooks: answered events, requests to read transcripts, the log of runs, notices, and
+pauses.
 
-A hook must be quick: it writes a request, a small file, and starts a background process that reads
-the transcript. However many are started, one works and one waits: the waiting one begins later than
-every request that the others left, so none is lost. Locks are on files of their own: locking the
-database's file would drop SQLite's locks.
+A hook must be quick: it writes a request (a small file) and starts a background process that reads
+the transcript. Of these processes at most two stay: one works, one waits for the lock; the others
+exit. The waiting one reads the requests after those were written, so none is lost. The locks are
+files of their own: locking the database's file would drop SQLite's locks.
 
 The log has one line a run, without any text of the conversation. It is a file, not a table, because
-it must record stores that cannot be opened. Notices of runs without a terminal are shown when a
-person is there. A pause is a file for one project, or for all; a hook checks whether two files
-exist and reads none. All are kept in the user's directory, per project: a repository could contain
-a forged file, or a link in its place.
+it must record stores that cannot be opened. Notices of runs without a terminal are saved and shown
+at the next start in a terminal. A pause is a file for one project, or for all; a hook only checks
+whether the two files exist. All files are in the user's directory, per project: a repository could
+contain forged ones, or links in their place.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..storage.database import Tx
     from ..types.records import SafeText
 
-TWICE_WITHIN = 10_000_000
-"""Microseconds in which the same event of the same session is the same event."""
+DUPLICATE_WINDOW = 10_000_000
+"""Microseconds in which the same event of the same session counts as a duplicate."""
 
 _PRIME = 2**61 - 1
 
@@ -48,9 +48,11 @@ class Request(NamedTuple):
     checkpoint: bool = False
 
 
-def compacting(session: str, is_kept: bool = True) -> str:
-    """Return the instructions for the summary of a compaction of a conversation that is kept in the
-    archive, or not."""
+def compaction_instructions(session: str, is_kept: bool = True) -> str:
+    """Return the instructions for the summary that the agent writes at a compaction.
+
+    is_kept: whether the conversation is stored in the archive
+    """
     where = f" at memory://session/{session}" if session else ""
     kept = (
         f"The whole conversation is kept in memory{where}, so details that can be looked up there "
@@ -65,8 +67,8 @@ def compacting(session: str, is_kept: bool = True) -> str:
 
 
 class Answer(NamedTuple):
-    """The answer to a hook: context for the model and a notice for the user. `work`: a background
-    process should read transcripts; `trouble`: the error that prevented a write."""
+    """The answer to a hook: context for the model and a notice for the user. `work`: start a
+    background process that reads transcripts; `trouble`: the error that prevented a write."""
 
     context: str = ""
     notice: str = ""
@@ -74,19 +76,20 @@ class Answer(NamedTuple):
     trouble: Exception | None = None
 
 
-def mark_of(event: Event) -> storage_sql.EventMark:
-    """Return the mark of an answered event: two installations may get the same event."""
+def event_mark(event: Event) -> storage_sql.EventMark:
+    """Return the mark by which a repeated event is recognised: two installations of our hooks may
+    get the same event."""
     content = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
-    return storage_sql.EventMark(_subject(event), _remainder(content), TWICE_WITHIN)
+    return storage_sql.EventMark(_subject(event), _hash_text(content), DUPLICATE_WINDOW)
 
 
-def _remainder(text: str) -> str:
-    """Return a hash of a text, by a function that needs no import."""
+def _hash_text(text: str) -> str:
+    """Return a hash of a text, without importing `hashlib`."""
     return f"{int.from_bytes(text.encode('utf-8', 'replace'), 'big') % _PRIME:x}"
 
 
-def was_heard(tx: Tx, event: Event) -> bool:
-    """Check whether an event of this name was answered in the session before."""
+def was_answered(tx: Tx, event: Event) -> bool:
+    """Check whether an earlier event of this name was answered in the session."""
     return storage_sql.get_value(tx, _subject(event)) is not None
 
 
@@ -98,16 +101,16 @@ _REVIEW_NOTICE, _DAY = "review notice", 86_400_000_000
 
 
 def count_review(txs: Sequence[Tx], now: int) -> int:
-    """Return how many items wait for review; 0 if the person saw a notice today."""
+    """Return how many items wait for review; 0 if the user saw a notice today."""
     if not txs:
         return 0
-    is_told = storage_sql.get_value(txs[0], _REVIEW_NOTICE) == str(now // _DAY)
-    txs[0].settle()  # mostly they were
-    return 0 if is_told else review_sql.count_items(txs[0])
+    was_shown = storage_sql.get_value(txs[0], _REVIEW_NOTICE) == str(now // _DAY)
+    txs[0].settle()  # usually it was shown, and nothing has to be counted
+    return 0 if was_shown else review_sql.count_items(txs[0])
 
 
 def review_notice(count: int, now: int) -> tuple[str, dict[str, SafeText]]:
-    """Return the notice about the review queue, and the value of state that records it."""
+    """Return the notice about the review queue, and the state to store when it is shown."""
     if not count:
         return "", {}
     from ..secrets import redaction
@@ -117,24 +120,24 @@ def review_notice(count: int, now: int) -> tuple[str, dict[str, SafeText]]:
     return notice, {_REVIEW_NOTICE: redaction.redact(str(now // _DAY))}
 
 
-def requests_folder(context: Context) -> str:
-    """Make and return the folder of requests. It is not in the project: files of a repository must
-    not be read as requests."""
-    folder = find_requests(context)
+def make_requests_folder(context: Context) -> str:
+    """Return the folder of requests, creating its parent. It is not in the project: files of a
+    repository must not be read as requests."""
+    folder = requests_folder(context)
     make_folder(os.path.dirname(folder))
     return folder
 
 
-def find_requests(context: Context) -> str:
+def requests_folder(context: Context) -> str:
     """Return the folder of requests, which may not exist."""
     folder = private_folder(user_directory(context.environment), context.project.root)
     return os.path.join(folder, "catch-up")
 
 
-def ask(folder: str, request: Request) -> None:
-    """Leave a request; the same one again is the same file."""
+def write_request(folder: str, request: Request) -> None:
+    """Write a request; equal requests share one file."""
     text = json.dumps(request)
-    name = _remainder(text)
+    name = _hash_text(text)
     partial = os.path.join(folder, f"{name}.{os.getpid()}.partial")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -147,10 +150,11 @@ _SWEPT, _SWEEP_MARGIN = "swept", 3_600.0
 
 
 def mark_sweep(folder: str) -> float:
-    """Note that all agents' transcripts are searched now; return since when, in seconds.
+    """Record that the transcripts of all agents are searched now; return the modification time, in
+    seconds, from which on to search.
 
-    That is an hour before the last search: an agent may write late. Without a last search it is a
-    day ago: older conversations are left to `import`.
+    That is an hour before the last search, because an agent may write late. The first search goes
+    back a day: older conversations are left to `import`.
     """
     path = os.path.join(folder, _SWEPT)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -166,10 +170,10 @@ def mark_sweep(folder: str) -> float:
 def catch_up(
     folder: str,
     work: Callable[[Request], object],
-    afterwards: Callable[[bool], object] = lambda over: None,
+    afterwards: Callable[[bool], object] = lambda has_ended: None,
 ) -> int:
-    """Process queued requests under a lock; return the count. `afterwards` runs once for all of
-    them, also when no conversation is over."""
+    """Process queued requests under a lock; return the count. `afterwards` is called once at the
+    end, with whether a conversation has ended."""
     import fcntl
 
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -182,17 +186,18 @@ def catch_up(
         with open(os.path.join(folder, "working"), "a") as working:
             fcntl.flock(working, fcntl.LOCK_EX)
             fcntl.flock(waiting, fcntl.LOCK_UN)
-            over = False
+            has_ended = False
             for request in _requests(folder):
                 work(request)
-                over = over or request.ended or not request.session
+                has_ended = has_ended or request.ended or not request.session
                 done += 1
-            afterwards(over)
+            afterwards(has_ended)
     return done
 
 
 def _requests(folder: str) -> Iterator[Request]:
-    """Return each request once and delete it before it is processed: later ones are new."""
+    """Yield the requests. Each is deleted before it is processed, so that an equal one that is
+    written meanwhile is not lost."""
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         if not name.endswith(".json"):
@@ -217,7 +222,7 @@ _MOST_NOTICES = 16 * 1024
 
 
 def append_run(cwd: str, environment: Mapping[str, str], run: HookRun) -> None:
-    """Append a line; the log keeps between one and two times `MAX_BYTES`."""
+    """Append a line to the log, which is rotated at `MAX_BYTES`."""
     folder = _find_folder(cwd, environment)
     path = os.path.join(folder, _LOG)
     make_folder(folder)
@@ -245,7 +250,7 @@ def _find_folder(cwd: str, environment: Mapping[str, str]) -> str:
 
 
 def keep_notice(cwd: str, environment: Mapping[str, str], notice: str) -> None:
-    """Keep a notice that no person saw; the oldest ones are dropped when there are many."""
+    """Save a notice that no person saw; too many saved ones are dropped."""
     folder = _find_folder(cwd, environment)
     make_folder(folder)
     path = os.path.join(folder, _NOTICES)
@@ -259,13 +264,14 @@ def keep_notice(cwd: str, environment: Mapping[str, str], notice: str) -> None:
 
 
 def find_notices(cwd: str, environment: Mapping[str, str]) -> str:
-    """Return the path of the kept notices, or "" if there are none. Asked at every start."""
+    """Return the path of the saved notices, or "" if there are none."""
     path = os.path.join(_find_folder(cwd, environment), _NOTICES)
     return path if os.path.exists(path) else ""
 
 
 def read_notices(path: str, remove: bool = False) -> list[str]:
-    """Return the kept notices, and remove them when they are taken: two readers share none."""
+    """Return the saved notices, each once. With `remove`, rename the file first, so that of two
+    readers only one gets them."""
     claimed = f"{path}.{os.getpid()}"
     try:
         if remove:
@@ -313,7 +319,7 @@ _PAUSE = "paused"
 
 
 def find_pause(environment: Mapping[str, str], root: str) -> str:
-    """Return the scope of the pause: `all`, `project`, or "" while the hooks work."""
+    """Return the scope of the pause: `all`, `project`, or "" if hooks are not paused."""
     if os.path.exists(_pause_path(environment, "")):
         return "all"
     return "project" if os.path.exists(_pause_path(environment, root)) else ""
@@ -327,7 +333,7 @@ def set_pause(environment: Mapping[str, str], root: str, since: str) -> None:
 
 
 def end_pause(environment: Mapping[str, str], root: str) -> bool:
-    """Remove the mark of a project, or of all; return whether there was one."""
+    """End the pause of a project, or of all; return whether there was one."""
     try:
         os.unlink(_pause_path(environment, root))
     except FileNotFoundError:

@@ -1,5 +1,4 @@
-"""Steps of an import: read and prepare transcripts, statements that wait for a person, columns and
-links of sessions."""
+"""Steps of an import: read transcripts, prepare messages and statements, save sessions."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ from .transcripts.reader_io import (
 )
 
 OWN_FOLDER = "#own:"
-"""Marks the key of a message of an agent's own folder whose key an imported copy took first."""
+"""Marks the key of a message from an agent's own folder whose usual key an untrusted copy has."""
 
 TRANSCRIPT_ERRORS = (InvalidInput, NotFound, Unavailable, OSError)
 """Errors of one transcript; the others are still read."""
@@ -107,7 +106,7 @@ def _prepare_entry(entry: TranscriptEntry, request: ReadRequest) -> PreparedEntr
         entry.message.at or request.now,
     )
     if request.foreign:
-        # Else a copy could take the key that keeps a genuine message beside it.
+        # Otherwise a copy could claim the key that such a genuine message gets.
         prepared = prepared._replace(key=prepared.key.partition(OWN_FOLDER)[0])
     statements: list[memory_steps.PreparedMemory] = []
     if request.capture and typed:
@@ -135,9 +134,9 @@ def split_known(
 def trust_again(
     tx: Tx, known: Sequence[PreparedEntry], now: int
 ) -> tuple[list[Learned], list[PreparedEntry]]:
-    """Trust messages that were imported from elsewhere, and lie in the agent's own folder: learn
+    """Trust messages of an untrusted import that are now found in the agent's own folder: learn
     their statements now, and from their work when the episodes are built. Return also the messages
-    of that folder to record because the imported ones differ."""
+    of that folder that differ from the imported ones, to be recorded too."""
     if not known:
         return [], []
     trusted, others = _trust_imported(tx, [one.prepared for one in known])
@@ -160,11 +159,11 @@ def trust_again(
 def _trust_imported(
     tx: Tx, prepared: Sequence[archive_steps.PreparedMessage]
 ) -> tuple[dict[str, str], dict[str, archive_steps.PreparedMessage]]:
-    """Trust archived messages of an untrusted import that come in again from the agent's own
-    folder, with the same content; return key and session of each.
+    """Trust archived messages of an untrusted import that have the same content in the agent's own
+    folder; return key and session of each.
 
-    Return also, by their keys, the messages with other content that are still to be appended, under
-    keys of their own. Messages that were forgotten stay as they are.
+    Return also, by their keys, the messages with other content, which are to be appended under
+    keys of their own. Forgotten messages stay as they are.
     """
     given = {item.key: item for item in prepared if item.key}
     erased = archive_sql.known_keys(tx, list(given), forgotten=True)
@@ -191,8 +190,8 @@ def _trust_imported(
 def drop_withdrawn(
     tx: Tx, key: str, statements: list[memory_steps.PreparedMemory]
 ) -> list[memory_steps.PreparedMemory]:
-    """Return the statements of a message; of one that is archived already, only those that nobody
-    took back: it is not said again."""
+    """Return the statements of a message. If it is archived already, leave out withdrawn ones:
+    importing a message again does not state them again."""
     if not archive_sql.known_keys(tx, [key]):
         return statements
     erased = archive_sql.known_keys(tx, [key], forgotten=True)
@@ -207,9 +206,11 @@ def _drop_withdrawn(
     return [item for item in statements if item.row.digest not in withdrawn]
 
 
-def ask_from(statement: memory_steps.PreparedMemory, now: int) -> memory_steps.PreparedMemory:
-    """Return a statement that waits for a person from now on: however old the conversation is, its
-    time to be reviewed begins when it is imported."""
+def restart_review_time(
+    statement: memory_steps.PreparedMemory, now: int
+) -> memory_steps.PreparedMemory:
+    """Return a proposed statement with the present time: however old the conversation is, the time
+    for its review begins at the import."""
     if statement.row.status != "proposed":
         return statement
     row = statement.row._replace(first_seen=now, last_reinforced=now, last_confirmed=now)
@@ -217,8 +218,8 @@ def ask_from(statement: memory_steps.PreparedMemory, now: int) -> memory_steps.P
 
 
 def quarantine(statement: memory_steps.PreparedMemory) -> memory_steps.PreparedMemory:
-    """Return a statement of a file that anybody could have written: for a person to accept, in this
-    project only. Found in the agent's own folder later, it is another statement."""
+    """Return a statement of an untrusted file, quarantined in this project. Its key differs, so
+    that the same statement from the agent's own folder is learned later."""
     row = statement.row._replace(
         origin="import", label="import", status="quarantined", layer="project", owner=""
     )

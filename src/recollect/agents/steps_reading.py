@@ -1,4 +1,4 @@
-"""Read transcripts in several processes, if it is worth it."""
+"""Read transcripts in several processes if there is enough to read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .processes_io import WorkerPool
 
 WORTH_PROCESSES = 8_000_000
-"""Bytes of new transcripts from which on several processes read them."""
+"""Bytes of new transcripts above which several processes read them."""
 
 LARGEST_FOR_WORKER = 16_000_000
 READ_AHEAD = 32_000_000
@@ -25,10 +25,10 @@ READ_AHEAD = 32_000_000
 def read_all(
     requests: Sequence[steps_import.ReadRequest],
 ) -> Generator[Iterable[steps_import.ReadItem], None, None]:
-    """Yield the items of each transcript, in order: read by several processes if it is worth it.
+    """Yield the items of each transcript, in order; large imports are read by several processes.
 
-    A worker reads a whole transcript, and so does this process instead of waiting for one. What a
-    worker does not return, because it was killed or because the transcript has an error, is read
+    A worker reads a whole transcript; instead of waiting for it, this process reads another. A
+    transcript that a worker did not return, because it was killed or because of an error, is read
     here.
     """
     sizes = _choose_for_workers(requests)
@@ -40,7 +40,7 @@ def read_all(
     try:
         shared = _SharedReading(requests, sizes, pool)
         for place, request in enumerate(requests):
-            items = shared.take(place)
+            items = shared.get_items(place)
             yield steps_import.read_items(request) if items is None else items
     finally:
         pool.close()
@@ -53,50 +53,49 @@ class _SharedReading:
         self, requests: Sequence[steps_import.ReadRequest], sizes: dict[int, int], pool: WorkerPool
     ) -> None:
         self._requests, self._sizes, self._pool = requests, sizes, pool
-        self._open = deque(sizes)
-        self._asked: dict[int, Future[list[steps_import.ReadItem] | None]] = {}
-        self._read: dict[int, list[steps_import.ReadItem] | None] = {}
+        self._unassigned = deque(sizes)
+        self._submitted: dict[int, Future[list[steps_import.ReadItem] | None]] = {}
+        self._read_here: dict[int, list[steps_import.ReadItem] | None] = {}
 
-    def take(self, place: int) -> list[steps_import.ReadItem] | None:
-        """Return the items of a transcript; None if it is to be read here, without reading
-        ahead."""
+    def get_items(self, place: int) -> list[steps_import.ReadItem] | None:
+        """Return the items of a transcript; None if the caller has to read it."""
         from .processes_io import WorkerLost
 
-        self._ask()
-        if place in self._read:
-            return self._read.pop(place)
-        if place not in self._asked:
-            if self._open and self._open[0] == place:
-                self._open.popleft()
+        self._submit()
+        if place in self._read_here:
+            return self._read_here.pop(place)
+        if place not in self._submitted:
+            if self._unassigned and self._unassigned[0] == place:
+                self._unassigned.popleft()
             return None
-        asked = self._asked[place]
-        while not asked.done() and (after := self._next()) is not None:
-            self._read[after] = _read_whole(self._requests[after])
-            self._ask()
+        result = self._submitted[place]
+        while not result.done() and (other := self._pop_next()) is not None:
+            self._read_here[other] = _read_whole(self._requests[other])
+            self._submit()
         try:
-            return asked.result()
+            return result.result()
         except WorkerLost:
             return None
         finally:
-            del self._asked[place]
+            del self._submitted[place]
 
-    def _ask(self) -> None:
-        """Keep a request waiting for each worker beside the one that it works on."""
-        while sum(not one.done() for one in self._asked.values()) < 2 * self._pool.size:
-            if (after := self._next()) is None:
+    def _submit(self) -> None:
+        """Submit requests until each worker has one queued beside the one that it works on."""
+        while sum(not one.done() for one in self._submitted.values()) < 2 * self._pool.size:
+            if (place := self._pop_next()) is None:
                 break
-            self._asked[after] = self._pool.ask(self._requests[after])
+            self._submitted[place] = self._pool.ask(self._requests[place])
 
-    def _next(self) -> int | None:
-        """Return the next transcript that nobody reads; None if too much was read ahead."""
-        ahead = sum(self._sizes[place] for place in (*self._asked, *self._read))
-        return self._open.popleft() if self._open and ahead < READ_AHEAD else None
+    def _pop_next(self) -> int | None:
+        """Return the next unassigned transcript; None if too much was read ahead."""
+        ahead = sum(self._sizes[place] for place in (*self._submitted, *self._read_here))
+        return self._unassigned.popleft() if self._unassigned and ahead < READ_AHEAD else None
 
 
 def _choose_for_workers(requests: Sequence[steps_import.ReadRequest]) -> dict[int, int]:
     """Return the indexes of new transcripts that a worker may read, with their sizes in bytes.
 
-    Left out: files so large, or compressed, that their messages would fill the memory, and files
+    Left out are files whose messages could fill the memory (too large, or compressed), and files
     with several transcripts.
     """
     paths = Counter(request.transcript.path for request in requests)
@@ -107,14 +106,14 @@ def _choose_for_workers(requests: Sequence[steps_import.ReadRequest]) -> dict[in
             try:
                 size = os.path.getsize(path) if os.path.isfile(path) else 0
             except OSError:
-                continue  # reading it will say why
+                continue  # reading it raises the error
             if 0 < size <= LARGEST_FOR_WORKER:
                 found[place] = size
     return found
 
 
 def _open_workers(most: int) -> WorkerPool | None:
-    """Start a worker for each processor but the one of this process; None if none starts."""
+    """Start one worker less than there are processors; None if none starts."""
     from .processes_io import WorkerLost, WorkerPool, count_processors
 
     processors = count_processors()
@@ -125,7 +124,7 @@ def _open_workers(most: int) -> WorkerPool | None:
 
 
 def work() -> None:
-    """Read the transcripts that are asked for, in a process of its own."""
+    """Run a worker process: read the requested transcripts."""
     from .processes_io import answer
 
     answer(_read_whole)

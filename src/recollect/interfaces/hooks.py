@@ -73,7 +73,7 @@ class _HookProcess:
         if not isinstance(payload, dict):
             raise ValueError("a payload is a JSON object")
         from ..agents import registry
-        from ..agents.events import concerns_us
+        from ..agents.events import may_be_answered
 
         self.host = registry.detect_agent(payload, self.environment)
         about = registry.load_hooks(self.host)
@@ -82,7 +82,7 @@ class _HookProcess:
         self.cwd = self.environment.get("RECOLLECT_PROJECT") or event.cwd or "."
         if event.name == "session_end":
             self.deadline = self.began + PATIENCE_AT_END
-        if not concerns_us(event):
+        if not may_be_answered(event):
             return str(about.reply(event))
         if event.name == "command":
             return str(about.reply_command(_run_command(self.cwd, self.environment, event.prompt)))

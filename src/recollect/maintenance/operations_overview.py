@@ -128,7 +128,7 @@ def _describe_background(context: Context) -> tuple[str, ...]:
     """Return lines about work that waits or was done in the background."""
     lines = []
     try:
-        names = os.listdir(agents_steps_hooks.find_requests(context))
+        names = os.listdir(agents_steps_hooks.requests_folder(context))
     except OSError:
         names = []
     queued = sum(name.endswith(".json") for name in names)

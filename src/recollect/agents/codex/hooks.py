@@ -42,7 +42,7 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
         typed, _ = split_prompt(event.prompt)
         return event._replace(prompt=typed, subagent=event.subagent or spawned)
     if event.name == "tool_use" and event.tool == "Bash":
-        return event._replace(tool_failed=_ends_badly(event.tool_output))
+        return event._replace(tool_failed=_looks_failed(event.tool_output))
     path = payload.get("agent_transcript_path")
     if event.host_event == "SubagentStop" and isinstance(path, str):
         return event._replace(transcript=path)
@@ -60,8 +60,8 @@ def split_prompt(text: str) -> tuple[str, str]:
     return (typed.strip(), added.strip()) if mark and starts_a_line else (text, "")
 
 
-def _ends_badly(output: Json) -> bool:
-    """Check whether a command's output looks like a failure: Codex does not tell its status."""
+def _looks_failed(output: Json) -> bool:
+    """Check whether a command's output looks like a failure: Codex reports no exit status."""
     if not isinstance(output, str) or not output.strip():
         return False
     from ...actions import command_output
@@ -70,7 +70,7 @@ def _ends_badly(output: Json) -> bool:
 
 
 def _is_spawned(path: str) -> bool:
-    """Check whether Codex itself started the thread of a rollout: its prompts were not typed."""
+    """Check whether Codex itself started the thread of a rollout; nobody typed its prompts then."""
     if not os.path.isfile(path):
         return False
     try:
@@ -90,8 +90,8 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
 # ---------------------------------------------------------------- settings
 
 
-PASSED_ON = ("RECOLLECT_HOME", "RECOLLECT_DATABASE", "RECOLLECT_MODE", "XDG_DATA_HOME")
-"""Variables that decide which store is used: Codex gives its servers a few variables only."""
+FORWARDED_VARIABLES = ("RECOLLECT_HOME", "RECOLLECT_DATABASE", "RECOLLECT_MODE", "XDG_DATA_HOME")
+"""Variables that decide which store is used: Codex passes only a few to its MCP servers."""
 
 
 def make_hook_editor() -> entries.SettingsEditor:
@@ -115,7 +115,7 @@ def make_hook_editor() -> entries.SettingsEditor:
 def make_server_editor() -> entries.SettingsEditor:
     """Return the editor of the MCP server entry in `config.toml`."""
     return entries.make_toml_editor(
-        lambda command: {**entries.server_entry(command), "env_vars": list(PASSED_ON)},
+        lambda command: {**entries.server_entry(command), "env_vars": list(FORWARDED_VARIABLES)},
         "mcp_servers",
         optional=("env_vars",),
     )

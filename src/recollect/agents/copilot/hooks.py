@@ -2,9 +2,10 @@
 
 Event names in Claude Code's spelling give Claude Code's payloads, without a transcript path.
 Context is a member of its own, except before a tool. It reaches the model at the start, with a
-prompt, and before and after a tool; a resumed or compacted session has lost that of its start. The
-user is shown nothing of a reply, so a notice goes to the model, in a block of ours. A failing shell
-command is a tool call that worked: its output ends with the exit code. Checked with 1.0.102.
+prompt, and before and after a tool; a resumed or compacted session has lost the context of its
+start. Replies are not shown to the user, so a notice goes to the model, in a block of ours. A shell
+command that fails is a successful tool call whose output ends with the exit code. Checked with
+1.0.102.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
         added = "\n".join(filter(None, (context, wrap_notice(notice))))
         return {"additionalContext": added} if added else {}
 
-    # What waits for review is for the person only; what was captured comes with a prompt.
+    # Of the notices only those about captures, which come with a prompt, are for the model too.
     notice = notice if event.name == "user_prompt" else ""
     return fit_reply(context, notice, shape) if event.host_event in _TAKES_CONTEXT else ""
 

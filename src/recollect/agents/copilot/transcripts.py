@@ -97,7 +97,7 @@ class _CopilotReader(RecordReader):
             yield SessionDetails(session, agent=HOST, parent=make_session_id(HOST, own))
         if message.role == "user" and not self.state.get("named"):
             self.state["named"] = True
-            # What the start said may have been read before the session had a message.
+            # The details of the start may have been read before the session had a message.
             yield SessionDetails(
                 session,
                 name=make_title(str(message.content)),
@@ -152,7 +152,7 @@ class _CopilotReader(RecordReader):
         given = as_dict(data.get("result"))
         error = data.get("error")
         code = as_dict(data.get("shellExecution")).get("exitCode")
-        # A shell's `content` is followed by what hooks said; `detailedContent` is its output.
+        # A shell's `content` includes the answers of hooks; `detailedContent` is its output alone.
         names = ("content", "detailedContent") if code is None else ("detailedContent", "content")
         text = first_text(given, *names) or as_text(error)
         text = text or first_text(as_dict(error), "message")

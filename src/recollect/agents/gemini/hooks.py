@@ -1,9 +1,9 @@
 """Gemini CLI's hooks: parse payloads, format replies, and list the settings that register them.
 
 Gemini CLI expects JSON and nothing else on standard output. It keeps the context of a session start
-in memory only, so a resumed session has lost it. Before every model call it says that it may
-compress, not whether it did: we ask only for a compression that the user wants (the matcher of
-`PreCompress`), so that no process is started for the others.
+in memory only, so a resumed session has lost it. `PreCompress` fires before every model call, also
+when nothing is compressed: its matcher selects compressions that the user requests, so that no
+process is started for the others.
 
 One settings file holds hooks and MCP servers. Timeouts are in milliseconds. A changed command must
 be approved again.
@@ -50,13 +50,13 @@ def parse(payload: Mapping[str, Json], env: Mapping[str, str]) -> Event:
     answer = event.tool_output
     if isinstance(answer, dict):
         shown = answer.get("llmContent", answer.get("returnDisplay"))
-        failed = bool(answer.get("error")) or _says_failed(shown)
+        failed = bool(answer.get("error")) or _has_exit_code(shown)
         return event._replace(tool_output=shown, tool_failed=failed)
     return event
 
 
-def _says_failed(shown: Json) -> bool:
-    """Check whether a shell's answer holds another exit code than 0."""
+def _has_exit_code(shown: Json) -> bool:
+    """Check whether shell output ends with a non-zero exit code."""
     if not isinstance(shown, str) or "Exit Code" not in shown:
         return False
     code = shown.rpartition("Exit Code:")[2].split()[:1]

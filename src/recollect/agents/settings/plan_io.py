@@ -75,7 +75,7 @@ def detect_agents(where: SettingsPlaces) -> tuple[str, ...]:
 
 
 def find_unstarted_agents(where: SettingsPlaces) -> tuple[str, ...]:
-    """Return the agents that are on the search path and have no files in the home yet."""
+    """Return the agents that are on PATH and were never started: the home has no files of them."""
     from shutil import which
 
     known, path = detect_agents(where), where.environment.get("PATH", "")
@@ -89,7 +89,8 @@ def find_unstarted_agents(where: SettingsPlaces) -> tuple[str, ...]:
 def plan_changes(
     agents: Sequence[str], where: SettingsPlaces, command: Command, remove: bool
 ) -> list[SettingsChange]:
-    """Return the planned change of each settings file of these agents; a program's name will do."""
+    """Return the planned change of each settings file of these agents, given by the name of the
+    agent or of its program."""
     programs = {program: agent for agent, program in PROGRAMS.items()}
     agents = [programs.get(agent, agent) for agent in agents]
     for agent in agents:
@@ -109,9 +110,9 @@ def plan_changes(
     ]
 
 
-def hold_back(changes: Sequence[SettingsChange]) -> list[SettingsChange]:
-    """Return the changes without those of an agent that has a file with an error: an agent is
-    connected whole or not at all."""
+def cancel_partial(changes: Sequence[SettingsChange]) -> list[SettingsChange]:
+    """Cancel the changes of an agent that has a file with an error: an agent is connected
+    completely or not at all."""
     broken = {change.agent: change.path for change in changes if change.error}
     return [
         change._replace(

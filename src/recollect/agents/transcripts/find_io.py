@@ -1,6 +1,6 @@
-"""Find transcripts on this machine: those of a project, and which agent wrote a file.
+"""Find the transcripts of a project on this machine, and detect which agent wrote a file.
 
-Unreadable files and folders are skipped: a folder of another user is no reason to fail.
+Unreadable files and folders, such as those of another user, are skipped.
 """
 
 from __future__ import annotations
@@ -135,14 +135,14 @@ def make_transcript(host: str, path: str, session: str = "", cwd: str = "") -> T
 def discover(
     context: Context,
     agent: str,
-    passed: dict[str, str],
+    skipped: dict[str, str],
     everywhere: bool = False,
     since: float = 0,
 ) -> Iterator[Transcript]:
-    """Yield the transcripts on this machine. An agent whose files cannot be looked through is
-    passed over: that must not keep the others from being read.
+    """Yield the transcripts of this project, or with `everywhere` of this machine.
 
-    since: seconds; only those that changed then or later, of an agent with hooks
+    skipped: receives the agents whose files cannot be read, each with the error
+    since: seconds; only transcripts that changed then or later, of an agent with hooks
     """
     more = {"since": since} if since else {}
     home = context.environment.get("HOME") or os.path.expanduser("~")
@@ -152,32 +152,34 @@ def discover(
         try:
             yield from reader.discover(home, roots, context.environment, **more)
         except (InvalidInput, NotFound, Unavailable, OSError) as error:
-            passed[host] = str(error)
+            skipped[host] = str(error)
 
 
-def is_ours(context: Context, transcript: Transcript) -> bool:
-    """Check whether it belongs to this project, not to a repository inside it."""
+def is_of_project(context: Context, transcript: Transcript) -> bool:
+    """Check whether a transcript belongs to this project, not to a repository inside it."""
     cwd = find_cwd(transcript)
     return os.path.isdir(cwd) and find_project(cwd).root == context.project.root
 
 
-def list_given(path: str, agent: str, passed: dict[str, str]) -> Iterator[Transcript]:
-    """Yield the transcripts at a path that the user named."""
+def list_given(path: str, agent: str, skipped: dict[str, str]) -> Iterator[Transcript]:
+    """Yield the transcripts at a path that the user named; `skipped` receives unreadable files."""
     if not os.path.exists(path):
         raise NotFound("there is no such file or folder", where=path)
-    whole = not os.path.isdir(path) or os.path.isdir(os.path.join(path, "message"))
-    for file in [path] if whole else walk_files(path, ""):
+    is_single = not os.path.isdir(path) or os.path.isdir(os.path.join(path, "message"))
+    for file in [path] if is_single else walk_files(path, ""):
         try:
             yield make_transcript(agent or detect_transcript(file), file)
         except (InvalidInput, Unavailable, OSError) as error:
-            if whole:
+            if is_single:
                 raise
-            passed[file] = getattr(error, "message", str(error))
+            skipped[file] = getattr(error, "message", str(error))
 
 
-def names_project(item: Transcript, place: str) -> bool:
-    """Check whether a transcript at a place that the user named is of a certain project. Aider's
-    logs do not say it: their directory counts, if it is a project and not the place itself."""
+def has_known_project(item: Transcript, place: str) -> bool:
+    """Check whether the project of a transcript is known, for one in a folder that the user named.
+
+    Aider's logs do not record it: the project is known if their folder is one, below the named one.
+    """
     if item.path == place:
         return False
     cwd, folder = find_cwd(item), os.path.dirname(item.path)
@@ -187,7 +189,7 @@ def names_project(item: Transcript, place: str) -> bool:
 
 
 def find_cwd(transcript: Transcript) -> str:
-    """Return the working directory of a transcript, if need be from its first records."""
+    """Return the working directory of a transcript, read from its first records if necessary."""
     if transcript.cwd:
         return transcript.cwd
     reader = registry.load_transcripts(transcript.host)

@@ -163,10 +163,8 @@ def subtract_usage(now: Mapping[str, int], before: Mapping[str, Json]) -> dict[s
 
 
 class RequestUsage:
-    """Counts the tokens of each request once: its lines repeat or complete the count.
-
-    `requests` is kept in the state of a reader, the last line only here.
-    """
+    """Counts the tokens of each request once: several lines of a transcript belong to one request,
+    and each repeats the count so far."""
 
     def __init__(self) -> None:
         self._counted: tuple[str, Json] = ("", None)
@@ -174,8 +172,8 @@ class RequestUsage:
     def count(self, requests: dict[str, Json], request: str, counted: Json) -> dict[str, int]:
         """Return the tokens that a line adds to its request.
 
-        Several lines of a transcript belong to one request to the model, and each repeats what was
-        `counted` so far. `requests` holds the counts of the latest requests by id.
+        requests: the counts of the latest requests by id, kept in the reader's state
+        counted: the count so far, as the line has it
         """
         if request and (request, counted) == self._counted:
             return {}
@@ -190,7 +188,7 @@ class RequestUsage:
         return subtract_usage(now, before)
 
     def give_back(self, requests: dict[str, Json], request: str, usage: Mapping[str, int]) -> None:
-        """Subtract the tokens of a line without a message: the next line of the request has
+        """Subtract the tokens of a line without a message: the next line of the request repeats
         them."""
         self._counted = ("", None)
         counted = requests.get(request, {})

@@ -199,13 +199,13 @@ def load_document(path: str) -> tuple[Json, str]:
 
 
 def yield_document(
-    path: str, cursor: Mapping[str, Json] | None, items: Iterable[TranscriptItem], mark: str
+    path: str, cursor: Mapping[str, Json] | None, items: Iterable[TranscriptItem], digest: str
 ) -> Iterator[TranscriptItem]:
     """Yield the items of a whole document; none if it is unchanged since the cursor."""
     size = os.stat(path).st_size
-    if not (cursor and cursor.get("digest") == mark):
+    if not (cursor and cursor.get("digest") == digest):
         yield from items
-    yield CursorMark({"v": _CURSOR_VERSION, "digest": mark}, size, size)
+    yield CursorMark({"v": _CURSOR_VERSION, "digest": digest}, size, size)
 
 
 def short_digest(*parts: str | bytes) -> str:
