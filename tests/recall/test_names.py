@@ -226,3 +226,16 @@ def test_a_notice_of_the_agent_ranks_as_output() -> None:
     assert questions.read_form(notice, writes=False) == "output"
     summary = notice._replace(name="compact_summary")
     assert questions.read_form(summary, writes=False) == "prose"
+
+
+def test_the_short_id_that_a_briefing_prints_finds_the_memory(mem: Mem) -> None:
+    kept = mem.learn("Integration tests need Redis on port 6380")
+    mem.learn("the id of a memory begins with the letter m")
+    for asked in (kept.id, kept.id[:7], f"memory://{kept.id}", f" {kept.id[:7]} "):
+        (hit,) = mem.recall(asked)
+        assert (hit.id, hit.score, hit.text) == (kept.id, 1.0, kept.memory.text)
+
+
+def test_an_unknown_id_is_searched_for_like_other_words(mem: Mem) -> None:
+    mem.learn("the ticket m-2nje is about the login page")
+    assert [hit.text for hit in mem.recall("m-2nje")] == ["the ticket m-2nje is about the login page"]

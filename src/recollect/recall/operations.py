@@ -18,7 +18,7 @@ from ..memory import steps_visible as memory_steps_visible
 from ..memory.operations import among
 from ..project import worktree_root
 from ..storage.database import Database, Tx
-from ..text import dates
+from ..text import addresses, dates
 from ..types.records import (
     FOREVER,
     KINDS,
@@ -112,7 +112,16 @@ def recall(
     the project that answer it."""
     now = context.clock()
     question = _build_question(context, query, limit, budget, filters, now)
+    if (id := addresses.read_memory_id(query)) and (hit := _find_by_id(context, id, now)):
+        return _check_hits(context, Recalled([hit], tokens=hit.tokens), now)
     return answer_question(context, question, now, find_commands)
+
+
+def _find_by_id(context: Context, id: str, now: int) -> Hit | None:
+    """Return the memory with this id, or beginning of one, as a hit: briefings print short ids."""
+    return context.read_both(
+        lambda txs: next(filter(None, (steps_hits.load_by_id(tx, id, now) for tx in txs)), None)
+    )
 
 
 def _build_question(
@@ -188,6 +197,11 @@ def answer_question(
     found.commands = commands
     if indexed:
         found.notes += (f"{indexed} records of an earlier version were indexed again first",)
+    return _check_hits(context, found, now)
+
+
+def _check_hits(context: Context, found: Recalled, now: int) -> Recalled:
+    """Count the recalls of the hits, and check their freshness."""
     memory_operations.note_recalls(context, steps_hits.memory_ids(found), now)
     unchecked = {hit.id: hit.freshness for hit in found if hit.freshness}
     if not unchecked:

@@ -12,10 +12,11 @@ from ..episodes import sql as episodes_sql
 from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
 from ..memory import lifecycle
 from ..memory import sql_sketches as memory_sql_sketches
+from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import sql as procedures_sql
 from ..storage import database
 from ..storage.database import IndexMatch, Tx
-from ..text import display, messages
+from ..text import display, messages, tokens
 from ..text import terms as text_terms
 from ..types.records import (
     KINDS,
@@ -105,6 +106,17 @@ def load_hits(
         if one:
             hits[item.entry] = one
     return _with_successors(tx, hits)
+
+
+def load_by_id(tx: Tx, id: str, now: int) -> Hit | None:
+    """Return the memory with this id, or the only one whose id begins with it, as a certain hit."""
+    memory = memory_steps_revisions.find(tx, id)
+    held = memory_sql_sketches.load_sketches(tx, [memory.id]) if memory else {}
+    loaded = _load_memory(next(iter(held.values()), None), now)
+    if loaded is None:
+        return None
+    cost = tokens.count_text(loaded.hit.text)
+    return loaded.hit._replace(score=1.0, tokens=cost, why="it has this id")
 
 
 def _load_memory(memory: memory_sql_sketches.MemorySketch | None, now: int) -> LoadedHit | None:

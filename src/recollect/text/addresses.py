@@ -207,6 +207,13 @@ def _is_id(name: str) -> bool:
     )
 
 
+def read_memory_id(text: str) -> str:
+    """Return the id, or beginning of one, if the text is nothing but that of a memory or its
+    address; an empty string otherwise."""
+    name = text.strip().removeprefix(SCHEME)
+    return name if _is_id(name) and name.startswith("m-") else ""
+
+
 def _refusal(problem: str, text: str, hint: str = "") -> InvalidInput:
     shown = text if len(text) <= 80 else text[:77] + "…"
     return InvalidInput(problem, where=shown if shown.isprintable() else ascii(shown), hint=hint)
