@@ -262,8 +262,10 @@ def _check_value(setting: Setting, value: Any, where: str) -> Any:
 def find_setting(name: str, where: str = "") -> Setting:
     """Return a setting by its name; raise ConfigError for an unknown one.
 
-    where: the place of the name in a file; empty for a typed name
+    where: the place of the name in a file; empty for a typed name, which may have dots as in a
+        table of a file
     """
+    name = name if where else _snake(name).replace(".", "_")
     if name in _BY_NAME:
         return _BY_NAME[name]
     from difflib import get_close_matches

@@ -185,6 +185,10 @@ def test_settings_are_read_written_and_traced_to_their_source(
         assert Path(done.path).read_text() == (
             "# mine\nbriefing_budget = 200\n\ncapture = false\n[embedder]\nmodel = 'x'\n"
         )
+        assert memory.config.set("memories.maxRolloutAgeDays", "9").name == (
+            "memories_max_rollout_age_days"
+        )
+        memory.config.unset("memories.maxRolloutAgeDays")
         memory.config.set("recall_limit", "5", scope="project")
         assert (project / "recollect.toml").read_text() == "recall_limit = 5\n"
         assert memory.config.get("recall_limit")[1:3] == ("5", "project")

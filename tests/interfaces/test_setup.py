@@ -142,6 +142,23 @@ def test_doctor_claims_no_plugin_when_the_hooks_were_removed(
     assert told["agent claude-code"].startswith("not in its settings")
 
 
+def test_a_hook_that_failed_in_one_directory_is_no_fault_of_another_project(
+    project: Path, opened: Memory, variables: dict[str, str], tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "read-only"
+    elsewhere.mkdir()
+    failed = events.HookRun("2026-01-01T00:00:00Z", "claude-code", "stop", 40, "store_read_only")
+    steps_hooks.append_run(str(elsewhere), variables, failed)
+    with opened() as memory:
+        memory.agents.init(agent=["claude-code"], yes=True)
+        told = {check.name: check for check in memory.store.doctor().checks}
+    assert told["agent claude-code"].ok
+    assert "failed" not in told["agent claude-code"].detail
+    with recollect.open(elsewhere, environment=variables) as memory:
+        told = {check.name: check for check in memory.store.doctor().checks}
+    assert "1 of the last 1 hooks failed: store_read_only" in told["agent claude-code"].detail
+
+
 def test_files_of_a_killed_writer_are_removed(home: Path, opened: Memory) -> None:
     folder = home / ".claude"
     old, young, other = (

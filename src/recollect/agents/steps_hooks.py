@@ -223,7 +223,7 @@ _MOST_NOTICES = 16 * 1024
 
 def append_run(cwd: str, environment: Mapping[str, str], run: HookRun) -> None:
     """Append a line to the log, which is rotated at `MAX_BYTES`."""
-    folder = _find_folder(cwd, environment)
+    folder = _find_folder(cwd, environment, is_known=run.outcome != "ok")
     path = os.path.join(folder, _LOG)
     make_folder(folder)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -237,12 +237,15 @@ def append_run(cwd: str, environment: Mapping[str, str], run: HookRun) -> None:
         os.close(handle)
 
 
-def _find_folder(cwd: str, environment: Mapping[str, str]) -> str:
-    """Return the user's folder for a project, or the user's directory without a project."""
+def _find_folder(cwd: str, environment: Mapping[str, str], is_known: bool = False) -> str:
+    """Return the user's folder for a project, or the user's directory without a project.
+
+    is_known: also for a project that has no store, which may be why a hook failed there
+    """
     folder = user_directory(environment)
     try:
         project = find_project(cwd or ".")
-        if os.path.isdir(project.folder):
+        if is_known or os.path.isdir(project.folder):
             folder = private_folder(folder, project.root)
     except (RecollectError, OSError):
         pass  # the directory is gone or not readable

@@ -155,8 +155,10 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], Initialised]) 
     waiting = [change for change in done.changes if change.pending]
     more: dict[str, object] = {}
     if waiting:
-        intro = [] if done.removing else style.fill(_ADDED)
-        print(style.finish(lines(intro, _render_plan(done))))
+        everywhere = any(not change.path.startswith(f"{done.root}/") for change in waiting)
+        intro = f"{_ADDED} {_EVERYWHERE if everywhere else ''}{_UNTOUCHED}"
+        plan = lines([] if done.removing else style.fill(intro), _render_plan(done))
+        print(style.finish(plan))
         _print_warning(done)
         chosen = _choose_agents(waiting)
         if chosen:
@@ -172,8 +174,13 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], Initialised]) 
 
 _ADDED = (
     "Hooks add relevant memories to a session and save the rules you state. The MCP server gives "
-    "the agent tools to search and save. Everything else in these files stays as it is:"
+    "the agent tools to search and save."
 )
+_EVERYWHERE = (
+    "Both work in every project on this machine, and conversations are kept there; "
+    "`enabled = false` in a project's recollect.toml switches them off there. "
+)
+_UNTOUCHED = "Everything else in these files stays as it is:"
 
 
 def _choose_agents(waiting: Sequence[recollect.SettingsChange]) -> list[str]:
