@@ -73,7 +73,9 @@ _SOURCES = {
     r"memori[sz]e|note|save|keep|(?:don'?t|do not) forget) (?:this|that|it|"
     r"what i (?:just )?said)(?: down| in mind)?(?: for (?:next time|later|good|the future|"
     r"future sessions|me))?(?:,? please)?[.! ]*",
-    "path": r"(?:^|[\s(])(?:in|under|inside|within|for|of|to|on|at) (?:files? (?:in|under) |the )?"
+    "path": r"(?:^|[\s(])(?:(?P<files>(?:files? (?:in|under|below)|under|below|(?:edit|touch|modify)"
+    r"(?! files?\b| and/or\b)) )|"
+    r"(?:in|inside|within|for|of|to|on|at) )(?:the )?"
     r"[`'\"]?(?P<path>(?:\./)?[\w.@-]+(?:/[\w.@*-]+)*/?)[`'\"]?(?P<noun> (?:folder|directory|"
     r"package|module)\b)?(?=[\s,.;:)]|$)",
     "file": r"[^/]*\.[A-Za-z][\w]{0,5}",
@@ -233,7 +235,7 @@ def scope_of(sentence: str) -> tuple[str, ...]:
         if _pattern("file").fullmatch(name.rpartition("/")[2]) and not folder:
             if "/" in name:
                 return (name,)
-        elif folder or _looks_like_folder(name):
+        elif folder or _looks_like_folder(name) or (found["files"] and "/" in name):
             return (name if name.endswith("*") else f"{name}/**",)
     return ()
 
