@@ -302,6 +302,25 @@ def test_a_signature_leaves_out_what_changes_and_what_any_failure_says() -> None
     assert signatures("Exit code 1\nTests: 3 failed, 2 passed\nerror: exit status 2") == ()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make: *** [Makefile:3: lint] Error 1",
+        "make[2]: *** [lint] Error 2",
+        "ninja: build stopped: subcommand failed.",
+        "✖ markdownlint --fix:",
+        "husky - pre-commit script failed (code 1)",
+    ],
+)
+def test_a_line_that_reports_the_failure_of_another_program_identifies_no_error(line: str) -> None:
+    assert signatures(f"Exit code 1\n{line}") == ()
+
+
+def test_the_code_of_an_error_is_part_of_its_identity() -> None:
+    one, other = (signatures(f"a.py:3:1: {code} imported names") for code in ("F401", "F811"))
+    assert one != other
+
+
 # ---------------------------------------------------------------- the rest
 
 

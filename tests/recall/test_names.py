@@ -238,4 +238,6 @@ def test_the_short_id_that_a_briefing_prints_finds_the_memory(mem: Mem) -> None:
 
 def test_an_unknown_id_is_searched_for_like_other_words(mem: Mem) -> None:
     mem.learn("the ticket m-2nje is about the login page")
-    assert [hit.text for hit in mem.recall("m-2nje")] == ["the ticket m-2nje is about the login page"]
+    assert [hit.text for hit in mem.recall("m-2nje")] == [
+        "the ticket m-2nje is about the login page"
+    ]

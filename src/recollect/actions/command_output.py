@@ -274,7 +274,8 @@ _WORDS = {
     "url": r"\w+://[^\s'\"]+",
     "path": r"(?:[\w.@~-]*/)+[\w.@\[\]-]*(?::\d+)*|\b[\w-]+\.[A-Za-z]\w{0,4}:\d+(?::\d+)?",
     "id": r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b(?:-[0-9a-f]{4,12})*",
-    "number": r"\d[\d.,]*(?:[a-z]{1,2}\d+)*(?:ms|s|m|h)?\b",
+    # A number behind a capital is the code of an error: TS2345, E0308.
+    "number": r"(?<![A-Z0-9])\d[\d.,]*(?:[a-z]{1,2}\d+)*(?:ms|s|m|h)?\b",
     "verdict": r"\s*(?:--- FAIL|FAILED|FAIL:|✗|✘|×|✖ |E  +\w)",
     "shell": r"\s*(?:/bin/)?(?:zsh|bash|sh):",
     "ran out": r"[Cc]ommand timed out|deadline exceeded",
@@ -283,7 +284,10 @@ _WORDS = {
     r"|A complete log|^\$ |^> |^\s*Usage:|^\s*File \"|ELIFECYCLE|RUN_FIRST_FAIL|^For more info"
     r"|^error: script |^\s*\"error\"|Command failed with|Test failed\. See above|\d problems? \("
     r"|^\s*(?:\d+ \||//)|Error:\s+(?:Not equal|Should|Expected|Received)|Error Trace:"
-    r"|failed with \d+ errors?|CategoryInfo|FullyQualifiedErrorId",
+    r"|failed with \d+ errors?|CategoryInfo|FullyQualifiedErrorId"
+    # Lines in which a program reports that another one failed.
+    r"|^\s*g?make(?:\[\d+\])?: (?:\*\*\* \[|Target)|^ninja: build stopped|^husky - "
+    r"|^\s*✖ [\w./@-]+(?: -\S*)*:?\s*$|due to \d+ previous errors?",
     "no start": r"(?mi)^(?:\S+: ){1,3}(?:command )?not found$|^[^\n]{0,80}: command not found\b"
     r"|\bCommand \"[^\"\n]{1,80}\" not found|\bERR_PNPM_\w+|could not find `?Cargo\.toml"
     r"|\bis not recognized as an internal or external command",

@@ -73,8 +73,8 @@ _SOURCES = {
     r"memori[sz]e|note|save|keep|(?:don'?t|do not) forget) (?:this|that|it|"
     r"what i (?:just )?said)(?: down| in mind)?(?: for (?:next time|later|good|the future|"
     r"future sessions|me))?(?:,? please)?[.! ]*",
-    "path": r"(?:^|[\s(])(?:(?P<files>(?:files? (?:in|under|below)|under|below|(?:edit|touch|modify)"
-    r"(?! files?\b| and/or\b)) )|"
+    "path": r"(?:^|[\s(])(?:(?P<files>(?:files? (?:in|under|below)|under|below|"
+    r"(?:edit|touch|modify)(?! files?\b| and/or\b)) )|"
     r"(?:in|inside|within|for|of|to|on|at) )(?:the )?"
     r"[`'\"]?(?P<path>(?:\./)?[\w.@-]+(?:/[\w.@*-]+)*/?)[`'\"]?(?P<noun> (?:folder|directory|"
     r"package|module)\b)?(?=[\s,.;:)]|$)",
