@@ -155,13 +155,11 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], Initialised]) 
     waiting = [change for change in done.changes if change.pending]
     more: dict[str, object] = {}
     if waiting:
-        everywhere = any(not change.path.startswith(f"{done.root}/") for change in waiting)
-        intro = f"{_ADDED} {_EVERYWHERE if everywhere else ''}{_UNTOUCHED}"
-        plan = lines([] if done.removing else style.fill(intro), _render_plan(done))
-        print(style.finish(plan))
+        for_all = any(not change.path.startswith(f"{done.root}/") for change in waiting)
+        intro = [] if done.removing else style.fill(_ADDED.format(_FOR_ALL if for_all else ""))
+        print(style.finish(lines(intro, _render_plan(done))))
         _print_warning(done)
-        chosen = _choose_agents(waiting)
-        if chosen:
+        if chosen := _choose_agents(waiting):
             more |= {"yes": True, "agent": chosen}
     number = format_count(done.past, "past conversation")
     if done.past and terminal.agrees(f"Import {number} of this project? [y/N] "):
@@ -174,13 +172,9 @@ def _ask(done: Initialised, run: Callable[[Mapping[str, object]], Initialised]) 
 
 _ADDED = (
     "Hooks add relevant memories to a session and save the rules you state. The MCP server gives "
-    "the agent tools to search and save."
+    "the agent tools to search and save. {}Everything else in these files stays as it is:"
 )
-_EVERYWHERE = (
-    "Both work in every project on this machine, and conversations are kept there; "
-    "`enabled = false` in a project's recollect.toml switches them off there. "
-)
-_UNTOUCHED = "Everything else in these files stays as it is:"
+_FOR_ALL = "Both work in every project; `enabled = false` in recollect.toml switches one off. "
 
 
 def _choose_agents(waiting: Sequence[recollect.SettingsChange]) -> list[str]:
@@ -306,8 +300,8 @@ def _render_foreign_files(done: recollect.Imported) -> str:
 def _render_other_projects(others: Mapping[str, int]) -> list[str]:
     if not others:
         return []
-    total = format_count(sum(others.values()), "conversation")
-    head = f"{total} of {format_count(len(others), 'other project')}, not read:"
+    number = format_count(sum(others.values()), "conversation")
+    head = f"{number} of {format_count(len(others), 'other project')}, not read:"
     found = [f"  {number:>4}  {format_line(root)}" for root, number in others.items()]
     end = "  read each into its own project's memory: recollect import --all"
     return [head, *_list_some(found), end]
