@@ -138,9 +138,9 @@ def test_a_run_of_other_tests_resolves_nothing(broken: str, worked: str) -> None
 @pytest.mark.parametrize(
     ("broken", "worked", "gained"),
     [
-        ("go test ./...", "go test -tags sqlite ./... -run TestLogin", ("-tags", "sqlite")),
-        ("pytest", "pytest -p no:randomly tests/test_b.py", ("-p", "no:randomly")),
-        ("npx jest", "npx jest -c config/jest.ci.js -t logout", ("-c", "config/jest.ci.js")),
+        ("go test ./...", "go test -tags sqlite ./...", ("-tags", "sqlite")),
+        ("pytest", "pytest -c ci.ini tests/test_a.py", ("-c", "ci.ini")),
+        ("npx jest", "npx jest -c config/jest.ci.js", ("-c", "config/jest.ci.js")),
         ("cargo test", "cargo test --features tls", ("--features", "tls")),
     ],
 )
@@ -161,12 +161,32 @@ def test_a_wrong_option_that_chooses_tests_is_resolved_without_it() -> None:
 
 def test_of_lines_that_differ_in_several_words_the_whole_one_that_worked_is_told() -> None:
     wrong = "fatal: Needed a single revision"
-    broken = shell("git rev-parse --verify origin/main && git checkout topic", wrong, True)
-    (whole,) = found("error", session(broken, shell("git branch -a; git rev-parse HEAD")))
-    assert whole.body["remedy"]["other_form"] == "git branch -a; git rev-parse HEAD"
-    (words,) = found("error", session(broken, shell("git rev-parse --verify main")))
-    assert words.body["remedy"]["other_form"] == "git rev-parse --verify main"
-    assert found("error", session(broken, shell("git rev-parse $BASE; git log topic x"))) == []
+    broken = shell("git merge-base --fork-point --all origin/main topic", wrong, True)
+    (whole,) = found(
+        "error", session(broken, shell("git merge-base --fork-point --all main topic-2"))
+    )
+    assert whole.body["remedy"]["other_form"] == "git merge-base --fork-point --all main topic-2"
+    assert (
+        found("error", session(broken, shell("git merge-base --fork-point --all $BASE topic-2")))
+        == []
+    )
+    assert found("error", session(broken, shell("git merge-base HEAD v1 v2 v3"))) == []
+
+
+def test_a_file_that_was_moved_in_between_is_no_step_to_tell() -> None:
+    wrong = "error: the folder build does not exist and must be made before"
+    calls = (shell("tool go", wrong, True), shell("mkdir -p /p/build"), shell("tool go"))
+    assert found("error", session(*calls)) == []
+
+
+def test_a_failed_stash_can_be_resolved_by_the_next_one() -> None:
+    wrong = "error: Your local changes to the following files would be overwritten by merge:"
+    calls = (
+        shell("git stash pop", wrong, True),
+        shell("git checkout notes.txt && git stash pop"),
+    )
+    (one,) = found("error", session(*calls))
+    assert one.body["remedy"]["other_form"] == "git checkout notes.txt && git stash pop"
 
 
 @pytest.mark.parametrize("code", ["node -e 'f()'", "python3 -c 'f()'", "bun -e 'f()'"])

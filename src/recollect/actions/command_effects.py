@@ -33,7 +33,7 @@ def can_affect_next(command: SimpleCommand, idle: Collection[str]) -> bool:
 _CHOOSING = r"(?i)skip|ignore|exclude|deselect|last-failed|^--?(?:lf|ff|sw|m|g|bench|count)$"
 """Match further options of test runners that choose among the tests, or repeat them."""
 
-_CONFIGURING = (
+CONFIGURING = (
     "-c --config -C --cwd --rootdir -tags --tags --features --env --profile -o --out --output"
 )
 """Options whose value is a path or a name that chooses no test."""
@@ -65,7 +65,7 @@ def _choosing_arguments(words: Sequence[str]) -> set[str]:
             option = "" if "=" in word else option
         else:
             is_value = bool(option) and option not in found and not _is_path(word)
-            if not is_value and option not in word_set(_CONFIGURING):
+            if not is_value and option not in word_set(CONFIGURING):
                 found.add(word)
             option = ""
     return found

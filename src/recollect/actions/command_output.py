@@ -30,6 +30,11 @@ TOOL_MISUSE = ("edit mismatch", "tool parameters", "too large")
 TRANSIENT = ("unavailable", "rate limit")
 """Error types that go away by themselves: the action before is not a resolution."""
 
+WRONG_CALL = frozenset(
+    ("usage", "command not found", "not found", "permission denied", "unsupported version")
+)
+"""Error types of a wrong command line: another one can resolve them."""
+
 
 class ErrorSignature(NamedTuple):
     """An error: its type in a few words, and the most informative line of the output."""

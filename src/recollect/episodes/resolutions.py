@@ -1,20 +1,23 @@
-"""Find the resolution of an error: the failed call, the same call working later, and the changes
-between them.
+"""Decide whether and by which changes an error was resolved: the failed call, the same call working
+later in the session, and the successful calls between them.
 
-An error counts as resolved only if the same command, tool or target works later in the session, and
-a file, the environment or the command itself was changed in between. A plain re-run that works is
-no resolution.
+A retry is a call of the same command, tool or target. A run of other tests is none, and a plain
+re-run that works resolves nothing: a file, the environment or the command must have changed.
+`fixes` describes the changes for a person; `episodes.session_errors` reads the part that other
+sessions can use.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..actions.call_results import CallAttempt, Words, are_mostly_alike, given_words, share_a_file
-from ..actions.command_output import TRANSIENT, ErrorSignature
-from ..actions.command_words import is_check, makes_changes
+from ..actions.command_effects import CONFIGURING
+from ..actions.command_output import TRANSIENT, WRONG_CALL, ErrorSignature
+from ..actions.command_words import is_check, makes_changes, word_set
 from ..actions.tool_calls import read_edit
 from ..text.messages import parse_arguments
 
@@ -31,15 +34,26 @@ MOST_UNNAMED_FILES = 4
 LONGEST_LINE = 80
 LONGEST_REASON = 240
 
-_ABOUT_THE_CALL = frozenset(
-    ("usage", "command not found", "not found", "permission denied", "unsupported version",
-     "tool parameters", "timeout")
-)  # fmt: skip
-"""Types of errors that a changed command line can resolve."""
+_ABOUT_THE_CALL = WRONG_CALL | {"tool parameters", "timeout"}
+"""Types of errors that a changed call can resolve."""
+
+
+class Recovery(NamedTuple):
+    """The way from a failed call to the same call working.
+
+    `changed` is the first retry without the error: it works, or fails with another error. `between`
+    are the successful calls from the error to it: the changes that resolved the error are there.
+    `words` are the agent's words after the error.
+    """
+
+    worked: CallAttempt
+    changed: CallAttempt
+    between: tuple[CallAttempt, ...]
+    words: str
 
 
 class Fix(NamedTuple):
-    """A failed attempt, the attempt that worked, and the changes in between.
+    """A failed attempt, the one that worked, and a description of the changes in between.
 
     `reason` is the agent's first sentence after the error.
     """
@@ -49,46 +63,62 @@ class Fix(NamedTuple):
     trouble: ErrorSignature
     resolution: str
     reason: str
-    files: tuple[str, ...]
+
+
+def find_recovery(attempts: Sequence[CallAttempt], place: int) -> Recovery | None:
+    """Return how the failed call at `place` came to work later in the session.
+
+    None if it never did, if its error goes away by itself or was expected, and if it worked only
+    with the changes stashed: that locates an error and resolves nothing.
+    """
+    broken = attempts[place]
+    trouble = broken.trouble
+    if trouble is None or trouble.type in TRANSIENT:
+        return None
+    later = attempts[place + 1 : place + 1 + FARTHEST]
+    words = next((one.words for one in later if one.asked > broken.answered), "")
+    if re.search(_EXPECTED, words):
+        return None
+    between: list[CallAttempt] = []
+    first: tuple[CallAttempt, int] | None = None
+    for distance, attempt in enumerate(later, 1):
+        if attempt.asked <= broken.answered or attempt.state not in ("ok", "failed"):
+            continue
+        is_retry = _is_retry(broken, attempt, trouble, distance)
+        if is_retry and attempt.state == "ok" and not _hides_error(trouble, attempt):
+            if _stashes(attempt) and not _stashes(broken):
+                return None
+            changed, count = first or (attempt, len(between))
+            return Recovery(attempt, changed, tuple(between[:count]), words)
+        if is_retry and first is None and _fails_otherwise(attempt, broken, trouble):
+            first = attempt, len(between)
+        if attempt.state == "ok":
+            between.append(attempt)
+    return None
 
 
 def fixes(attempts: Sequence[CallAttempt]) -> list[Fix]:
     """Return the resolved errors, in their order."""
     found: list[Fix] = []
     for place, attempt in enumerate(attempts):
-        if attempt.trouble and attempt.trouble.type not in TRANSIENT:
-            later = attempts[place + 1 : place + 1 + FARTHEST]
-            if fix := _fix(attempt, attempt.trouble, later):
-                found.append(fix)
+        trouble, recovery = attempt.trouble, find_recovery(attempts, place)
+        if trouble and recovery:
+            resolution = _describe_resolution(attempt, trouble, recovery)
+            if resolution:
+                found.append(
+                    Fix(
+                        failed=attempt,
+                        worked=recovery.worked,
+                        trouble=trouble,
+                        resolution=resolution,
+                        reason=_sentence(recovery.words),
+                    )
+                )
     return found
 
 
-def _fix(broken: CallAttempt, trouble: ErrorSignature, later: Sequence[CallAttempt]) -> Fix | None:
-    between: list[CallAttempt] = []
-    other: tuple[CallAttempt, list[CallAttempt]] | None = None
-    for distance, attempt in enumerate(later, 1):
-        if attempt.asked <= broken.answered or attempt.state not in ("ok", "failed"):
-            continue
-        is_retry = _is_retry(broken, attempt, trouble, distance)
-        is_good_retry = is_retry and attempt.state == "ok"
-        if is_good_retry and ("git", "stash") in (one[:2] for one in attempt.commands):
-            # It worked with the changes stashed: that locates the error and resolves nothing.
-            return None
-        if is_good_retry and not _hides_error(trouble, attempt):
-            until, changes = other or (attempt, between)
-            resolution, files = _describe_resolution(broken, until, trouble, changes)
-            if not resolution:
-                return None
-            answer = next(one for one in later if one.asked > broken.answered)
-            if re.search(_EXPECTED, answer.words):
-                return None
-            return Fix(broken, attempt, trouble, resolution, _sentence(answer.words), files)
-        if is_retry and other is None and _fails_otherwise(attempt, broken, trouble):
-            # The retry has another error: the changes before it resolved the first one.
-            other = attempt, list(between)
-        if attempt.state == "ok":
-            between.append(attempt)
-    return None
+def _stashes(attempt: CallAttempt) -> bool:
+    return ("git", "stash") in (one[:2] for one in attempt.commands)
 
 
 def _hides_error(trouble: ErrorSignature, later: CallAttempt) -> bool:
@@ -180,7 +210,8 @@ def _covers(command: Words, check: Words, broken: CallAttempt) -> bool:
         return False
     if set(given) <= set(asked):
         return True
-    more = set(given) - set(asked)
+    values = {value for option, value in pairwise(command) if option in word_set(CONFIGURING)}
+    more = set(given) - set(asked) - values
     if asked[:2] == given[:2] and any(word.endswith("...") or word == "." for word in more):
         return True
     named = (word.partition("::")[0].rpartition("/")[2] for word in more)
@@ -194,29 +225,23 @@ def _overlap(one: set[str], other: set[str]) -> float:
 # ---------------------------------------------------------------- changes
 
 
-def _describe_resolution(
-    broken: CallAttempt,
-    worked: CallAttempt,
-    trouble: ErrorSignature,
-    between: Sequence[CallAttempt],
-) -> tuple[str, tuple[str, ...]]:
-    """Return a description of the changes that resolved an error, and the changed files."""
+def _describe_resolution(broken: CallAttempt, trouble: ErrorSignature, recovery: Recovery) -> str:
+    """Return a description of the changes that resolved an error; empty after a plain re-run."""
     words = _names_in(f"{trouble.message}\n{broken.output[:6_000]}")
     changes = [
         (attempt, _relevance(attempt, broken, words, trouble))
-        for attempt in between
+        for attempt in recovery.between
         if trouble.type != "edit mismatch" and (attempt.writes or _changes(attempt))
     ]
     best = sorted(changes, key=lambda change: -change[1])[:MOST_CHANGES]
     chosen = [one for one, relevance in changes if relevance and (one, relevance) in best]
-    own = _describe_difference(broken, worked, trouble, between)
+    own = _describe_difference(broken, recovery.changed, trouble, recovery.between)
     if not chosen and not own:
         files = {path for one, _ in changes for path in one.writes}
         if len(files) <= MOST_UNNAMED_FILES:
             chosen = [one for one, _ in changes][-MOST_CHANGES:]
     parts = [*(_describe_change(one, words) for one in chosen), *([own] if own else [])]
-    touched = dict.fromkeys(path for one in chosen for path in one.writes)
-    return "; ".join(dict.fromkeys(parts)), tuple(touched)
+    return "; ".join(dict.fromkeys(parts))
 
 
 def _relevance(

@@ -1,11 +1,11 @@
-"""Observe the errors of one session: the line that identifies an error, and the difference that
-made the same call pass.
+"""Observe the errors of one session: the line that identifies an error, and the remedy, the part of
+its resolution that other sessions can use.
 
-Only shell results have signatures. The last occurrence of an error in the session counts: changes
-before it did not resolve it. Re-runs, runs of other tests, reading, polling, failed commands and
-files in temporary folders are no remedies. An edit counts only if it was surely made for this
-error: an edit of the file that the error's line names; without one, of a file that the output
-names, or the only edit.
+`episodes.resolutions` decides when an error was resolved. Only shell results have signatures. The
+last occurrence of an error in the session counts: changes before it did not resolve it. An edit
+counts only if it was surely made for this error: an edit of the file that the error's line names;
+without one, of a file that the output names, or the only edit. Files in temporary folders do not
+count.
 """
 
 from __future__ import annotations
@@ -16,39 +16,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..actions.call_results import CallAttempt, share_a_file
 from ..actions.command_effects import can_affect_next, choosing_words
 from ..actions.command_forms import below, form_of
-from ..actions.command_output import TOOL_MISUSE, TRANSIENT, ErrorLine, error_lines
+from ..actions.command_output import TOOL_MISUSE, TRANSIENT, WRONG_CALL, ErrorLine, error_lines
 from ..actions.command_words import (
     is_dangerous,
     is_lasting,
     is_noise,
     is_quiet,
-    only_looks,
     suggests_danger,
 )
 from ..actions.shell import SimpleCommand, outline, script_name, simple_commands
 from ..actions.tool_calls import read_edit
 from ..fast_typing import NamedTuple
 from ..types.records import Json
+from .resolutions import Recovery, find_recovery
 
-AHEAD = 60
 MOST_WORDS, MOST_LOST = 8, 3
 LONGEST_WHOLE = 100
 """Characters of a command that is shown whole."""
 MOST_FILES = 3
 MOST_ADDED, LONGEST_ADDED = 8, 40
-_ABOUT_THE_CALL = frozenset(
-    ("usage", "command not found", "permission denied", "unsupported version")
-)
-_ABOUT_ARGUMENTS = _ABOUT_THE_CALL | {"not found"}
-"""Types of errors that other tests to run can resolve: a path or a name was wrong."""
-_WRONG_PLACE = _ABOUT_THE_CALL | {"not found", "missing module"}
+_WRONG_FOLDER = WRONG_CALL | {"missing module"}
+"""Types of errors that the same command in another folder can resolve."""
+
 _NO_LESSON = frozenset((*TRANSIENT, *TOOL_MISUSE, "merge conflict"))
 """Types of errors that go away by themselves, or whose resolution is of no use later."""
 
 _CHANGE_NOTHING = frozenset(("", "test", "lint", "typecheck", "check", "build"))
 """Purposes of commands that do not affect the next command."""
 _REMOTE = frozenset(("ssh", "scp", "curl", "wget"))
-_STASHES = ("git stash", "git checkout", "git restore", "git reset")
+_FILE_PROGRAMS = frozenset(("mkdir", "rm", "mv", "cp", "ln", "touch"))
+"""Programs whose outline is useless as a step: it leaves out the paths."""
 
 
 class SessionObservation(NamedTuple):
@@ -127,27 +124,18 @@ def errors_of_session(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObs
     for place, attempt in enumerate(tried):
         for rank, line in enumerate(_error_lines(attempt)):
             last[line.signature] = place, rank, line
+    recoveries = {place: find_recovery(tried, place) for place, _, _ in last.values()}
     found = []
-    passed: dict[int, int] = {}
     for name, (place, rank, line) in last.items():
-        if place not in passed:
-            passed[place] = _passed(tried, place)
-        if not passed[place]:
-            continue
-        worked = tried[passed[place]]
-        between = [
-            one
-            for one in tried[place + 1 : passed[place]]
-            if one.state == "ok" and one.asked > tried[place].answered
-        ]
-        if remedy := _remedy(line, tried[place], worked, between, cwd):
+        recovery = recoveries[place]
+        if recovery and (remedy := _remedy(line, tried[place], recovery, cwd)):
             body = {
                 "line": name,
                 "commands": programs_of(tried[place].script),
                 "remedy": remedy._asdict(),
                 "rank": rank,
             }
-            found.append(SessionObservation("error", name.lower(), worked.at, body))
+            found.append(SessionObservation("error", name.lower(), recovery.worked.at, body))
     return found
 
 
@@ -171,40 +159,6 @@ def programs_of(script: str) -> list[str]:
     return list(found)
 
 
-def _passed(tried: Sequence[CallAttempt], place: int) -> int:
-    """Return the place of the call in which the same command passed; 0 without one, and if changes
-    were stashed before it passed."""
-    broken = tried[place]
-    goal = _goal(broken.script)
-    stashed = False
-    for later in range(place + 1, min(place + 1 + AHEAD, len(tried))):
-        one = tried[later]
-        if one.state != "ok" or one.asked <= broken.answered:
-            continue
-        if goal and any(_is_same(goal, _name(each)) for each in simple_commands(one.script)):
-            return 0 if stashed else later
-        stashed = stashed or one.script.startswith(_STASHES)
-    return 0
-
-
-def _is_same(one: str, other: str) -> bool:
-    """Check whether two commands are the same, one of them perhaps with a word more."""
-    return one == other or f"{one} ".startswith(f"{other} ") or f"{other} ".startswith(f"{one} ")
-
-
-def _goal(script: str) -> str:
-    """Return the main command of a line: the last one with a known form, or else the first that
-    does more than look."""
-    commands = simple_commands(script)
-    if forms := [_name(one) for one in commands if form_of(one.words)]:
-        return forms[-1]
-    for name in filter(None, map(_name, commands)):
-        program = name.split()[0]
-        if not only_looks(program) and not is_noise(program):
-            return name
-    return ""
-
-
 def _name(command: SimpleCommand) -> str:
     """Return the key that identifies a command."""
     form = form_of(command.words)
@@ -219,22 +173,18 @@ def _program(command: SimpleCommand) -> str:
     return " ".join(words[: 3 if words[:1] == ["gh"] else 2])
 
 
-def _remedy(
-    line: ErrorLine,
-    broken: CallAttempt,
-    worked: CallAttempt,
-    between: Sequence[CallAttempt],
-    cwd: str,
-) -> Remedy | None:
+def _remedy(line: ErrorLine, broken: CallAttempt, recovery: Recovery, cwd: str) -> Remedy | None:
+    worked, between = recovery.worked, recovery.between
     kind = broken.trouble.type if broken.trouble else ""
-    if kind in _WRONG_PLACE and (place := _other_place(broken.script, worked.script, cwd)):
+    if kind in _WRONG_FOLDER and (place := _other_place(broken.script, worked.script, cwd)):
         return Remedy(step_before=place)
     edits = [one for one in between if _edited(one, cwd)]
-    if edits and (broken.checks or kind not in _ABOUT_THE_CALL):
+    if edits and (broken.checks or kind not in WRONG_CALL - {"not found"}):
         return _edit_remedy(line, broken.output, edits, cwd)
     if step := _step(broken, worked, between):
-        return None if is_dangerous(step.split()) else Remedy(step_before=step)
-    gained, lost = _words(broken.script, worked.script, cwd, kind in _ABOUT_ARGUMENTS)
+        is_usable = step.split()[0] not in _FILE_PROGRAMS and not is_dangerous(step.split())
+        return Remedy(step_before=step) if is_usable else None
+    gained, lost = _words(broken.script, worked.script, cwd, kind in WRONG_CALL)
     if is_dangerous(gained) or not (gained or 0 < len(lost) <= MOST_LOST):
         return None
     found = Remedy(gained=gained, lost=lost if len(lost) <= MOST_LOST else ())

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import CommandForm, CommandRun, below, folder_after, runs_of
+from ..actions.command_output import WRONG_CALL
 from ..actions.command_words import is_lasting, purpose_of
 from ..actions.echo import is_own_call, is_own_tool
 from ..text.messages import plain_text
@@ -37,11 +38,6 @@ NEAR = 8
 
 CHECKS = frozenset(("test", "lint", "format", "typecheck", "check", "build"))
 """Purposes of commands that fail because the code is wrong, not the command."""
-
-_WRONG_CALL = frozenset(
-    ("usage", "command not found", "not found", "permission denied", "unsupported version")
-)
-"""Types of errors that show that the command itself is wrong."""
 
 _RUNNERS = frozenset(
     ("npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "run", "exec", "uv", "poetry", "bundle")
@@ -259,7 +255,7 @@ def script_in(key: str, scripts: Mapping[str, str]) -> str:
 
 def _is_wrong_call(attempt: CallAttempt, form: CommandForm) -> bool:
     kind = attempt.trouble.type if attempt.trouble else ""
-    return form.purpose not in CHECKS or kind in _WRONG_CALL
+    return form.purpose not in CHECKS or kind in WRONG_CALL
 
 
 def _replaces(run: CommandRun, broken: CommandForm) -> bool:
