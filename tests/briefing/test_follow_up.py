@@ -7,8 +7,8 @@ import json
 import recollect
 from recollect.briefing import sql as briefing_sql
 from recollect.briefing import steps_follow_up as briefing_steps_follow_up
-from recollect.briefing.rendering import Item
 from recollect.briefing.steps_follow_up import SessionActs, judge
+from recollect.injections import sql as injections_sql
 from recollect.injections.sql import FOLLOWED, IGNORED, Injection
 from recollect.storage.database import Tx
 
@@ -60,12 +60,10 @@ def test_stats_tell_how_often_memory_came_in_time(mem: Mem) -> None:
     mem.record("s-1", "please run the tests")
     mem.record("s-1", {"role": "assistant", "content": "", "tool_calls": [call]})
     mem.record("s-1", {"role": "tool", "content": "all passed", "tool_call_id": "c1"})
-    item = Item("command:pnpm test", "", "", "command", "", "system", forms=("pnpm test",))
     space = mem.context.project_space
 
     def work(tx: Tx) -> None:
-        rows = [("start", "i-1", "command:pnpm test", item)]
-        briefing_steps_follow_up.log(tx, "s-1", rows, 1)
+        injections_sql.insert(tx, [_shown("i-1", "start", "command:pnpm test", 1)])
         assert briefing_steps_follow_up.judge_session(tx, "s-1", "/p", 2) == 1
 
     space.write(work)

@@ -251,7 +251,7 @@ def test_stale_memories_are_marked_or_withheld_and_give_way_to_fresh_ones() -> N
     assert [item.mark for item in found.items] == ["", "moved to src/b.py", "missing"]
     withheld = plan(store, withhold=True)
     assert ids(withheld) == ["m-3"]
-    assert reasons(withheld)["m-1"] == "withheld: what it says of the code is missing"
+    assert reasons(withheld)["m-1"] == "withheld: its claims about code are missing"
 
 
 # -------------------------------------------------------------------- said already

@@ -314,7 +314,7 @@ def test_a_server_that_can_only_be_read_is_read(
         assert [hit.text for hit in memory.recall("push to main")] == ["Never push to main"]
         briefing = memory.briefing(session="s")
         assert "Never push to main" in briefing.text
-        assert briefing.notes == ("that it was shown is not noted: the database is read-only",)
+        assert briefing.notes == ("not logged as shown: the database is read-only",)
         with pytest.raises(recollect.StoreReadOnly):
             memory.learn("another rule", kind="policy")
 

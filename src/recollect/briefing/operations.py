@@ -12,11 +12,12 @@ from ..errors import StoreError
 from ..fast_typing import NamedTuple
 from ..freshness import sql as freshness_sql
 from ..freshness import steps as freshness_steps
+from ..injections import sql as injections_sql
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import tokens as text_tokens
-from ..types.records import STALE_STATES, Json, SafeText
+from ..types.records import Json, SafeText
 from ..window import sql as window_sql
 from . import (
     instruction_files_io,
@@ -68,7 +69,7 @@ def make_briefing(
             tokens=briefing.tokens + part.tokens,
         )
     if trouble:
-        notes = (*briefing.notes, f"that it was shown is not noted: {trouble.message}")
+        notes = (*briefing.notes, f"not logged as shown: {trouble.message}")
         briefing = briefing._replace(notes=notes)
     return briefing._replace(explained=explain)
 
@@ -77,7 +78,7 @@ def make_briefing(
 
 
 class ShownMoment(NamedTuple):
-    """The data to store of a moment: its items, values of state, and claims whose state changed."""
+    """The data to store for a moment: shown items, values of state, claims whose state changed."""
 
     moment: str
     items: tuple[rendering.Item, ...] = ()
@@ -96,8 +97,8 @@ def log_shown(
 
     learn: stores the statements of a prompt in the same transaction
 
-    A busy store is waited for only to store a start block and to learn; otherwise nothing is
-    stored: an answer given twice is better than none. A member that only reads stores nothing.
+    Only a start block and learned statements wait for a busy store; other items are then not
+    logged: an answer shown twice is better than none. A read-only member stores nothing.
     """
     spaces = context.present_spaces()
     if not spaces:
@@ -107,10 +108,18 @@ def log_shown(
     values = {key: value for one in shown for key, value in one.values.items()}
     checks = [row for one in shown for row in one.checks]
     rows = [
-        (one.moment, new_id("i"), ref, item)
+        injections_sql.Injection(
+            id=new_id("i"),
+            session=ask.session,
+            moment=one.moment,
+            block=item.tier,
+            ref=ref,
+            tokens=item.tokens if place == 0 else 0,  # of a line, with the first of its refs
+            at=now,
+        )
         for one in shown
         for item in (one.items if ask.session else ())
-        for ref in steps_follow_up.refs_of(item)
+        for place, ref in enumerate(steps_follow_up.refs_of(item))
     ]
     if not (mark or values or checks or rows or learn) or not space.is_writable():
         return True, None
@@ -119,7 +128,7 @@ def log_shown(
     def work(tx: Tx) -> None:
         answers.append(storage_sql.put_values(tx, values, now, mark))
         if answers[-1] and rows:
-            steps_follow_up.log(tx, ask.session, rows, now)
+            injections_sql.insert(tx, rows)
         if answers[-1] and checks:
             freshness_sql.save_checks(tx, checks, now)
         if answers[-1] and learn:
@@ -190,7 +199,7 @@ def make_start(
         text = "\n".join(filter(None, (text, loaded.summary.text)))
         tokens += loaded.summary.tokens
     briefing = steps.Briefing(text, "", plan.items, plan.left_out, tokens)
-    values = _values_of(context, ask, briefing, loaded) if ask.session else {}
+    values = _state_values(context, ask, briefing, loaded) if ask.session else {}
     return briefing, ShownMoment("start", briefing.items, values, checks)
 
 
@@ -218,11 +227,11 @@ def _brief_resumed(
     )
 
 
-def _values_of(
+def _state_values(
     context: Context, ask: steps.Ask, briefing: steps.Briefing, loaded: steps.LoadedStart
 ) -> dict[str, SafeText]:
-    """Return the values of state with the block and the data for later moments. All are made of
-    stored texts: `steps.with_freshness` redacts paths from the working tree."""
+    """Return the values of state to store: the block, and the data for later moments. All are made
+    of stored texts: `steps.with_freshness` redacts paths from the working tree."""
     in_summary = sorted(loaded.summary.refs) if loaded.summary else ()
     refs = (*(ref for item in briefing.items for ref in steps_follow_up.refs_of(item)), *in_summary)
     block = window_sql.StableBlock(
@@ -315,10 +324,9 @@ def brief_edit(context: Context, ask: steps.Ask) -> steps.Briefing:
         if selection.why_excluded(memory, instructions):
             continue
         state = fresh[memory.id].state if memory.id in fresh else ""
-        if state in STALE_STATES and (withhold or state == "missing"):
-            reason = f"what it says of the code is {state}"
-        else:
-            reason = selection.why_unproven(memory, state)
+        is_withheld = withhold or state == "missing"
+        reason = selection.why_stale(state) if is_withheld else ""
+        reason = reason or selection.why_unproven(memory, state)
         if reason:
             left_out.append(rendering.LeftOut(memory.id, memory.address, reason))
         else:

@@ -210,8 +210,8 @@ def is_profile(memory: Memory) -> bool:
 def _why_not_at_start(candidate: Candidate, withhold: bool) -> str:
     """Return why a memory is not shown at session start; empty if it may be."""
     memory = candidate.memory
-    if withhold and candidate.freshness in STALE_STATES:
-        return f"withheld: what it says of the code is {candidate.freshness}"
+    if withhold and (stale := why_stale(candidate.freshness)):
+        return stale
     if candidate.is_idle:
         return "shown five times where it fitted, without effect"
     if memory.scope:
@@ -225,6 +225,11 @@ def _why_not_at_start(candidate: Candidate, withhold: bool) -> str:
         return ""
     # Truncated, not rounded: 0.2996 must not be printed as 0.30.
     return f"strength {int(strength * 1000) / 1000} is below {LEAST_STRENGTH}"
+
+
+def why_stale(freshness: str) -> str:
+    """Return why a stale memory is withheld; empty if its claims about the code hold."""
+    return f"withheld: its claims about code are {freshness}" if freshness in STALE_STATES else ""
 
 
 def has_evidence(memory: Memory, freshness: str) -> bool:

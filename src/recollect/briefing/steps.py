@@ -117,10 +117,10 @@ def why_silent(mode: str, query: str) -> str:
     if mode == "no-ltm":
         return "the mode is no-ltm: no long-term memory is injected"
     if query:
-        from ..capture import ignore_memory  # only a prompt can say so
+        from ..capture import ignore_memory  # not loaded for other moments
 
         if ignore_memory.asks_to_ignore(query):
-            return "the user asked to do without memory this turn"
+            return "the user asked to ignore memory this turn"
     return ""
 
 
@@ -162,7 +162,7 @@ def load_start(
     ]
     candidates = [one for one in memories if one.id not in in_summary]
     if txs and len(lines) + len(candidates) < FEW_LINES:
-        lines += _history(txs[0], ask.session)
+        lines += _latest_tasks(txs[0], ask.session)
     material = selection.StartMaterial(
         _rate(txs, candidates, now), tuple(lines), tuple(skills), tuple(left_out)
     )
@@ -242,7 +242,7 @@ def _collect_lines(
     return lines, left_out
 
 
-def _history(tx: Tx, session: str) -> Iterator[Item]:
+def _latest_tasks(tx: Tx, session: str) -> Iterator[Item]:
     """Yield the latest tasks in the words that the user typed, with their outcomes."""
     for row in episodes_sql.list_episodes(tx, {"status": "active"}, MOST_EPISODES):
         if row.session == session or len(row.goal) < SHORTEST_GOAL or row.goal[0] in "/[<":
@@ -266,11 +266,9 @@ def _rate(
     unique = {memory.id: memory for memory in memories}
     rated = [one.id for one in unique.values() if one.successes or one.failures]
     verdicts: dict[str, dict[str, int]] = {}
-    tried: dict[str, list[str]] = {}
-    for tx in txs if unique else ():
-        verdicts.update(injections_sql.count_verdicts(tx, rated) if rated else {})
-    for tx in txs[:1] if unique else ():
-        tried = injections_sql.list_outcomes(tx, list(unique))
+    for tx in txs if rated else ():
+        verdicts.update(injections_sql.count_verdicts(tx, rated))
+    tried = injections_sql.list_outcomes(txs[0], list(unique)) if unique else {}
     found = []
     for memory in unique.values():
         usefulness = 1.0

@@ -1,5 +1,5 @@
-"""Log the items that were shown, and judge their effect: the command was run, the file was opened,
-the failing command was avoided.
+"""Judge the effect of the items that were shown: the command was run, the file was opened, the
+failing command was avoided.
 
 Only tool calls of the session count. The absence of an error proves nothing: a warning must not
 confirm itself. A rule that names no command and no file is not judged.
@@ -25,8 +25,8 @@ from .rendering import Item
 COMMAND, AVOID, FILE = "command:", "avoid:", "file:"
 MOST_MESSAGES = 5_000
 TRIES, FEW_TRIES = 5, 3
-"""An item shown so often where it fitted, without effect, leaves the start block; a command that
-worked in one session leaves it after fewer."""
+"""After so many tries without effect an item leaves the start block; a command that worked in only
+one session leaves it after FEW_TRIES."""
 
 MOMENTS = ("start", "turn", "command", "edit", "failure")
 _KEY = "moments:"
@@ -34,8 +34,8 @@ _TOTAL = _KEY
 """The key of the sum over old sessions."""
 
 MOST_APART = 100
-"""The newest sessions that have a row of chances each, so that resuming one does not count
-twice."""
+"""The number of newest sessions with their own row of chances, so that resuming one does not count
+its chances twice; older rows are added up."""
 
 
 class SessionActs(NamedTuple):
@@ -49,11 +49,8 @@ class SessionActs(NamedTuple):
     """The commands as they are shown."""
 
 
-# ---------------------------------------------------------------- logging
-
-
 def refs_of(item: Item) -> list[str]:
-    """Return the names under which an item is logged, one for each command form and file."""
+    """Return the refs that an item is logged with: its own, and one for each command and file."""
     if item.kind == "command":
         return [wording.command_ref(form) for form in item.forms]
     if item.kind == "advice":
@@ -64,30 +61,6 @@ def refs_of(item: Item) -> list[str]:
 
 
 _BY_ADDRESS = ("message", "conclusion", "resolution", "place")
-
-
-def log(tx: Tx, session: str, items: Sequence[tuple[str, str, str, Item]], now: int) -> None:
-    """Log shown items, given as the moment, an id, the logged name and the item.
-
-    The tokens of a line are logged with the first of its names.
-    """
-    rows = []
-    previous = None
-    for moment, id, ref, item in items:
-        tokens = 0 if item is previous else item.tokens
-        rows.append(
-            Injection(
-                id=id,
-                session=session,
-                moment=moment,
-                block=item.tier,
-                ref=ref,
-                tokens=tokens,
-                at=now,
-            )
-        )
-        previous = item
-    injections_sql.insert(tx, rows)
 
 
 # ---------------------------------------------------------------- judging
@@ -196,7 +169,7 @@ def _load_acts(tx: Tx, session: str, root: str) -> SessionActs:
 
 
 def _normalise_ref(ref: str) -> str:
-    """Return a logged name with the canonical form of its command."""
+    """Return a ref with the canonical form of its command."""
     kind, colon, line = ref.partition(":")
     if f"{kind}:" not in (COMMAND, AVOID):
         return ref

@@ -23,7 +23,7 @@ from ..storage import database
 from ..storage.database import IndexMatch, Tx
 from ..text import messages, terms
 from ..text.display import format_time as iso
-from ..types.records import ORIGINS, STALE_STATES, UNTRUSTED_ORIGINS, Memory
+from ..types.records import ORIGINS, UNTRUSTED_ORIGINS, Memory
 from ..window import sql as window_sql
 from . import matching, selection, wording
 from .rendering import Item, LeftOut
@@ -31,7 +31,7 @@ from .steps import Ask, skill_of
 
 MOST_MATCHES = 60
 MOST_SCORED = 1_000
-"""Up to so many entries with a word of the prompt, all are scored; above, those that can match."""
+"""If more entries than this hold a word of the prompt, only those that can match are scored."""
 
 MOST_GROUPS = 40
 """Groups of words that are looked up together: pairs of nine rare words."""
@@ -112,7 +112,7 @@ def load_turn(
         lines=tuple(kept_lines),
         skills=tuple(skills[:1]),
         left_out=(*left_out, *dropped),
-        # Asked for all that were found, not only the kept ones: that saves a round trip.
+        # The claims of all found memories, not only of the kept ones: that saves a round trip.
         checks=freshness_steps.load_checks(
             txs[0], refs, changed, {memory.id for memory, _ in kept}
         ) if refs else None,
@@ -147,12 +147,12 @@ def _find_memories(
             return list({one.ref: one for one in some}.values()), True
         if not is_first:
             return _find_matching(tx, rare, needs, seen), False
-        # A memory matches by a rare word or, at the first prompt, by most of the prompt's words,
-        # so that it holds one of the rarest.
+        # At the first prompt a memory also matches by most of the prompt's words, and then holds
+        # one of the rarest.
         by_rarity = sorted(words.stems, key=known.holding.__getitem__)
-        likely = by_rarity[: len(words.stems) // 3 + 1] if is_first else []
+        likely = by_rarity[: len(words.stems) // 3 + 1]
         stems, are_all = list(dict.fromkeys((*rare, *likely))), False
-        most *= 4 if is_first else 1
+        most *= 4
     found = index_sql.find_candidates(tx, stems, most, seen)
     if most > MOST_MATCHES:
         asked = frozenset(words.stems)
@@ -314,8 +314,8 @@ def choose_items(
     for memory, passage in loaded.memories:
         state = fresh.get(memory.id, "")
         reason = ""
-        if withhold and state in STALE_STATES:
-            reason = f"withheld: what it says of the code is {state}"
+        if withhold and (stale := selection.why_stale(state)):
+            reason = stale
         elif unproven := selection.why_unproven(memory, state):
             reason = unproven
         elif memory.id in in_start:
