@@ -30,7 +30,7 @@ from recollect.episodes.records import Action, Episode, ErrorSeen, to_json
 from recollect.index import sql as index_sql
 from recollect.index.embedders_io import StaticEmbedder
 from recollect.lessons import plan
-from recollect.lessons import steps_unseen as lessons_steps_unseen
+from recollect.lessons import steps_input as lessons_steps_input
 from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_revisions as memory_steps_revisions
@@ -118,9 +118,9 @@ DAY = 86_400_000_000
 _RUN = "import bench.consolidation as one; one.run_once({})"
 
 
-def run_once(most: int = lessons_steps_unseen.MOST) -> None:
+def run_once(most: int = lessons_steps_input.MOST) -> None:
     """Consolidate the store of this process once, and print what that took."""
-    lessons_steps_unseen.MOST = most
+    lessons_steps_input.MOST = most
     before = process_time()
     with recollect.open(os.environ["BENCH_PROJECT"], origin="user") as memory:
         done = memory.lessons.consolidate()
@@ -179,7 +179,7 @@ class _Store:
             pass
         return found
 
-    def consolidated(self, most: int = lessons_steps_unseen.MOST) -> dict[str, float]:
+    def consolidated(self, most: int = lessons_steps_input.MOST) -> dict[str, float]:
         """Consolidate in a process of its own; return its processor time and memory."""
         command = [sys.executable, "-c", _RUN.format(most)]
         answer = subprocess.run(

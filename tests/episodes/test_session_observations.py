@@ -194,11 +194,11 @@ def test_code_on_the_command_line_has_no_remedy_for_other_code(code: str) -> Non
     wrong = "TypeError: sdk.registerProviders is not a function"
     calls = session(shell(code, wrong, True), shell(f"{code} --experimental"))
     for one in found("error", calls):
-        assert findings.resolutions(_merged(one), one.body["commands"]) == []
+        assert findings.read_resolutions(_merged(one), one.body["commands"]) == []
 
 
 def _merged(one: SessionObservation) -> Mapping[str, Any]:
-    merged = findings.finding("error", [one.body], [one.at])
+    merged = findings.merge_observations("error", [one.body], [one.at])
     assert merged is not None
     return merged.body
 

@@ -15,7 +15,7 @@ from recollect.errors import StoreError
 from recollect.index.embedders_io import StaticEmbedder
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
-from recollect.lessons import steps_unseen as lessons_steps_unseen
+from recollect.lessons import steps_input as lessons_steps_input
 from recollect.storage.database import (
     Database,
     IndexedRecord,
@@ -41,7 +41,7 @@ LOGIN = (
 KEPT = ("memories", "episodes", "links", "documents", "procedures", "state", "claims")
 
 
-MEANS = lessons_steps.Means(lambda: 0, new_id, StaticEmbedder())
+DEPENDENCIES = lessons_steps.Dependencies(lambda: 0, new_id, StaticEmbedder())
 
 
 def rows_of(space: Database) -> dict[str, list[Row]]:
@@ -138,7 +138,7 @@ def test_variations_in_other_words_are_one_pattern_by_their_meaning(mem: Mem) ->
     mem.context.make_embedder = lambda settings: None
     lines = mem.lessons.consolidate(dry_run=True).lines
     (by_words,) = [line for line in lines if line.what == "pattern"]
-    assert by_words.reason.startswith("4 tasks of one sort")
+    assert by_words.reason.startswith("4 similar tasks")
     mem.context.make_embedder = lambda settings: StaticEmbedder()
     mem.lessons.consolidate()
     (pattern,) = mem.list(kind="pattern")
@@ -171,7 +171,7 @@ def test_a_pattern_that_is_not_sure_enough_is_left_out_and_said(mem: Mem) -> Non
         mem.episodes.record(episode={**told(goal, number), "outcome": "unknown"})
     done = mem.lessons.consolidate()
     assert mem.list(kind="pattern") == ()
-    assert any("only 0.66 sure" in one.reason for one in done.left_out)
+    assert any("a confidence of only 0.66" in one.reason for one in done.left_out)
 
 
 def test_a_resolved_error_becomes_a_pitfall_and_an_unresolved_one_does_not(mem: Mem) -> None:
@@ -389,7 +389,7 @@ def test_one_runner_at_a_time_and_a_lost_lease_does_nothing(mem: Mem, clock: Clo
         mem.lessons.consolidate()
     clock.advance(seconds=181)
     ready = lessons_steps.prepare(
-        space.read(lambda tx: lessons_steps_unseen.load(tx, clock())), clock(), MEANS
+        space.read(lambda tx: lessons_steps_input.load(tx, clock())), clock(), DEPENDENCIES
     )
     assert mem.lessons.consolidate().applied
     held = rows_of(space)
@@ -402,7 +402,7 @@ def test_a_memory_that_changed_while_the_plan_was_made_stops_it(mem: Mem, clock:
     fill(mem, clock)
     space = mem.context.project_space
     ready = lessons_steps.prepare(
-        space.read(lambda tx: lessons_steps_unseen.load(tx, clock())), clock(), MEANS
+        space.read(lambda tx: lessons_steps_input.load(tx, clock())), clock(), DEPENDENCIES
     )
     (faded,) = [memory for memory in mem.list() if "memcached" in memory.text]
     mem.memories.reinforce(faded.id)
@@ -552,7 +552,7 @@ def test_whichever_statement_fails_the_store_is_as_before(mem: Mem, clock: Clock
     )
     assert job is not None
     ready = lessons_steps.prepare(
-        space.read(lambda tx: lessons_steps_unseen.load(tx, now)), now, MEANS
+        space.read(lambda tx: lessons_steps_input.load(tx, now)), now, DEPENDENCIES
     )
     count = until_it_works(space, lambda tx: lessons_steps.apply(tx, ready, job, "u-1", now))
     assert count > 50

@@ -12,7 +12,7 @@ from recollect.agents.operations import catch_up
 from recollect.agents.steps_hooks import make_requests_folder
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
-from recollect.lessons import steps_unseen as lessons_steps_unseen
+from recollect.lessons import steps_input as lessons_steps_input
 from recollect.types.records import Message
 from tests.conftest import Clock
 from tests.episodes.test_episodes import say
@@ -96,7 +96,7 @@ def test_a_runner_that_finds_another_at_it_leaves_it_to_them(finished: Mem, cloc
     space = finished.context.project_space
     space.write(
         lambda tx: jobs_sql.acquire_lease(
-            tx, lessons_steps_unseen.JOB, "other", clock(), lessons_steps.LEASE
+            tx, lessons_steps_input.JOB, "other", clock(), lessons_steps.LEASE
         )
     )
     ask(finished, "s-on", ended=True)

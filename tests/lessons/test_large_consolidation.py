@@ -14,8 +14,8 @@ from recollect.context import new_id
 from recollect.index import sql as index_sql
 from recollect.jobs import sql as jobs_sql
 from recollect.lessons import steps as lessons_steps
+from recollect.lessons import steps_input as lessons_steps_input
 from recollect.lessons import steps_schedule as lessons_steps_schedule
-from recollect.lessons import steps_unseen as lessons_steps_unseen
 from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_revisions as memory_steps_revisions
@@ -56,12 +56,12 @@ def test_tens_of_thousands_of_faded_memories_are_hidden_bit_by_bit(mem: Mem) -> 
     texts = [f"warehouse {number} is cold" for number in range(33_500)]
     fill(mem, texts, START - 400 * DAY, found=False)
     done = mem.lessons.consolidate()
-    assert len(done.lines) == lessons_steps_unseen.MOST
+    assert len(done.lines) == lessons_steps_input.MOST
     assert {line.sign for line in done.lines} == {"-"}
     assert "run it again" in done.note
     assert mem.store.stats().by_status == {
-        "active": 33_500 - lessons_steps_unseen.MOST,
-        "hidden": lessons_steps_unseen.MOST,
+        "active": 33_500 - lessons_steps_input.MOST,
+        "hidden": lessons_steps_input.MOST,
     }
     assert not mem.context.project_space.read(
         lambda tx: lessons_steps_schedule.why_not_due(tx, START + DAY)
@@ -72,7 +72,7 @@ def test_tens_of_thousands_of_faded_memories_are_hidden_bit_by_bit(mem: Mem) -> 
 def test_what_is_new_is_compared_with_all_that_is_there(
     mem: Mem, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lessons_steps_unseen, "MOST", 50)
+    monkeypatch.setattr(lessons_steps_input, "MOST", 50)
     text = "the integration tests of the billing service need a redis server on the local machine"
     fill(mem, [f"shelf {number} of the warehouse is cold" for number in range(120)], START - DAY)
     fill(mem, [text], START - 2 * DAY)
@@ -81,7 +81,7 @@ def test_what_is_new_is_compared_with_all_that_is_there(
         runs += 1
     assert runs == 3
     mem.learn(f"Note: {text}")
-    loaded = mem.context.project_space.read(lambda tx: lessons_steps_unseen.load(tx, clock()))
+    loaded = mem.context.project_space.read(lambda tx: lessons_steps_input.load(tx, clock()))
     assert len(loaded.memories) < 20
     (kept, gone) = mem.lessons.consolidate().lines
     assert (kept.sign, gone.sign) == ("~", "-")
@@ -99,10 +99,10 @@ def test_an_episode_is_read_with_those_that_are_like_it_and_no_others(
     clock.advance(hours=1)
     mem.lessons.consolidate()  # what was written in the last minutes before a run is looked at twice
     mem.episodes.record(episode=told("Add a captcha to the customers' login form", 9))
-    loaded = mem.context.project_space.read(lambda tx: lessons_steps_unseen.load(tx, clock()))
+    loaded = mem.context.project_space.read(lambda tx: lessons_steps_input.load(tx, clock()))
     assert len(loaded.new) == 1
     assert set(LOGIN) < {episode.goal for episode in loaded.episodes}
-    assert len(loaded.episodes) <= 1 + lessons_steps_unseen.NEAR
+    assert len(loaded.episodes) <= 1 + lessons_steps_input.NEAR
     assert mem.lessons.consolidate().episodes == 1
 
 
@@ -129,9 +129,7 @@ def break_it(mem: Mem, broken: bool = True) -> None:
 
 
 def job_of(mem: Mem) -> jobs_sql.Job:
-    found = mem.context.project_space.read(
-        lambda tx: jobs_sql.get_job(tx, lessons_steps_unseen.JOB)
-    )
+    found = mem.context.project_space.read(lambda tx: jobs_sql.get_job(tx, lessons_steps_input.JOB))
     assert found is not None
     return found
 
@@ -214,7 +212,7 @@ def test_a_runner_that_was_killed_counts_as_a_failure(mem: Mem, clock: Clock) ->
     space = mem.context.project_space
     space.write(
         lambda tx: jobs_sql.acquire_lease(
-            tx, lessons_steps_unseen.JOB, "killed", clock(), lessons_steps.LEASE
+            tx, lessons_steps_input.JOB, "killed", clock(), lessons_steps.LEASE
         )
     )
     clock.advance(seconds=181)
@@ -230,7 +228,7 @@ def test_a_conflict_is_no_failure(mem: Mem, clock: Clock) -> None:
     space = mem.context.project_space
     job = space.write(
         lambda tx: jobs_sql.acquire_lease(
-            tx, lessons_steps_unseen.JOB, "me", clock(), lessons_steps.LEASE
+            tx, lessons_steps_input.JOB, "me", clock(), lessons_steps.LEASE
         )
     )
     assert job is not None

@@ -104,7 +104,7 @@ def test_a_command_is_out_after_two_failures_and_when_it_is_not_used(
         clock.advance(days=1)
         work(mem, clock, f"s-4{number}", good("make test"))
     assert [one.retired for one in known(mem, clock) if one.form == "make run"] == [
-        "not used for 61 days, and others were"
+        "not used for 61 days while other commands were"
     ]
 
 
@@ -391,7 +391,7 @@ def test_a_script_that_is_gone_from_its_manifest_retires_its_command(
         "in_a_row": 0,
         "script": "lint",
     }
-    command = findings.known_command("npm run lint", body, 6, scripts)
+    command = findings.read_command("npm run lint", body, 6, scripts)
     assert (command.retired == "the script lint is gone") == retired
 
 
@@ -429,9 +429,9 @@ def test_clearing_hides_what_was_learned_from_work_and_undo_brings_it_back(
     ("changes", "others", "told"),
     [
         ({}, (), None),
-        ({"purpose": "install"}, (), "every project has one"),
-        ({"purpose": ""}, (), "nothing says what it is for"),
-        ({"aimed": True}, (), "something of that one time"),
+        ({"purpose": "install"}, (), "every project has such a command"),
+        ({"purpose": ""}, (), "with an unknown purpose"),
+        ({"aimed": True}, (), "for one target only"),
         ({"aimed": True, "below": "src"}, (), None),
         ({}, range(6, 14), "not in 8 sessions since"),
         ({"ok": [4, 5]}, range(6, 14), None),
@@ -441,7 +441,7 @@ def test_a_command_that_worked_once_is_shown_only_if_it_says_something_of_the_pr
     changes: dict[str, Any], others: Sequence[int], told: str | None
 ) -> None:
     body = {"wording": "", "purpose": "test", "ok": [5], "failed": 0, "in_a_row": 0, **changes}
-    retired = findings.known_command("tool go", body, 20, None, others).retired
+    retired = findings.read_command("tool go", body, 20, None, others).retired
     assert retired is None if told is None else told in str(retired)
 
 

@@ -57,7 +57,7 @@ def test_five_variations_of_one_task_become_one_pattern_derived_from_them() -> N
     )
     assert learned.detail["conditions"] == ["api", "endpoint"]
     assert "5 so far, 5 successful" in learned.text
-    assert "5 tasks of one sort" in learned.reason
+    assert "5 similar tasks" in learned.reason
     validate(found, told, [])
 
 
@@ -87,7 +87,7 @@ def test_two_episodes_without_evidence_of_success_are_not_sure_enough() -> None:
     found = plan(endpoint_episodes(2, outcome="unknown"), [], NOW)
     assert found.steps == ()
     assert [left.sources for left in found.left_out] == [("e-1", "e-2")]
-    assert "only 0.66 sure" in found.left_out[0].reason
+    assert "a confidence of only 0.66" in found.left_out[0].reason
 
 
 def test_a_question_that_is_asked_again_and_again_is_no_way_of_working() -> None:
@@ -100,7 +100,7 @@ def test_a_question_that_is_asked_again_and_again_is_no_way_of_working() -> None
 def test_what_one_session_tells_five_times_counts_once() -> None:
     found = plan(endpoint_episodes(5, session="s-1"), [], NOW)
     assert found.steps == ()
-    assert "only 0.60 sure" in found.left_out[0].reason
+    assert "a confidence of only 0.60" in found.left_out[0].reason
 
 
 def test_a_known_pattern_gains_evidence_instead() -> None:
@@ -183,7 +183,7 @@ def test_what_was_derived_too_often_is_derived_from_no_more() -> None:
     told = [one._replace(extra={"depth": 2}) for one in endpoint_episodes()]
     found = plan(told, [], NOW)
     assert found.steps == ()
-    assert {left.reason for left in found.left_out} == {"derived 2 times over"}
+    assert {left.reason for left in found.left_out} == {"2 derivations away from a session"}
 
 
 def test_the_meaning_may_be_told_by_vectors_or_by_a_function() -> None:

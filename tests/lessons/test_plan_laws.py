@@ -232,7 +232,7 @@ MERGE = Merge("m-1", ("m-2",), "same")
         (GOOD._replace(confidence=1.5), "not from 0 to 1"),
         (GOOD._replace(label="user"), "not that of the least trusted source"),
         (GOOD._replace(reason=" "), "it has no reason"),
-        (GOOD._replace(text=""), "it says nothing"),
+        (GOOD._replace(text=""), "its text is empty"),
         (GOOD._replace(kind="policy"), "a policy is not derived from episodes"),
         (GOOD._replace(kind="pitfall"), "no source has an error that was resolved in this way"),
         (Reinforce("m-9", ("e-1",), 0.9, "more"), "there is no memory m-9"),
@@ -242,11 +242,11 @@ MERGE = Merge("m-1", ("m-2",), "same")
         (Reinforce("m-1", ("e-1",), 0.1, "less"), "confidence only rises"),
         (
             Reinforce("m-1", ("e-6",), 0.9, "more"),
-            "less trusted does not make a memory surer",
+            "less trusted evidence neither raises the confidence",
         ),
         (
             Reinforce("m-1", ("e-6",), 0.8, "more", revives=True),
-            "less trusted does not make a memory surer, nor revive it",
+            "less trusted evidence neither raises the confidence nor restores",
         ),
         (MERGE._replace(others=("m-1",)), "a memory is named twice"),
         (MERGE._replace(others=()), "nothing is merged into it"),

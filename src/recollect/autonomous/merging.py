@@ -79,7 +79,7 @@ def merge(
     commands: dict[str, findings.MergedFinding] = {}
     for (kind, subject), seen in groups.items():
         bodies = [one.evidence.body for one in seen]
-        finding = findings.finding(kind, bodies, [one.evidence.at for one in seen])
+        finding = findings.merge_observations(kind, bodies, [one.evidence.at for one in seen])
         if finding is not None and kind == "command":
             commands[subject] = finding
         elif finding is not None and kind in _WORDED:
@@ -173,7 +173,7 @@ def _commands(
     now = min(now, max((one.at for one in merged.values()), default=now))
     for form, finding in merged.items():
         if not _is_weak(form, finding, proven):
-            known = findings.known_command(form, finding.body, now, scripts)
+            known = findings.read_command(form, finding.body, now, scripts)
             known = known._replace(replaces=tuple(sorted(replaced.get(form, ()))))
             score = findings.score(finding.body, now)
             yield from _wordings_of(form, finding, known, groups["command", form], score)
@@ -274,7 +274,7 @@ def _error(
     first = min(int(one.evidence.body.get("rank", 0)) for one in seen)
     if finding.sessions < CONFIRMED or not body["commands"] or first or line[:1] in "{[":
         return None
-    [known, *_] = findings.resolutions(body, body["commands"])
+    [known, *_] = findings.read_resolutions(body, body["commands"])
     if command_words.suggests_danger(" ".join(known.remedy.gained)):
         return None
     date = display.format_time(finding.at)[:10]
@@ -324,7 +324,7 @@ def _place(
     path: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
 ) -> PageStatement | None:
     """Return the files that were changed together with a file."""
-    known = [one for one in findings.known_places(finding.body) if _belong(path, one, finding)]
+    known = [one for one in findings.read_places(finding.body) if _belong(path, one, finding)]
     item = next(iter(wording.place_lines(path, known)), None)
     if item is None:
         return None

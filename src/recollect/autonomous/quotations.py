@@ -108,7 +108,7 @@ def conclusion_statement(
     subject: str, finding: findings.MergedFinding, seen: Sequence[SessionEvidence]
 ) -> PageStatement | None:
     """Return the conclusion of an agent as a quotation."""
-    known = findings.conclusion(finding.body, finding.at)
+    known = findings.read_conclusion(finding.body, finding.at)
     if command_words.suggests_danger(known.text):
         return None
     item = wording.conclusion_line(known)

@@ -39,7 +39,7 @@ MOST_SHARE = 0.75
 """The share of sessions that counts as most of them."""
 
 PASSED_OVER = 8
-"""After so many later sessions without it, a command that worked once is left out."""
+"""A command that worked in one session is left out after so many later sessions without it."""
 
 PROPOSED = 3
 """The number of sessions with the same commands before a commit that proposes a procedure."""
@@ -119,17 +119,19 @@ class Conclusion(NamedTuple):
     evidence: str
 
 
-def finding(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
+def merge_observations(kind: str, bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     """Merge the observations of a subject, newest first, into one finding; None if nothing is
     confirmed."""
     if not bodies:
         return None
-    merge = {"command": _command, "error": _error, "place": _place}.get(kind, _latest)
+    merge = {"command": _merge_commands, "error": _merge_errors, "place": _merge_places}.get(
+        kind, _keep_latest
+    )
     return merge(bodies, times)
 
 
-def seen_after(kind: str, body: Mapping[str, Json], mark: int) -> Mapping[str, Json] | None:
-    """Return the part of a finding that was seen after a time; None without one."""
+def observed_after(kind: str, body: Mapping[str, Json], mark: int) -> Mapping[str, Json] | None:
+    """Return the part of a finding that was observed after a time; None without one."""
     if not mark:
         return body
     if kind == "command":
@@ -157,7 +159,7 @@ def _remedy_after(remedy: Mapping[str, Json], mark: int) -> dict[str, Json]:
 # ---------------------------------------------------------------- commands
 
 
-def _command(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
+def _merge_commands(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     good = [body for body in bodies if body["ok"]]
     bad = [body for body in bodies if not body["ok"]]
     in_a_row = next((at for at, body in enumerate(bodies) if body["ok"]), len(bodies))
@@ -207,7 +209,7 @@ def score(body: Mapping[str, Json], now: int) -> float:
     return float(proven) * (1.0 if body["purpose"] else 0.5)
 
 
-def known_command(
+def read_command(
     form: str,
     body: Mapping[str, Json],
     now: int,
@@ -218,7 +220,7 @@ def known_command(
     """Return a command as the briefing shows it.
 
     scripts: the scripts that the manifests have now; None if unknown
-    others: when the best command worked, once for each session
+    others: the times at which the best command worked, one for each session
     days: the days on which commands worked, by their purpose
     """
     good: Sequence[int] = body["ok"]
@@ -233,9 +235,9 @@ def known_command(
     elif script and scripts is not None and script not in scripts:
         retired = f"the script {script} is gone"
     elif now - last > UNUSED and _is_out_of_use(last, str(body["purpose"]), days):
-        retired = f"not used for {(now - last) // DAY} days, and others were"
+        retired = f"not used for {(now - last) // DAY} days while other commands were"
     elif len(good) < CONFIRMED:
-        retired = _why_not_once(body, script, passed_over)
+        retired = _why_single_left_out(body, script, passed_over)
     return KnownCommand(
         form=str(body["wording"]) or form,
         purpose=str(body["purpose"]),
@@ -257,20 +259,20 @@ def _is_out_of_use(last: int, purpose: str, days: Mapping[str, Collection[int]])
     return len(later.get(purpose, ())) >= DAYS_WITHOUT or len(every) * DAY >= UNUSED
 
 
-def _why_not_once(body: Mapping[str, Json], script: str, passed_over: int) -> str | None:
+def _why_single_left_out(body: Mapping[str, Json], script: str, passed_over: int) -> str | None:
     """Return why a command that worked in one session is not shown; None if it may be."""
     if not (body["purpose"] or script):
-        return "seen once, and nothing says what it is for"
+        return "seen once, with an unknown purpose"
     if body["purpose"] in COMMON and not script:
-        return "seen once, and every project has one"
+        return "seen once, and every project has such a command"
     if body.get("aimed") and not body.get("below"):
-        return "seen once, with something of that one time"
+        return "seen once, for one target only"
     if passed_over >= PASSED_OVER:
         return f"seen once, and not in {passed_over} sessions since"
     return None
 
 
-def advice(
+def find_advice(
     form: str, body: Mapping[str, Json], better: str, other: Mapping[str, Json]
 ) -> CommandAdvice | None:
     """Return the form to run in place of one that failed in several sessions and has not worked
@@ -297,9 +299,11 @@ def fix_ref(signature: str) -> str:
 
 
 def lesson_refs(ref: str) -> tuple[str, ...]:
-    """Return the ids under which a command or fix can be hidden that was shown as `ref`: `avoid:…`
-    names a command, `resolution:COMMAND:ERROR` a fix. The command may have colons as well, so the
-    error is one of the suffixes; the longest comes first."""
+    """Return the possible ids of the command or fix that was shown as `ref`, to hide it by.
+
+    `avoid:…` names a command, `resolution:COMMAND:ERROR` a fix. The command may hold colons too, so
+    the error is one of the suffixes; the longest comes first.
+    """
     kind, _, name = ref.partition(":")
     if kind == "avoid":
         return (f"command:{name}",)
@@ -312,7 +316,7 @@ def lesson_refs(ref: str) -> tuple[str, ...]:
 # ---------------------------------------------------------------- errors
 
 
-def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
+def _merge_errors(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     groups: list[tuple[session_errors.Remedy, list[int]]] = []
     for body, at in zip(bodies, times, strict=True):
         remedy = session_errors.remedy_from_json(body["remedy"])
@@ -332,7 +336,7 @@ def _error(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     return MergedFinding(len(bodies), times[0], body)
 
 
-def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[KnownResolution]:
+def read_resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[KnownResolution]:
     """Return the remedies of an error, if one of these commands had it."""
     # An interpreter without a script ran code given on its command line: other code the next time.
     inline = command_words.word_set(f"{command_words.INTERPRETERS} bun deno")
@@ -356,7 +360,7 @@ def resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[Known
 # ---------------------------------------------------------------- places and conclusions
 
 
-def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
+def _merge_places(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     seen: dict[str, list[int]] = {}
     for one, at in zip(bodies, times, strict=True):
         for name in one["files"]:
@@ -371,16 +375,16 @@ def _place(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     return MergedFinding(len(bodies), times[0], body) if often else None
 
 
-def known_places(body: Mapping[str, Json]) -> list[KnownPlace]:
+def read_places(body: Mapping[str, Json]) -> list[KnownPlace]:
     """Return the files that were changed together, each with the number of sessions."""
     total = int(body.get("of", 0))
     return [KnownPlace((name,), count, total) for name, count, *_ in body["files"]]
 
 
-def _latest(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
+def _keep_latest(bodies: Bodies, times: Sequence[int]) -> MergedFinding | None:
     return MergedFinding(len(bodies), times[0], bodies[0])
 
 
-def conclusion(body: Mapping[str, Json], at: int) -> Conclusion:
+def read_conclusion(body: Mapping[str, Json], at: int) -> Conclusion:
     """Return the outcome that an agent reported."""
     return Conclusion(str(body["text"]), str(body["session"]), at, str(body["evidence"]))

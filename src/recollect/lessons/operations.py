@@ -219,10 +219,10 @@ def consolidate(
     if not space.present():
         return steps.Consolidated(not dry_run, 0)
     memory_operations.write_recalls(context)
-    means = steps.Means(context.clock, new_id, context.embedder())
+    needs = steps.Dependencies(context.clock, new_id, context.embedder())
     if dry_run:
-        return steps.preview(space, means)
-    return (steps_schedule.run_if_due if if_due else steps.run)(space, means)
+        return steps.preview(space, needs)
+    return (steps_schedule.run_if_due if if_due else steps.run)(space, needs)
 
 
 def undo_consolidation(context: Context) -> steps.Undone:
@@ -312,9 +312,9 @@ def learn_from_finished_work(context: Context, task_done: bool = False) -> steps
     if not context.settings.consolidate:
         return steps_schedule.Settled()
     memory_operations.write_recalls(context)
-    means = steps.Means(context.clock, new_id, context.embedder())
+    needs = steps.Dependencies(context.clock, new_id, context.embedder())
     learn = _learning(context)
-    return steps_schedule.settle(context.project_space, means, learn, task_done)
+    return steps_schedule.settle(context.project_space, needs, learn, task_done)
 
 
 def _learning(context: Context) -> episodes_steps.Learn:

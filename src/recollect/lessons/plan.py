@@ -71,7 +71,7 @@ def plan(
     memories = list(memories)
     known = sorted(filter(_in_use, memories), key=lambda memory: memory.id)
     left_out = [
-        NotPlanned((one.id,), f"derived {depth_of(one)} times over")
+        NotPlanned((one.id,), f"{depth_of(one)} derivations away from a session")
         for one in ordered
         if _is_too_deep(one) and one.id in fresh
     ]
@@ -126,8 +126,8 @@ def _is_talk(episode: Episode) -> bool:
     return episode.outcome == "unknown" and not (episode.actions or episode.files)
 
 
-def _witness(episode: Episode) -> str:
-    """Return the session of an episode: all its evidence in one session counts once."""
+def _source_session(episode: Episode) -> str:
+    """Return the session of an episode, or else a key for it: a session counts once as evidence."""
     return episode.session or episode.task_id or episode.id
 
 
@@ -135,8 +135,8 @@ def _confidence(support: Iterable[Episode], before: float = 0.0) -> float:
     """Return the confidence of a lesson: each independent episode raises it."""
     best: dict[str, float] = {}
     for episode in support:
-        witness = _witness(episode)
-        best[witness] = max(best.get(witness, 0.0), EVIDENCE[episode.outcome])
+        session = _source_session(episode)
+        best[session] = max(best.get(session, 0.0), EVIDENCE[episode.outcome])
     if not best:
         return before
     doubt = 1.0 - before
@@ -200,7 +200,7 @@ def _pitfalls(
             continue
         if mark in known:
             yield from _more_evidence(known[mark], with_error, "the error came up again", left_out)
-        elif len(set(map(_witness, with_error))) < FEWEST:
+        elif len(set(map(_source_session, with_error))) < FEWEST:
             left_out.append(
                 NotPlanned(sources, f"an error ({cases[0][1].type}) seen in one session")
             )
@@ -265,15 +265,15 @@ def _patterns(
             yield _pattern(lesson, centre.goal, members, cluster.cohesion, confidence)
         else:
             reason = (
-                f"tasks of one sort, but only {confidence:.2f} sure"
+                f"similar tasks, but a confidence of only {confidence:.2f}"
                 if lesson
-                else "tasks of one sort that share neither files nor errors"
+                else "similar tasks that share neither files nor errors"
             )
             left_out.append(NotPlanned(tuple(one.id for one in members), reason))
     for memory in memories:
         if memory.id in supported:
             more = supported[memory.id]
-            yield from _more_evidence(memory, more, "tasks of the same sort", left_out)
+            yield from _more_evidence(memory, more, "similar tasks", left_out)
 
 
 class _KnownPatterns:
@@ -323,6 +323,6 @@ def _pattern(
         confidence=confidence,
         label=least_trusted(episode.label for episode in members),
         sources=tuple(episode.id for episode in members),
-        reason=f"{len(members)} tasks of one sort (likeness {cohesion:.2f}), "
+        reason=f"{len(members)} similar tasks (similarity {cohesion:.2f}), "
         f"{good} of them successful",
     )

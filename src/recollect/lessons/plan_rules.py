@@ -163,7 +163,7 @@ def _changed(step: Step) -> tuple[str, ...]:
 
 
 def _problems(
-    step: Step, told: Mapping[str, Episode], known: Mapping[str, Memory]
+    step: Step, episodes: Mapping[str, Episode], known: Mapping[str, Memory]
 ) -> Iterator[str]:
     if not step.reason.strip():
         yield "it has no reason"
@@ -174,28 +174,28 @@ def _problems(
     group = [known[name] for name in memories_of(step)]
     match step:
         case Learn():
-            yield from _learn(step, told)
+            yield from _learn(step, episodes)
         case Reinforce():
-            yield from _reinforce(step, told, group[0])
+            yield from _reinforce(step, episodes, group[0])
         case Promote():
             yield from _promote(step, group)
         case Merge():
             yield from _merge(step, group)
 
 
-def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
-    if problem := _source_problem(step.sources, told):
+def _learn(step: Learn, episodes: Mapping[str, Episode]) -> Iterator[str]:
+    if problem := _source_problem(step.sources, episodes):
         yield problem
         return
-    sources = [told[source] for source in step.sources]
+    sources = [episodes[source] for source in step.sources]
     if not step.text.strip():
-        yield "it says nothing"
+        yield "its text is empty"
     if not 0.0 <= step.confidence <= 1.0:
         yield f"a confidence of {step.confidence} is not from 0 to 1"
     if step.label != least_trusted(episode.label for episode in sources):
         yield f"the label {step.label!r} is not that of the least trusted source"
     if 1 + max(map(depth_of, sources)) > MOST_DEPTH:
-        yield f"it is derived more than {MOST_DEPTH} times over"
+        yield f"it is more than {MOST_DEPTH} derivations away from a session"
     if step.kind == "pattern":
         if len(set(step.sources)) < FEWEST:
             yield f"a pattern needs {FEWEST} episodes"
@@ -209,23 +209,23 @@ def _learn(step: Learn, told: Mapping[str, Episode]) -> Iterator[str]:
         yield f"a {step.kind} is not derived from episodes"
 
 
-def _source_problem(sources: Collection[str], told: Mapping[str, Episode]) -> str:
-    missing = [source for source in sources if source not in told]
+def _source_problem(sources: Collection[str], episodes: Mapping[str, Episode]) -> str:
+    missing = [source for source in sources if source not in episodes]
     if missing:
         return f"its source {missing[0]} is not an episode"
     return "" if sources else "it has no source"
 
 
-def _reinforce(step: Reinforce, told: Mapping[str, Episode], memory: Memory) -> Iterator[str]:
-    if problem := _source_problem(step.sources, told):
+def _reinforce(step: Reinforce, episodes: Mapping[str, Episode], memory: Memory) -> Iterator[str]:
+    if problem := _source_problem(step.sources, episodes):
         yield problem
         return
     if not memory.confidence <= step.confidence <= 1.0:
         yield "confidence only rises"
-    labels = (told[source].label for source in step.sources)
+    labels = (episodes[source].label for source in step.sources)
     trusted = any(least_trusted((label, memory.label)) == memory.label for label in labels)
     if (step.confidence > memory.confidence or step.revives) and not trusted:
-        yield "evidence that is less trusted does not make a memory surer, nor revive it"
+        yield "less trusted evidence neither raises the confidence nor restores the memory"
 
 
 def _promote(step: Promote, group: list[Memory]) -> Iterator[str]:

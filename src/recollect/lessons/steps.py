@@ -23,7 +23,7 @@ from ..types import records
 from ..types.records import Json, Memory
 from ..undo import sql as undo_sql
 from . import plan as lessons_plan
-from . import steps_unseen
+from . import steps_input
 from .plan_rules import (
     Connect,
     Hide,
@@ -37,7 +37,7 @@ from .plan_rules import (
     memories_of,
 )
 from .steps_apply import Changes, apply_step, digest, is_as_left, reindex_rows
-from .steps_unseen import JOB, LoadedUnseen
+from .steps_input import JOB, ConsolidationInput
 
 OPERATION = "consolidate"
 UNDONE = "undone"
@@ -78,10 +78,10 @@ class Ready(NamedTuple):
 
     plan: LessonPlan
     drafts: dict[int, memory_steps.PreparedMemory]
-    loaded: LoadedUnseen
+    loaded: ConsolidationInput
 
 
-class Means(NamedTuple):
+class Dependencies(NamedTuple):
     """The clock, the source of new ids, and the embedder. Without an embedder, episodes are
     compared by words and files only."""
 
@@ -90,9 +90,9 @@ class Means(NamedTuple):
     embedder: records.Embedder | None = None
 
 
-def run(space: Database, means: Means) -> Consolidated:
+def run(space: Database, needs: Dependencies) -> Consolidated:
     """Consolidate, or return a result whose note says why not; a failed run changes nothing."""
-    clock, new_id, embedder = means
+    clock, new_id, embedder = needs
     now, owner = clock(), new_id("r")
     job = space.write(lambda tx: jobs_sql.acquire_lease(tx, JOB, owner, now, LEASE))
     if job is None:
@@ -102,7 +102,7 @@ def run(space: Database, means: Means) -> Consolidated:
             hint="wait for it; a lease that was left behind ends after three minutes",
         )
     try:
-        ready = prepare(space.read(lambda tx: steps_unseen.load(tx, now, embedder)), now, means)
+        ready = prepare(space.read(lambda tx: steps_input.load(tx, now, embedder)), now, needs)
         undo = new_id("u")
         return space.write(lambda tx: apply(tx, ready, job, undo, clock()))
     except RecollectError as error:
@@ -113,10 +113,10 @@ def run(space: Database, means: Means) -> Consolidated:
         raise
 
 
-def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
+def prepare(loaded: ConsolidationInput, now: int, needs: Dependencies) -> Ready:
     """Plan and validate. A lesson that may not be stored is left out, with the reason."""
-    new_id = means.new_id
-    vectors, problem = _vectors(loaded.episodes, means.embedder)
+    new_id = needs.new_id
+    vectors, problem = _vectors(loaded.episodes, needs.embedder)
     plan = lessons_plan.plan(
         loaded.episodes,
         loaded.memories,
@@ -141,8 +141,8 @@ def prepare(loaded: LoadedUnseen, now: int, means: Means) -> Ready:
     plan = LessonPlan(tuple(steps), tuple(left_out))
     lessons_plan.validate(plan, loaded.episodes, loaded.memories)
     used = {source for step in steps for source in getattr(step, "sources", ())}
-    ageing = [one for one in loaded.upkeep if one.status != "hidden" or one.id not in used]
-    return Ready(plan, drafts, loaded._replace(upkeep=ageing))
+    ageing = [one for one in loaded.aged if one.status != "hidden" or one.id not in used]
+    return Ready(plan, drafts, loaded._replace(aged=ageing))
 
 
 def _vectors(
@@ -192,7 +192,7 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
             left_out.append(NotPlanned(getattr(step, "sources", memories_of(step)), problem))
         else:
             done.append(step)
-    for one in loaded.upkeep:
+    for one in loaded.aged:
         changes.update(
             "episodes",
             (one.id,),
@@ -200,7 +200,7 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
         )
     reindex_rows(tx, changes.rows)
     body = {
-        "progress": steps_unseen.read_position(job),
+        "progress": steps_input.read_position(job),
         "changes": [
             [row.table, row.key, row.before, list(row.after), digest(row.after)]
             for row in changes.rows
@@ -216,7 +216,7 @@ def apply(tx: Tx, ready: Ready, job: jobs_sql.Job, undo: str, now: int) -> Conso
     return Consolidated(True, len(loaded.new), lines, tuple(left_out), name, note)
 
 
-def _check_unchanged(tx: Tx, plan: LessonPlan, loaded: LoadedUnseen) -> None:
+def _check_unchanged(tx: Tx, plan: LessonPlan, loaded: ConsolidationInput) -> None:
     """Raise Conflict if a memory that the plan changes was changed after it was loaded."""
     named = {name for step in plan.steps for name in memories_of(step)}
     current = memory_sql.get_many(tx, sorted(named))
@@ -237,17 +237,17 @@ def _uncounted(memory: Memory | None) -> Memory | None:
 # ---------------------------------------------------------------- showing
 
 
-def preview(space: Database, means: Means) -> Consolidated:
+def preview(space: Database, needs: Dependencies) -> Consolidated:
     """Plan a consolidation without applying it."""
-    now = means.clock()
-    loaded = space.read(lambda tx: steps_unseen.load(tx, now, means.embedder))
-    ready = prepare(loaded, now, means)
+    now = needs.clock()
+    loaded = space.read(lambda tx: steps_input.load(tx, now, needs.embedder))
+    ready = prepare(loaded, now, needs)
     lines = tuple(diff(ready.plan, ready.loaded))
     note = MORE if loaded.more else ""
     return Consolidated(False, len(loaded.new), lines, ready.plan.left_out, note=note)
 
 
-def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
+def diff(plan: LessonPlan, loaded: ConsolidationInput) -> Iterator[DiffLine]:
     """Return the plan as lines for a person."""
     texts = {memory.id: memory for memory in loaded.memories}
     for step in plan.steps:
@@ -272,7 +272,7 @@ def diff(plan: LessonPlan, loaded: LoadedUnseen) -> Iterator[DiffLine]:
             case Connect():
                 text = f"contradicts {step.target}: {texts[step.target].text}"
                 yield DiffLine(">", step.source, text, step.reason)
-    for one in loaded.upkeep:
+    for one in loaded.aged:
         sign = "-" if one.status == "hidden" else "~"
         yield DiffLine(sign, one.id, one.synopsis.split("\n")[0], one.reason)
 
@@ -313,9 +313,7 @@ def undo(tx: Tx, now: int) -> Undone:
     undo_sql.mark_undone(tx, last.id)
     # All episodes are new again, but no run is due: it would only redo what was undone.
     progress = (
-        body["progress"]
-        if "progress" in body
-        else steps_unseen.read_old_position(body["watermark"])
+        body["progress"] if "progress" in body else steps_input.read_old_position(body["watermark"])
     )
     jobs_sql.rewind_job(tx, JOB, UNDONE, progress, now)
     return Undone(last.id, len(rows) - removed, removed)

@@ -29,10 +29,10 @@ MOST_WORKFLOWS = 50
 KNOWN_FOR = 120 * findings.DAY
 """The age at which an agent's conclusion is no longer shown."""
 
-STATED, SCRIPTS = "manifest", "scripts"
-"""The kind of findings that are not merged from sessions: the scripts of the manifests, and one for
-each command or fix that a person hid, which it names."""
-MOST_STATED = 10_000
+UNMERGED, SCRIPTS = "manifest", "scripts"
+"""The kind of findings that are not merged from sessions: the scripts of the manifests (subject
+`SCRIPTS`), and each command or fix that a person hid."""
+MOST_UNMERGED = 10_000
 
 
 # ---------------------------------------------------------------- writing
@@ -58,7 +58,7 @@ def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
     for kind, subject in sorted(touched):
         seen = _by_conversation(sql.observations(tx, kind, subject, MOST_SESSIONS))
         bodies = [json.loads(row.body) for row in seen]
-        merged = findings.finding(kind, bodies, [row.at for row in seen])
+        merged = findings.merge_observations(kind, bodies, [row.at for row in seen])
         if merged is None:
             sql.remove_finding(tx, kind, subject)
             continue
@@ -78,7 +78,7 @@ def _by_conversation(rows: Sequence[sql.ObservationRow]) -> list[sql.Observation
 def store_scripts(tx: Tx, scripts: Sequence[str], now: int) -> None:
     """Store the scripts of the project's manifests."""
     body = redaction.redact_json({"scripts": sorted(scripts)}).text
-    sql.put_finding(tx, sql.FindingRow(STATED, redaction.redact(SCRIPTS), 0, now, body))
+    sql.put_finding(tx, sql.FindingRow(UNMERGED, redaction.redact(SCRIPTS), 0, now, body))
 
 
 def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[str]:
@@ -102,14 +102,14 @@ def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[st
 
 def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
     """Return the part of a finding that was observed after the last clearing; None without one."""
-    return findings.seen_after(kind, json.loads(row.body), row.cleared_at)
+    return findings.observed_after(kind, json.loads(row.body), row.cleared_at)
 
 
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     """Return the commands that worked here, best first; retired ones carry the reason and come
     last."""
     rows = sql.latest_findings(tx, "command", 0, MOST_COMMANDS)
-    hidden = _stated(tx)
+    hidden = _load_unmerged(tx)
     manifest = hidden.pop(SCRIPTS, None)
     scripts = json.loads(manifest.body)["scripts"] if manifest else None
     found = [(row.subject, body) for row in rows if (body := _body("command", row))]
@@ -123,7 +123,7 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     for _, body in found:
         days.setdefault(str(body["purpose"]), set()).update(at // findings.DAY for at in body["ok"])
     known = [
-        findings.known_command(form, body, now, scripts, others, days)._replace(
+        findings.read_command(form, body, now, scripts, others, days)._replace(
             replaces=tuple(replaced.get(form, ()))
         )
         for form, body in found
@@ -151,7 +151,7 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
     }
     others = sql.findings(tx, "command", list(better.values())) if better else {}
     found = [
-        findings.advice(form, bodies[form], other, body)
+        findings.find_advice(form, bodies[form], other, body)
         for form, other in better.items()
         if other in others and other not in forms and (body := _body("command", others[other]))
     ]
@@ -164,26 +164,26 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
     ]
 
 
-def _stated(tx: Tx) -> dict[str, sql.SeenFinding]:
-    return {row.subject: row for row in sql.latest_findings(tx, STATED, 0, MOST_STATED)}
+def _load_unmerged(tx: Tx) -> dict[str, sql.SeenFinding]:
+    return {row.subject: row for row in sql.latest_findings(tx, UNMERGED, 0, MOST_UNMERGED)}
 
 
 def hidden_refs(tx: Tx) -> frozenset[str]:
     """Return the commands and fixes that a person hid."""
-    return frozenset(_stated(tx)) - {SCRIPTS}
+    return frozenset(_load_unmerged(tx)) - {SCRIPTS}
 
 
 def set_hidden(tx: Tx, ref: str, hide: bool, now: int) -> None:
     """Hide a command or fix, or restore it."""
     if hide:
         name, body = redaction.redact(ref), redaction.redact_json({}).text
-        sql.put_finding(tx, sql.FindingRow(STATED, name, 0, now, body))
+        sql.put_finding(tx, sql.FindingRow(UNMERGED, name, 0, now, body))
     else:
-        sql.remove_finding(tx, STATED, ref)
+        sql.remove_finding(tx, UNMERGED, ref)
 
 
 def find_lesson(tx: Tx, id: str, now: int) -> str:
-    """Return the id under which a command or fix is hidden; empty without such a lesson.
+    """Return the id of a command or fix; empty if it is not known.
 
     id: as `lessons` or `seen` shows it
     """
@@ -210,7 +210,7 @@ def resolutions_for_failure(
     for line in lines:
         row = known.get(line.lower())
         if row and (body := _body("error", row)):
-            for one in findings.resolutions(body, programs):
+            for one in findings.read_resolutions(body, programs):
                 found.setdefault(one.remedy, one)
     hidden = hidden_refs(tx) if found else ()
     kept = [
@@ -234,7 +234,7 @@ def known_resolutions(tx: Tx) -> list[KnownResolution]:
     """Return the errors that were resolved before, newest first, each with its best resolution."""
     rows = sql.latest_findings(tx, "error", 0, MOST_ERRORS)
     bodies = [body for row in rows if (body := _body("error", row))]
-    found = [findings.resolutions(body, body["commands"]) for body in bodies]
+    found = [findings.read_resolutions(body, body["commands"]) for body in bodies]
     hidden = hidden_refs(tx) if bodies else ()
     best = [known[0] for known in found if known]
     return [one for one in best if findings.fix_ref(one.signature) not in hidden]
@@ -247,10 +247,10 @@ def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:
     """
     row = sql.findings(tx, "place", [path]).get(path)
     body = _body("place", row) if row else None
-    return findings.known_places(body) if body else []
+    return findings.read_places(body) if body else []
 
 
 def conclusions(tx: Tx, *, now: int) -> list[Conclusion]:
     """Return the latest conclusions of agents that later evidence supports, newest first."""
     rows = sql.latest_findings(tx, "conclusion", now - KNOWN_FOR, MOST_CONCLUSIONS)
-    return [findings.conclusion(json.loads(row.body), row.at) for row in rows]
+    return [findings.read_conclusion(json.loads(row.body), row.at) for row in rows]

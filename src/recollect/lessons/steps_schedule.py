@@ -17,9 +17,9 @@ from ..jobs import sql as jobs_sql
 from ..storage.database import Database, Tx
 from ..types import records
 from ..types.json_records import write_time
-from . import steps, steps_observed, steps_unseen
+from . import steps, steps_input, steps_observed
 from .steps import UNDONE
-from .steps_unseen import JOB
+from .steps_input import JOB
 
 HOUR = 3_600_000_000
 WEEK = 7 * 24 * HOUR
@@ -37,7 +37,7 @@ class Settled(NamedTuple):
 
 def settle(
     space: Database,
-    means: steps.Means,
+    needs: steps.Dependencies,
     learn: episodes_steps.Learn,
     task_done: bool = False,
 ) -> Settled:
@@ -45,16 +45,16 @@ def settle(
     episodes and consolidate at once."""
     if not space.present():
         return Settled()
-    quiet_since = 0 if task_done else means.clock() - IDLE_AFTER
-    built = episodes_steps.build(space, "", means.clock, quiet_since, learn)
+    quiet_since = 0 if task_done else needs.clock() - IDLE_AFTER
+    built = episodes_steps.build(space, "", needs.clock, quiet_since, learn)
     if built.sessions:
-        space.write(lambda tx: steps_observed.propose_workflows(tx, means.clock(), means.new_id))
+        space.write(lambda tx: steps_observed.propose_workflows(tx, needs.clock(), needs.new_id))
     # After an undo, the next run waits until it is due.
     weekly = not task_done or space.read(was_undone)
-    if why := space.read(lambda tx: why_waiting(tx, means.clock())):
+    if why := space.read(lambda tx: why_waiting(tx, needs.clock())):
         return Settled(built, note=why)
     try:
-        done = (run_if_due if weekly else steps.run)(space, means)
+        done = (run_if_due if weekly else steps.run)(space, needs)
     except RecollectError as error:
         # Another process consolidates, or changed a memory meanwhile: the next run makes up for it.
         # A failure is stored with the job; the built episodes stay.
@@ -72,11 +72,11 @@ def describe_lessons(settled: Settled) -> tuple[str, ...]:
 # ---------------------------------------------------------------- when it runs
 
 
-def run_if_due(space: Database, means: steps.Means) -> steps.Consolidated:
+def run_if_due(space: Database, needs: steps.Dependencies) -> steps.Consolidated:
     """Consolidate if it is due; else return a result with the reason as its note."""
-    now = means.clock()
+    now = needs.clock()
     why = space.read(lambda tx: why_not_due(tx, now) or why_waiting(tx, now))
-    return steps.Consolidated(False, 0, note=why) if why else steps.run(space, means)
+    return steps.Consolidated(False, 0, note=why) if why else steps.run(space, needs)
 
 
 def why_not_due(tx: Tx, now: int) -> str:
@@ -98,7 +98,7 @@ def why_waiting(tx: Tx, now: int) -> str:
     times = "once" if job.failures == 1 else f"{job.failures} times in a row"
     if now < again:
         return f"it failed {times}: the next try is after {write_time(again)[:16]}Z"
-    if job.failures >= MOST_TRIES and not steps_unseen.has_new_records(tx, job.tried):
+    if job.failures >= MOST_TRIES and not steps_input.has_new_records(tx, job.tried):
         return f"it failed {times}: it is tried again when there is something new"
     return ""
 

@@ -79,7 +79,7 @@ def _ended(text: str) -> str:
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
-# ---------------------------------------------------------------- tasks of one sort
+# ---------------------------------------------------------------- similar tasks
 
 
 def pattern_lesson(centre: Episode, members: Sequence[Episode]) -> Lesson | None:
@@ -161,7 +161,7 @@ def _common_words(centre: Episode, members: Sequence[Episode]) -> list[str]:
     ][:8]
 
 
-# ---------------------------------------------------------------- a way of doing it
+# ---------------------------------------------------------------- commands before a commit
 
 
 def workflow_procedure(steps: Sequence[str], purposes: Sequence[str], sessions: int) -> Procedure:

@@ -55,16 +55,16 @@ Place = tuple[int, str]
 """The time and id of the last record that was read."""
 
 
-class LoadedUnseen(NamedTuple):
-    """The input of a plan. `new` are the ids of new episodes, `progress` how far it has read,
-    `upkeep` the aged episodes."""
+class ConsolidationInput(NamedTuple):
+    """The input of a plan. `new` are the ids of new episodes, `progress` is the position up
+    to which records were read, `aged` are changes to old episodes."""
 
     episodes: list[Episode]
     new: frozenset[str]
     memories: list[Memory]
     links: list[tuple[str, str, str]]
     progress: dict[str, Json]
-    upkeep: list[aging.Aged]
+    aged: list[aging.Aged]
 
     @property
     def more(self) -> bool:
@@ -72,7 +72,7 @@ class LoadedUnseen(NamedTuple):
         return bool(self.progress["more"])
 
 
-def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUnseen:
+def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> ConsolidationInput:
     """Load new records, the lessons that they may belong to, and aged episodes."""
     progress = read_position(jobs_sql.get_job(tx, JOB))
     rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
@@ -88,17 +88,17 @@ def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> LoadedUn
     known |= _lessons(tx, new, list(episodes))
     aged, more_aged = _aged(tx, now)
     written = [(row.updated, row.id) for row in rows]
-    return LoadedUnseen(
-        list(episodes.values()),
-        frozenset(episode.id for episode in new),
-        list(known.values()),
-        [link[:3] for link in links_sql.find_touching(tx, list(known), "contradicts")],
-        {
+    return ConsolidationInput(
+        episodes=list(episodes.values()),
+        new=frozenset(episode.id for episode in new),
+        memories=list(known.values()),
+        links=[link[:3] for link in links_sql.find_touching(tx, list(known), "contradicts")],
+        progress={
             "episodes": _last_position(_place(progress["episodes"]), written, now),
             "memories": _last_position(_place(progress["memories"]), changed, now),
             "more": MOST in (len(rows), len(changed)) or len(faded) > MOST or more_aged,
         },
-        aged,
+        aged=aged,
     )
 
 
