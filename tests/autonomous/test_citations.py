@@ -18,7 +18,7 @@ import pytest
 
 import recollect
 from recollect.capture import operations as capture_operations
-from recollect.capture.steps import Said
+from recollect.capture.steps import UserMessage
 from recollect.text.messages import plain_text
 from recollect.types.records import Message, Stored, ToolCall
 from tests.autonomous.conversations import call, edit, later
@@ -122,7 +122,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mem]:
             for message in session(number, random):
                 mem.record(f"s-{number}", message)
                 if message.role == "user":
-                    said = Said(plain_text(message), f"s-{number}", clock())
+                    said = UserMessage(plain_text(message), f"s-{number}", clock())
                     ready = capture_operations.prepare_message(said)
                     capture_operations.keep(mem.context, ready, said.at)
             clock.advance(hours=1)

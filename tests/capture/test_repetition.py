@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.capture.repetition import is_repeated, pick_fullest, units, words_of
+from recollect.capture.repetition import find_instructions, is_repeated, pick_fullest, words_of
 from recollect.capture.standalone import order_of
 
 
@@ -40,18 +40,20 @@ def test_everyday_requests_and_other_tasks_are_no_habit(new: str, old: str) -> N
 
 
 def test_questions_and_pasted_text_are_no_instructions() -> None:
-    assert units("why is the nightly import so slow?") == []
-    assert units("    at load (app.js:3)\n    at main (app.js:9)\n") == []
-    assert units("Hi Anna,\n\nplease always call the vendor first.\n\nBest,\nTom") == []
-    assert [unit.text for unit in units("please get back to main")] == ["please get back to main"]
+    assert find_instructions("why is the nightly import so slow?") == []
+    assert find_instructions("    at load (app.js:3)\n    at main (app.js:9)\n") == []
+    assert find_instructions("Hi Anna,\n\nplease always call the vendor first.\n\nBest,\nTom") == []
+    assert [unit.text for unit in find_instructions("please get back to main")] == [
+        "please get back to main"
+    ]
 
 
 def test_the_fullest_wording_without_numbers_is_kept() -> None:
-    (short,) = units("please get back to main")
-    (full,) = units("we need to get back to main, and pull in latest")
-    (dated,) = units("please get back to main for pr 175 and 176")
+    (short,) = find_instructions("please get back to main")
+    (full,) = find_instructions("we need to get back to main, and pull in latest")
+    (dated,) = find_instructions("please get back to main for pr 175 and 176")
     assert pick_fullest(short, [dated, full]) == full
-    (pointing,) = units("please do it again and get back to main with this branch")
+    (pointing,) = find_instructions("please do it again and get back to main with this branch")
     assert pick_fullest(pointing, [short]) == short
 
 

@@ -136,7 +136,7 @@ def test_opposites_contradict_each_other_where_their_files_may_meet(mem: Mem) ->
 def test_what_a_person_says_in_passing_narrows_and_widens_nothing(mem: Mem, clock: Clock) -> None:
     said = "Always run the linter before a commit"
     mem.learn(said, kind="policy", scope=["src/**"])
-    ready = capture_steps.prepare(capture_steps.Said(said, "s-1", clock()), new_id)
+    ready = capture_steps.prepare(capture_steps.UserMessage(said, "s-1", clock()), new_id)
     assert ready
     mem.context.project_space.write(lambda tx: capture_steps.keep(tx, ready, clock()))
     assert scopes_of(mem, said) == {(), ("src/**",)}

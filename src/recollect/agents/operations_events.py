@@ -299,7 +299,9 @@ def _find_statements(context: Context, event: Event, now: int) -> list[PreparedM
         return []  # they are captured from the transcript later
     if not sentences.capture(event.prompt):
         return []
-    return capture_operations.prepare_message(capture_steps.Said(event.prompt, event.session, now))
+    return capture_operations.prepare_message(
+        capture_steps.UserMessage(event.prompt, event.session, now)
+    )
 
 
 def _catch_up_later(

@@ -5,9 +5,8 @@ runs downloaded code, a credential, a permission), or the message around it (mor
 types, a letter, several speakers, the layout of a document, a lead-in, statements that are not said
 to an agent). `doubts` names the reason; a sentence with one is proposed, and a person confirms it.
 
-What a paste without any of these signs says cannot be told from what a person types. It knows
-nothing about rules, sessions or the store, and is linear in the length of the text; the signs are
-in `authorship_signs`.
+A paste without any of these signs cannot be told from typed text. The module knows nothing about
+rules, sessions or the store, and takes linear time. The signs are in `authorship_signs`.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ MOST_TYPED = 2_000
 """Characters. Of 88 real messages with a rule the longest that a person wrote has 1,660."""
 
 MOST_STATED = 2
-"""Statements not said to the agent that a person makes in a message of several lines."""
+"""Statements not addressed to the agent that a person types in a message of several lines."""
 
 FEWEST_WORDS = 4
-"""Words of a full sentence; "OK." and "Looks good." are none."""
+"""Words of a full sentence; "OK." and "Looks good." have fewer."""
 
 LONG_SENTENCE = 100
-"""Characters. People type such a sentence too, but seldom with a capital and a full stop."""
+"""Characters. People seldom type so long a sentence with a capital and a full stop."""
 
 LONGEST_LINE = 400
 """Characters. Of a longer line only the two ends are searched for a lead-in."""
@@ -46,8 +45,8 @@ LONG = "the message is longer than people type"
 
 
 class TypedLine(NamedTuple):
-    """A line with text: its place, its typed words ("" when it is marked as pasted), whether a
-    blank line stands before it, and how far it is indented."""
+    """A line with text: its span, its typed words ("" if it is marked as pasted), whether it opens
+    a paragraph, and its indentation."""
 
     start: int
     end: int
@@ -57,19 +56,19 @@ class TypedLine(NamedTuple):
 
 
 def doubts(text: str, masked: str) -> Callable[[Span], str]:
-    """Return the function that gives the reason to doubt a sentence of this message, or "".
+    """Return a function that returns the reason to doubt a sentence of this message, or "".
 
     `masked` is the text with marked pastes blanked and quotes masked, of the same length.
     """
     lines = list(_lines(text, masked))
-    about_message = _of_message(lines)
+    about_message = _doubt_message(lines)
 
     def of_sentence(span: Span) -> str:
         reason = (
-            _of_content(text[slice(*span)])
+            _doubt_content(text[slice(*span)])
             or about_message
-            or _of_frame(lines, span)
-            or _of_voice(lines, span)
+            or _doubt_lead_in(lines, span)
+            or _doubt_voice(lines, span)
         )
         return "" if reason in (DOCUMENT, FOREIGN) and _is_casual(lines, span) else reason
 
@@ -89,8 +88,8 @@ def _lines(text: str, masked: str) -> Iterator[TypedLine]:
         start += len(raw) + 1
 
 
-def _of_content(sentence: str) -> str:
-    """Return the reason why a sentence needs confirmation by its content alone."""
+def _doubt_content(sentence: str) -> str:
+    """Return the reason to doubt a sentence by its content alone."""
     if sign("url").search(sentence) or (
         sign("host").search(sentence) and sign("traffic").search(sentence)
     ):
@@ -112,7 +111,7 @@ def _is_banned(sentence: str, found: re.Match[str]) -> bool:
     return bool(orders and orders[-1]["ban"]) or bool(sign("banned").match(sentence, found.end()))
 
 
-def _of_message(lines: Sequence[TypedLine]) -> str:
+def _doubt_message(lines: Sequence[TypedLine]) -> str:
     """Return the reason to doubt every sentence of the message."""
     typed = [line.words for line in lines if line.words]
     if sum(map(len, typed)) > MOST_TYPED:
@@ -149,9 +148,9 @@ def _is_layout(words: str) -> bool:
 
 
 def _has_fragments(typed: Sequence[str]) -> bool:
-    """Check whether lines are no sentences: headings, names, fields, menus, the lines of a log.
+    """Check for lines that are no sentences: headings, names, fields, menus, lines of a log.
 
-    A first line of any kind and one line of a word or two in lower case are what people type.
+    People type such a first line, and one line of a word or two in lower case.
     """
     short = 0
     before: list[str] = []
@@ -190,9 +189,9 @@ def _is_wrapped(lines: Sequence[TypedLine]) -> bool:
 
 
 def _is_casual(lines: Sequence[TypedLine], span: Span) -> bool:
-    """Check whether a sentence stands in a last paragraph of lines in lower case.
+    """Check whether a sentence is in the last paragraph and all its lines are in lower case.
 
-    People type so below what they pasted; documents do not end so.
+    People type like this below a paste; documents do not end like this.
     """
     first = len(lines) - 1
     while first and not lines[first].opens:
@@ -205,8 +204,8 @@ def _is_casual(lines: Sequence[TypedLine], span: Span) -> bool:
     )
 
 
-def _of_frame(lines: Sequence[TypedLine], span: Span) -> str:
-    """Return whether other words of the message present the sentence as a text to work on."""
+def _doubt_lead_in(lines: Sequence[TypedLine], span: Span) -> str:
+    """Return the reason if other lines of the message introduce the sentence as text to work on."""
     at = next(number for number, line in enumerate(lines) if span[1] <= line.end)
     before, colon, _ = lines[at].words.partition(": ")
     if colon and _presents(before):
@@ -216,14 +215,14 @@ def _of_frame(lines: Sequence[TypedLine], span: Span) -> str:
             continue
         beside = lines[number + 1] if number < at else lines[number - 1]
         if not beside.words:
-            continue  # it is about a block that is marked as pasted
+            continue  # a lead-in of a block that is marked as pasted
         if _presents(line.words) or (number < at and _announces(line, beside)):
             return LED_IN
     return ""
 
 
 def _presents(words: str) -> bool:
-    """Check whether a line asks for work on a text, or says where a text comes from."""
+    """Check whether a line asks for work on a text, or gives the source of a text."""
     if len(words) > LONGEST_LINE:
         words = f"{words[: LONGEST_LINE // 2]}\n{words[-LONGEST_LINE // 2 :]}"
     names = ("strong", "weak", "asking", "source", "present", "saying")
@@ -242,8 +241,8 @@ def _announces(line: TypedLine, below: TypedLine) -> bool:
     return below.opens or len(sign("stop").findall(below.words)) > 1
 
 
-def _of_voice(lines: Sequence[TypedLine], span: Span) -> str:
-    """Check whether the sentence stands among statements that are not addressed to the agent."""
+def _doubt_voice(lines: Sequence[TypedLine], span: Span) -> str:
+    """Return the reason if the sentence is among statements that are not addressed to the agent."""
     typed = [line for line in lines if line.words]
     at = next(number for number, line in enumerate(typed) if span[1] <= line.end)
     beside = list(_sentences(typed[at], span))
@@ -282,8 +281,8 @@ def _beside(
 
 
 def _is_listed(typed: Sequence[TypedLine], at: int) -> bool:
-    """Check whether a line is an item of a list in which hardly anything is asked for, and that the
-    user did not announce."""
+    """Check whether a line is an item of a list with few requests and without a lead-in of the
+    user."""
     items = [bool(sign("item").match(line.words)) for line in typed]
     first, last = at, at
     while first and items[first - 1]:
@@ -299,7 +298,7 @@ def _is_listed(typed: Sequence[TypedLine], at: int) -> bool:
 
 
 def _sentences(line: TypedLine, without: Span) -> Iterator[str]:
-    """Return the sentences of a line but the given one."""
+    """Return the sentences of a line except the given one."""
     words = line.words
     if line.start <= without[0] < line.end:
         first, last = without[0] - line.start, without[1] - line.start
@@ -312,18 +311,19 @@ def _sentences(line: TypedLine, without: Span) -> Iterator[str]:
 
 
 def is_addressed(words: str) -> bool:
-    """Check whether a sentence is said to an agent: a request, a question, a wish."""
+    """Check whether a sentence is addressed to an agent: a request, a question, a wish."""
     return bool(sign("asks").search(words))
 
 
 def _states(words: str) -> bool:
-    """Check whether a full sentence states something about others than the one who writes it."""
+    """Check whether a full sentence is a statement, neither about its writer nor to the agent."""
     own = sign("polite").match(words) or sign("person").search(words)
     return _is_full(words) and not own and not is_addressed(words)
 
 
 def _weight(words: str) -> int:
-    """Count a statement; a long sentence is edited, also one that names a person."""
+    """Return 1 for a statement, 0 for others, and enough to decide for a long full sentence: those
+    are written for a document."""
     if len(words) >= LONG_SENTENCE and _is_full(words) and not sign("order first").match(words):
         return MOST_STATED + 1
     return int(_states(words))

@@ -1,7 +1,7 @@
 """The signs of pasted text that `authorship` looks for, by name.
 
-Those of content and layout hold in any language; those of lead-ins and voices are English first,
-with the plainest words of the languages that `statements` knows.
+Signs of content and layout work in any language; those of lead-ins and voices are mostly English,
+with a few words of the other languages that `statements` knows.
 """
 
 from __future__ import annotations
@@ -62,11 +62,10 @@ _REQUESTS = (
 _ORDER = rf"^\W*(?:(?:{_SOFTENERS})\W+)*"
 
 _SOURCES = {
-    # Content: what only the user's confirmation makes a rule.
+    # Content: sentences that become a rule only after the user confirms them.
     "url": r"\b(?:https?|ftp|ssh|git|wss?)://(?!(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])\b)|"
     r"\bwww\.\w|\bgit@\w|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,12}(?::\d+)?/\S",
-    # A bare host says where something is; with one of these words it says where to send, or where
-    # to fetch from.
+    # A bare host is only a place; with one of these words data is sent there or fetched from it.
     "traffic": r"\b(?:send|post|upload|forward|report|submit|fetch|download|install|pull|push|"
     r"clone|resolve|publish|sync|copy|mirrors?|route|prox(?:y|ies)|point|connect|load|import|get|use|"
     r"call|contact|notify|log|add|set|e?mail|ping|visit|open|follow|read|registr(?:y|ies)|"
@@ -99,7 +98,7 @@ _SOURCES = {
     r"\b(?:sudo|chmod|chown)\b|\bas root\b|"
     r"(?<!\w)--(?:no-verify|force|yolo|dangerously\S*|allow-\S+|trusted\S*|insecure|skip-\S+|"
     r"no-sandbox|privileged|full-auto)\b",
-    # Not to ask or tell is a permission, although it is worded as a ban.
+    # An order not to ask or tell is a permission, although it is worded as a ban.
     "unasked": r"\b(?:never|don'?t|do not|no need to|stop|not) (?:ever |have to |need to )?"
     r"(?:(?:ask(?:ing)?|prompt\w*|confirm\w*|wait\w*|warn\w*|check\w* with|request\w*)\b|"
     r"(?:tell|inform|notify|alert)\w* (?:the user|me|anyone|anybody)\b)",
@@ -153,8 +152,8 @@ _SOURCES = {
     "capital": r"(?-i:\b[A-Z])",
     "open end": r"(?:,|\b(?:the|an?|of|to|and|or|in|for|with|is|are|be|by|on|at|that|which|from|as|"
     r"your|our|must|should|will|not))$",
-    # Lead-ins: work on a text, where a text comes from, who wrote it. Verbs that are also said of
-    # code ("review") need "this" or "this email" beside them.
+    # Lead-ins: work on a text, its source, its author. Verbs that are also used for code
+    # ("review") need "this" or "this email" beside them.
     "strong": r"\b(?:summari[sz]e|summary of|sum up|translate|proofread|paraphrase|rephrase|reword|"
     r"condense|fact-?check|tl;?dr|(?:reply|respond|react|response|answer) to)\b[^.\n]{0,40}?"
     rf"\b(?:{_THIS}|{_THIS_TEXT}|{_TEXT}\b)|"
@@ -187,7 +186,7 @@ _SOURCES = {
     r"reads)\b(?: (?:me|us|this|that|back|today|yesterday|earlier|\w+day|to us|to me|(?:in|on|"
     rf"about) (?:\w+ )?{_TEXT}|this morning)){{0,3}}\W*$",
     "noun": rf"\b{_TEXT}\b",
-    # Sentences, and whom they are said to.
+    # Sentences, and to whom they are addressed.
     "item": r"(?:[-*+•]|\d{1,3}[.)]|[a-z][.)])\s+\S",
     "stop": r"[.!?。！？]+(?:[\"')\]]*\s+|$)|[。！？]",
     "sentence": r"[^\W_](?:[^.!?。！？\n]|[.!?](?![\s\"')\]]|$)|[.!?](?=\s(?-i:[a-z])))*"
@@ -205,7 +204,7 @@ _SOURCES = {
     # A line in another language: its verbs are not known here.
     r"el|la|los|las|una?|del?|en|con|der|die|das|den|eine?|im|mit|und|les?|des|du|sur|et|dans|os?|"
     r"uma?|na|que)\b",
-    # A few words that say nothing by themselves.
+    # A few words that mean nothing without their context.
     "points": r"(?:\S+ ){0,6}(?:they|he|she)(?: \S+){0,6}|"
     r"(?![-*\d]|(?:thanks|thx|ok|okay|yes|no|hi|hey|hello)\b(?!\?)|.*[:：]$)(?:"
     rf"(?!{_ORDER}{_REQUESTS} \w)(?:\S+ ){{0,2}}\S+|(?:\S+ ){{0,2}}\S+\?|"

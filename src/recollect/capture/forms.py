@@ -47,7 +47,7 @@ VERBS = (
 POINTERS = "it|this|that|these|those|them|any of (?:it|this|that|these|those|them)|him|her|there"
 POINTED = r"(?:it|them|him|her|(?:this|that|these|those)(?=[.,;!)]|$| \w+ly\b))\b"
 
-# Where an order begins. What comes after other words is mostly a report.
+# The start of an order. After other words it is mostly a report.
 ORDER = r"(?:^|[,;:(–—-] *|\b(?:please|pls|and|also|but|so|just|ok|okay|yes|no|let's|lets) +)"
 LEAD = r"^(?:(?:please|and|also|so|but|ok|okay|yes|no|oh|just|again|btw)[, ]+)*"
 
@@ -63,7 +63,7 @@ STATES = (
     "supports?|go|goes"
 )
 
-# Who says "commits", not "the commits", speaks of all there will be.
+# A plural without one of these words ("commits", not "the commits") means all, also later ones.
 PARTICULAR = (
     "an?|the|this|that|these|those|my|your|his|her|its|their|some|both|other|such|many|most|"
     "several|two|three|it|i|we|you|they|he|she|there|here|who|what|which|when|if|because|since|as|"
@@ -76,7 +76,7 @@ NAMED = (
     rf"{PLURAL} (?:have|use|run|need|live))\b"
 )
 IN_GENERAL = rf"{LEAD}(?:(?!(?:{PARTICULAR})\b)[\w./-]+ ){{0,3}}?"
-# What is done with every change, and the moments at which it is done.
+# Practices for every change, and the steps at which they apply.
 PRACTICES = (
     "tests|testing|coverage|reviews?|approvals?|hints|annotations|docstrings?|documentation|"
     "docs|changelogs?|linting|formatting|commits|sign-?offs?"
@@ -87,8 +87,8 @@ STEP = (
 )
 
 RULE_FORMS = {
-    # "Must" is said of much. It binds with a limit, for all of a kind, at every step, for good, as
-    # a way of working, or when it says how something is done.
+    # "Must" is a rule only with a limit, for all of a kind, at every step, for good, as a way of
+    # working, or with the way in which something is done.
     "constraint: must": (
         r"\bmust(?:n't| not| never| always| only)\b|"
         r"(?:^(?:all|every|each)\b.{0,80}|"
@@ -201,12 +201,12 @@ RULE_FORMS = {
         r"\b(?:no|not|don'?t) (?:need |want |keep |maintain |worry about |for |to |any ){1,4}"
         r"backwards?[ -]compat"
     ),
-    # Who does what.
+    # Work that the user does.
     "preference: myself": (
         r"\bi(?:'ll| will) (?:run|test|start|build|commit|push|deploy)\b.{0,40}\bmyself\b"
     ),
     "preference: make sure": r"\bmake sure (?:that )?(?:you|we|to) (?:don'?t|do not|never|not)\b",
-    # For every time and place, said to the agent.
+    # For every time and place, addressed to the agent.
     "preference: next time|every time|each time|whenever|at all times": (
         r"^(?=.*\b(?:please|make sure|ensure|you (?:should|need to|have to)|do not|don't|tell me|"
         r"ask me|i want|i'd like|i would like)\b).*"
@@ -229,7 +229,7 @@ RULE_FORMS = {
     ),
 }
 
-# Only words that say it by themselves.
+# Only words that are enough by themselves.
 FOREIGN_FORMS = {
     "constraint: 必须|務必|务必|必須|禁止|严禁|嚴禁|不允许|不允許|切勿": (
         r"务必|務必|禁止|严禁|嚴禁|不允许|不允許|切勿|(?:你|都|全部)(?:必须|必須)|"

@@ -1,8 +1,8 @@
 """The forms of corrections, decisions, conventions and facts about the project in English.
 
-People seldom announce a decision. They say what "we" do, what is better and why, what is no longer
-used, what a thing is called and where it is. Each form needs words that outlast the request beside
-it: a habit, a reason, a comparison, a name.
+People seldom announce a decision. They mention what "we" do, what is better and why, what is no
+longer used, the name or the place of a thing. Each form needs words that hold beyond the request
+at hand: a habit, a reason, a comparison, a name.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from .forms import (
     STEP,
 )
 
-# Commitments; "go with it" and "use option 2" mean something said elsewhere.
+# Commitments; "go with it" and "use option 2" refer to something outside of the sentence.
 _CHOICE = rf"(?!(?:{POINTERS}|option|your|both|all|one|the (?:first|second|third|last|other)|\d)\b)"
-# Verbs of work that "we" do habitually, in the plain present.
+# Verbs of habitual work after "we", in the present tense.
 _HABITS = (
     "use deploy host publish release ship store keep track configure manage build run test lint "
     "format generate version tag squash rebase write name call document support target follow "
     "require prefer allow rely pin mock log branch review sign commit cache"
 ).replace(" ", "|")
 _OFTEN = "always|usually|only|normally|generally|typically|never|all"
-# How an order begins behind "when adding an endpoint, …".
+# Starts of an order after "when adding an endpoint, …".
 _ORDERED = (
     "please|always|never|also|use|run|add|ask|write|keep|update|check|don't|dont|do not|make sure|"
     "avoid|prefer|put|start|create|include|pad|follow|name"
@@ -135,7 +135,7 @@ DECISION_FORMS = {
         r"^no [\w -]{3,40} in (?:this|our) (?:repo|repository|project|codebase|package)\b|"
         r"\b(?:by|as a) convention\b|\bour (?:standard|house style) is\b"
     ),
-    # What "we" do as a habit.
+    # Habits of the team.
     "habit: " + "|".join(f"we {word}" for word in f"{_HABITS}|{_OFTEN}".split("|")): (
         r"(?:^|[,;:(–—-] *|\b(?:and|but|so|because|since|as|that|here|ok|yes) +)"
         rf"(?:now )?we (?:(?:{_OFTEN}) )?"
@@ -146,12 +146,12 @@ DECISION_FORMS = {
         rf"(?:{_ADOPTED}) (?!(?:the|{POINTERS})\b|it to me)[^,;:?]{{2,80}} (?:to|from|into|with|in "
         r"favou?r of|on purpose|because|for|by)\b|\bwe forked \S"
     ),
-    # How something behaves without exception.
+    # Behaviour without exceptions.
     "fact: always|never|every ": (
         rf"{LEAD}(?:the|our|an?|every|\w+s) (?!(?:user|client|bug|error)\b)[^,;:?]{{2,60}} "
         r"(?:will|should|does|do|is|are) (?:always|never) (?!(?:be able|have been)\b)\w+[^?]{5,}$"
     ),
-    # What is better, and what makes sense.
+    # Comparisons: better, makes sense.
     "decision, hedged: better|safer|cleaner|nicer|best to|preferable|makes sense|makes more sense|"
     "make sense to|wiser|smarter|simpler to|more ": (
         rf"\b(?:it'?s|it is|(?:it )?(?:would|will|might) be|feels?|seems?) (?:\w+ )?(?:{_BETTER}) "
@@ -174,7 +174,7 @@ DECISION_FORMS = {
         r"\b(?:want|trying|try|like|prefer|need|should|must)\b[^,;:?]{0,40}\b(?:keep|make|be|stay)"
         r"\b[^,;:?]{0,60}\bas \S+ as possible\b"
     ),
-    # What should be, in general or by name.
+    # "Should", in general or about something named.
     "decision: should": (
         r"(?:^|[,;:–—-] *|\b(?:and|but|so) )only (?:the |our |an? )?(?!(?:then|now|"
         r"if)\b)[^,;:?]{2,60} (?:should|may|can) \w|"
@@ -205,7 +205,7 @@ DECISION_FORMS = {
         rf"\b(?:make sure|ensure)(?: that)? (?:you|we|to) (?!(?:{POINTERS})\b)"
         rf"[^?]{{3,100}}\b(?:before (?:you |we )?\w+ing\b|(?:before|after|with|on|for) {STEP})"
     ),
-    # A rule that says when it holds.
+    # Rules with a condition.
     "preference: "
     + "|".join(f", {word}" for word in _ORDERED.split("|"))
     + "|we should&before|we need to&before|we have to&before|we should& time|we need to& time|"

@@ -15,7 +15,7 @@ from functools import cache
 from .sentences import find_pasted
 
 LONGEST_CLAUSE = 300
-"""A request is short; a longer clause is not looked at."""
+"""Characters. A longer clause is not searched: requests are short."""
 
 _MEMORY = (
     r"(?:(?:all|any|every|the|your|my|our|its|of|that|this|previous|prior|past|earlier|saved|stored|"
@@ -131,8 +131,8 @@ def asks_to_ignore(text: str) -> bool:
 
 
 def _asks_abroad(sentence: str) -> bool:
-    """Check the same in other languages, where a clause that says more or less is none of it. What
-    ends with a question mark asks something else."""
+    """Check for the request in other languages, where the whole clause must match. A clause with a
+    question mark does not."""
     return any(
         _pattern("abroad").fullmatch(clause.strip())
         for clause in _pattern("clause abroad").split(sentence)
@@ -167,7 +167,7 @@ def _asks(sentence: str) -> bool:
 
 
 def _is_meant(request: str, at: int, clauses: list[str]) -> bool:
-    """Check whether "without memory" is asked for, and not told: "without memory, agents repeat
+    """Check whether "without memory" is a request, not a statement: "without memory, agents repeat
     …"."""
     before = request.lower().partition("without")[0]
     if _pattern("about").search(before):

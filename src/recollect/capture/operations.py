@@ -1,4 +1,4 @@
-"""Operations on captured statements: keep those of a message, list them, undo one."""
+"""Operations on captured statements: store those of a message, list them, undo one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..types.records import Learned, Memory
 from . import steps
 
 MOST_MESSAGES = 500
-"""Typed messages that are read of one session at a time."""
+"""The most typed messages of a session that are read at a time."""
 
 Prepared = list[memory_steps.PreparedMemory]
 """Statements that are ready to be written."""
@@ -27,14 +27,14 @@ LookedUp = Mapping[str, steps.FoundBefore | None]
 """The memories that statements touch, by the id of the statement."""
 
 
-def prepare_message(said: steps.Said) -> Prepared:
+def prepare_message(message: steps.UserMessage) -> Prepared:
     """Return the statements of a typed message, ready to be written."""
-    return steps.prepare(said, new_id, personal=True)
+    return steps.prepare(message, new_id, personal=True)
 
 
 def keep(context: Context, ready: Prepared, now: int) -> list[Learned]:
     """Write prepared statements, each into the space of its layer."""
-    own, rest = _part(ready)
+    own, rest = _split_personal(ready)
     learned = context.project_space.write(lambda tx: steps.keep(tx, rest, now)) if rest else []
     if own:
         learned += context.user_space.write(lambda tx: steps.keep(tx, own, now))
@@ -44,42 +44,42 @@ def keep(context: Context, ready: Prepared, now: int) -> list[Learned]:
 def look_up(txs: Sequence[Tx], ready: Prepared) -> LookedUp:
     """Find the memories that statements change or repeat, in the project's space and in the user's,
     if there is one."""
-    own, rest = _part(ready)
+    own, rest = _split_personal(ready)
     return steps.look_up(txs[0], rest) | (steps.look_up(txs[-1], own) if len(txs) > 1 else {})
 
 
 def keep_in(context: Context, tx: Tx, ready: Prepared, now: int, looked: LookedUp) -> list[Learned]:
     """Write prepared statements in a transaction of the project; on a server those about the person
-    too, where both spaces share it. `looked` is what `look_up` found."""
-    learned = steps.keep(tx, _part(ready)[1], now, looked)
+    too, where both spaces share it. `looked` is the result of `look_up`."""
+    learned = steps.keep(tx, _split_personal(ready)[1], now, looked)
     return learned + (keep_own(context, ready, now, looked) if tx.is_remote else [])
 
 
 def keep_own(context: Context, ready: Prepared, now: int, looked: LookedUp) -> list[Learned]:
     """Write the prepared statements about the person into the user's space."""
-    own = _part(ready)[0]
+    own = _split_personal(ready)[0]
     if not own:
         return []
     return context.user_space.write(lambda tx: steps.keep(tx, own, now, looked))
 
 
-def _part(ready: Prepared) -> tuple[Prepared, Prepared]:
+def _split_personal(ready: Prepared) -> tuple[Prepared, Prepared]:
     """Return the statements about the person, and the others."""
     own = [item for item in ready if steps.is_personal(item)]
     return own, [item for item in ready if not steps.is_personal(item)]
 
 
 def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learned]:
-    """Learn what the user asked for in these sessions and in earlier ones.
+    """Learn the requests that the user repeats in these sessions.
 
-    It runs in the background when a session is over, or after an import: it looks up each new
-    instruction among earlier ones.
+    Runs in the background after a session or an import: it looks up each new instruction among
+    earlier ones.
     """
     space, learned = context.project_space, list[Learned]()
     if not context.settings.capture or not space.present():
         return learned
     for session in sessions:
-        found, last = space.read(partial(_found_in, session))
+        found, last = space.read(partial(_find_in_session, session))
         if last:
             ready = [memory_steps.prepare(draft, "user", at, new_id("m")) for at, draft in found]
             now = context.clock()
@@ -87,14 +87,14 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
     return learned
 
 
-def _found_in(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
+def _find_in_session(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
     """Return the statements in the unread messages of a session, and the number of the last one."""
     last = int(storage_sql.get_value(tx, _last_read(session)) or 0)
     rows = archive_sql.list_typed(tx, session, last + 1, MOST_MESSAGES)
     found = [(row.at, draft) for row in rows for draft in steps.find_repeated(tx, session, row)]
     for before, row in pairwise(rows):
-        if meant := steps.meant_before(session, before, row):
-            found.append((row.at, meant))
+        if draft := steps.remember_previous(session, before, row):
+            found.append((row.at, draft))
     return found, rows[-1].seq if rows else 0
 
 

@@ -1,8 +1,7 @@
-"""Decide whether a user asks again for what they asked for in another session.
+"""Decide whether a user repeats a request of another session.
 
-A request that comes again is a habit, whether or not it was ever called a rule. Content words are
-compared; words of everyday requests ("commit", "fix the tests") make a habit only together with
-many others.
+A repeated request is a habit, even if it was never stated as a rule. Content words are compared;
+words of everyday requests ("commit", "fix the tests") count only together with many others.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ LONGEST_UNIT = 240
 """Characters of an instruction. A longer text is about its task."""
 
 MOST_UNITS = 12
-"""Instructions that are looked at in one message."""
+"""The most sentences of a message that are read."""
 
 LEAST_SHARED = 0.6
-"""Share of the words of the shorter instruction that both have."""
+"""The share of the shorter instruction's words that two instructions must have in common."""
 
 FEWEST_ROUTINE = 5
-"""Words of everyday requests that make a habit together: branch, commit, review, push, draft."""
+"""The number of everyday words that make a habit: branch, commit, review, push, draft."""
 
 MOST_BESIDE = 4
 """Words beyond the repeated ones that the wording of a habit may have."""
@@ -41,8 +40,8 @@ _ROUTINE = """
 """
 
 
-class SaidUnit(NamedTuple):
-    """A sentence, or a short message as a whole, with its content words."""
+class Instruction(NamedTuple):
+    """An instruction of the user, a sentence or a whole short message, with its content words."""
 
     text: str
     words: frozenset[str]
@@ -54,25 +53,25 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(stem for stem in stems if stem not in _set_of(_FILLERS) and not stem.isdigit())
 
 
-def units(text: str) -> list[SaidUnit]:
+def find_instructions(text: str) -> list[Instruction]:
     """Return the instructions in a typed message: its sentences, and a short message whole."""
     masked = sentences.mask(text)
     doubt = authorship.doubts(text, masked)
     spans = [span for span in sentences.sentence_spans(masked) if span[0] < span[1]][:MOST_UNITS]
     if any(doubt(span) for span in spans):
         return []
-    parts = [SaidUnit(text[start:end], words_of(masked[start:end])) for start, end in spans]
+    parts = [Instruction(text[start:end], words_of(masked[start:end])) for start, end in spans]
     if any(re.match(_QUESTION, part.text) for part in parts):
         return []
     found = [part for part in parts if authorship.is_addressed(part.text)]
     whole = " ".join(text.split())
     if found and 1 < len(spans) <= 3 and "\n\n" not in text.strip():
-        found.insert(0, SaidUnit(whole, words_of(whole)))
-    return [unit for unit in found if len(unit.text) <= LONGEST_UNIT]
+        found.insert(0, Instruction(whole, words_of(whole)))
+    return [one for one in found if len(one.text) <= LONGEST_UNIT]
 
 
 def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
-    """Check whether two instructions ask for the same."""
+    """Check whether two instructions ask for the same thing, by their content words."""
     shared = new & old
     own = shared - _set_of(_ROUTINE)
     if len(shared) < 3:
@@ -82,11 +81,11 @@ def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
     return len(shared) >= LEAST_SHARED * min(len(new), len(old))
 
 
-def pick_fullest(repeated: SaidUnit, others: Iterable[SaidUnit]) -> SaidUnit:
+def pick_fullest(repeated: Instruction, others: Iterable[Instruction]) -> Instruction:
     """Return the most complete wording of a repeated request.
 
-    Numbers belong to one occasion: "the comment on pr 175". So does a wording with much else in it,
-    or one that points at something outside.
+    A wording with numbers ("the comment on pr 175"), with many other words or with a pointer to its
+    context belongs to one occasion and loses.
     """
     core = len(repeated.words)
     like = (

@@ -4,13 +4,12 @@ Two questions, both answered from the text alone:
 
 - `find_pasted`: which parts of a prompt the person did not type (fences, quotes, logs, tagged
   blocks, walls of text). Those parts have the trust of a tool result, not of the user.
-- `capture`: which typed sentences state a rule, a preference or a correction (the phrasing is
-  known to `statements`), and which of them may be another person's text (`authorship`).
+- `capture`: which typed sentences state a rule, a preference or a correction (`statements`), and
+  which of them may be another person's text (`authorship`).
 
-A document, an assistant's answer or a wall of data that was pasted is not what the user says:
-nothing is captured from a message that has headings, several fenced blocks, an assistant's phrases
-or mostly data. It knows nothing about sessions, agents or the store. Everything here is linear in
-the length of the text.
+Nothing is captured from a pasted document, an assistant's answer or a wall of data: a message with
+headings, several fenced blocks, an assistant's phrases or mostly data. The module knows nothing
+about sessions, agents or the store, and takes linear time.
 """
 
 from __future__ import annotations
@@ -45,8 +44,9 @@ LONG, LEAST_TYPED = 2_000, 0.4
 class Captured(NamedTuple):
     """A statement to learn.
 
-    `text` stands alone; `quote` is what the user wrote, at `span` in the message. `doubt` is the
-    reason why it may be another person's text, or "". `scope` are globs of the files it is about.
+    `text` makes sense alone; `quote` is the original wording, at `span` in the message. `doubt` is
+    the reason why it may be another person's text, or "". `scope` are globs of the files it is
+    about.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class Captured(NamedTuple):
 
 def find_pasted(text: str) -> tuple[Span, ...]:
     """Return the parts of a prompt that were not typed by hand, in order and not overlapping."""
-    blocks = _joined(sorted([*_elements(text), *_fences(text), *_expansion(text)]))
+    blocks = _merge_spans(sorted([*_elements(text), *_fences(text), *_expansion(text)]))
     typed_lines = 0
     lines: list[Span] = []
     for start, end in _lines_outside(text, blocks):
@@ -73,12 +73,11 @@ def find_pasted(text: str) -> tuple[Span, ...]:
             typed_lines += 1
     if typed_lines > MOST_TYPED_LINES:
         return ((0, len(text)),)
-    return tuple(_joined(sorted([*blocks, *lines])))
+    return tuple(_merge_spans(sorted([*blocks, *lines])))
 
 
 def without_attachments(message: Message) -> str:
-    """Return the words of a message with everything that was added to them blanked; lengths
-    stay."""
+    """Return the text of a message with its attachments blanked; the length stays the same."""
     return _blank(plain_text(message), attached_spans(message))
 
 
@@ -93,11 +92,10 @@ def _blank(text: str, spans: Iterable[Span]) -> str:
 
 
 def find_untyped(message: Message) -> tuple[Span, ...]:
-    """Return the parts of a message's words that were not typed by hand: pasted into them, or
-    added."""
+    """Return the parts of a message's text that were not typed by hand: pasted or attached."""
     beside = attached_spans(message)
     spans = find_pasted(without_attachments(message))
-    return tuple(_joined(sorted([*beside, *spans]))) if beside else spans
+    return tuple(_merge_spans(sorted([*beside, *spans]))) if beside else spans
 
 
 def capture(text: str) -> list[Captured]:
@@ -107,7 +105,7 @@ def capture(text: str) -> list[Captured]:
 
 @lru_cache(maxsize=2048)
 def _capture_typed(text: str) -> tuple[Captured, ...]:
-    """Cache: the episodes of an import ask for its messages a second time."""
+    """Cache the result: building the episodes of an import reads its messages a second time."""
     return tuple(_capture(text))
 
 
@@ -118,9 +116,9 @@ def _capture(text: str) -> list[Captured]:
     masked = mask(text)
     stated = _stated(text, masked, forms)
     first = next(stated, None)
-    if first is None or _written_for_readers(text, masked):
+    if first is None or _is_document(text, masked):
         return []
-    # A hook reads every prompt, and most state nothing: this and `standalone` are found on demand.
+    # Imported on demand, as is `standalone`: a hook reads every prompt, and most state nothing.
     from . import authorship
 
     troubles = [match.start() for match in _pattern("trouble").finditer(text)]
@@ -142,7 +140,7 @@ def _capture(text: str) -> list[Captured]:
 
 
 def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
-    """Return the sentences that state something, completed so that they stand alone."""
+    """Yield the sentences that state something, completed so that they make sense alone."""
     from . import standalone
 
     rule_of = statements.rule_of
@@ -150,7 +148,7 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
     for number, (start, end) in enumerate(spans):
         if not _has_length(masked, start, end):
             continue
-        if standalone.means_what_was_before(masked[start:end]):
+        if standalone.asks_to_remember_previous(masked[start:end]):
             if number and not masked[slice(*spans[number - 1])].endswith(("?", "？")):
                 yield _remembered(text, spans[number - 1])
             continue
@@ -168,7 +166,7 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
         if not rule:
             continue
         after = spans[number + 1] if number + 1 < len(spans) else None
-        last = _last(masked, end, after, forms)
+        last = _find_end(masked, end, after, forms)
         kind, priority = statements.RULES[rule]
         words = f"{filler}{text[rest:last]}"
         yield Captured(
@@ -198,8 +196,8 @@ def _has_length(masked: str, start: int, end: int) -> bool:
 
 
 def _subject(masked: str, before: Span, start: int) -> tuple[Span | None, int]:
-    """Return the subject in the sentence before to which this one points back, and where this one
-    goes on behind its pronoun."""
+    """Return the span of the subject in the sentence before that this one's pronoun refers to, and
+    the place after the pronoun."""
     from . import standalone
 
     length = standalone.pronoun_length(masked[start : start + 20])
@@ -211,8 +209,8 @@ def _subject(masked: str, before: Span, start: int) -> tuple[Span | None, int]:
     return (before[0] + found[0], before[0] + found[1]), start + length
 
 
-def _last(masked: str, end: int, after: Span | None, forms: list[Form]) -> int:
-    """Return where the statement ends: behind the next sentence if that only goes on with it."""
+def _find_end(masked: str, end: int, after: Span | None, forms: list[Form]) -> int:
+    """Return the end of the statement: that of the next sentence if it only continues it."""
     from . import standalone
 
     if after is None or "\n" in masked[end : after[0]] or after[1] - end > LONGEST_TOGETHER:
@@ -232,7 +230,7 @@ _SOURCES = {
     "answer": r"(?m)\$ARGUMENTS\b|\bCRITICAL=|\bwould you like me to\b|\blet me know if you\b|"
     r"^(?:you're (?:absolutely )?right|"
     r"i apologize|certainly|i've (?:updated|created|added|implemented|fixed))\b|"
-    # Who says so wants to speak in the user's place.
+    # An attempt to override the user's instructions.
     r"\b(?:ignore|disregard|forget) (?:(?:all|any|the|your|of|these|previous|prior|above|earlier) )"
     r"{1,4}(?:instructions?|prompts?|rules|directives|conversations?)\b|"
     r"^[ \t]*(?:[-*] )?[✅❌🔍🎯🚀📊📋🧪✨🔧💡📝🛠]",
@@ -242,15 +240,15 @@ _SOURCES = {
     "bullet": r"(?:[-*•+]|\d{1,3}[.)]|#{1,6})\s+",
     "inline": r"`[^`\n]+`|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»|"
     r"(?<!\w)'[^'\n]{1,400}'(?!\w)|"
-    # What follows the name of an error is its text.
+    # The text of an error follows its name.
     r"(?-i:\b(?:\w*(?:Error|Exception|Warning)|error|warning|fatal|ERROR|WARNING))"
     r"(?:\[\w+\])?: [^\n]+",
     "fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$",
-    # The second form is no fence by the book: people type "it says: ```" and paste below it.
+    # The second form is no valid fence: people type "it says: ```" and paste below it.
     "loose fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$|(?<=[^\n`])(`{3,})[\w+-]*[ \t]*$",
     "open": r"(?m)^[ \t]*<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>",
     "close": r"</([A-Za-z][\w.:-]*)>",
-    # What a terminal, a log, a diff, a table or a stack trace starts its lines with.
+    # Starts of lines of terminals, logs, diffs, tables and stack traces.
     "pasted": r".*[│┃┌└├╭╰═━█]|.*\bline \d+,? col(?:umn)? \d|"
     # Cells of a table, posts of a thread, comments of code, settings.
     r".*\S\t\S|\d{1,6}(?:;|,(?=[^\W\d]))|\d{1,2}/ |(?:--|//|/\*) |[\w.-]{2,40} ?= ?\S|"
@@ -268,7 +266,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(_SOURCES[name], re.IGNORECASE)
 
 
-def _written_for_readers(text: str, masked: str) -> bool:
+def _is_document(text: str, masked: str) -> bool:
     """Check whether a text is a document, an answer of an assistant or a wall of data."""
     typed = len(masked) - masked.count("\n")
     return (
@@ -289,6 +287,7 @@ def mask(text: str) -> str:
 
 
 def sentence_spans(masked: str) -> Iterator[Span]:
+    """Yield the spans of sentences, without bullets and surrounding white space."""
     bullet = _pattern("bullet")
     start = 0
     for match in chain(_pattern("sentence").finditer(masked), (None,)):
@@ -345,7 +344,7 @@ def _fences(text: str) -> Iterator[Span]:
 
 
 def _expansion(text: str) -> Iterator[Span]:
-    """Match the expanded text of a slash command after the words of the user."""
+    """Find the expanded text of a slash command after the words of the user."""
     found = _pattern("expansion").search(text) if "Command: " in text else None
     if found:
         yield found.start(), len(text)
@@ -362,7 +361,7 @@ def _lines_outside(text: str, blocks: list[Span]) -> Iterator[Span]:
         position = max(position, end)
 
 
-def _joined(spans: list[Span]) -> list[Span]:
+def _merge_spans(spans: list[Span]) -> list[Span]:
     joined: list[Span] = []
     for start, end in spans:
         if joined and start <= joined[-1][1]:

@@ -1,12 +1,12 @@
-"""Decide whether what a user said holds without the message it stood in, and word it so.
+"""Decide whether a statement of the user makes sense without its message, and word it so.
 
-- As it is captured: a leading "And" is dropped, a pronoun as the subject is replaced by the subject
-  of the sentence before, a question after the statement is cut off. `scope_of` returns the path
-  that a rule names, `is_personal` checks whether it is about the person and not about the code.
-- Beyond its moment: capture keeps statements that may be wanted again; a page that is read without
-  its conversation takes fewer. A sentence stays out when it points at something outside of it,
-  wonders, orders work of the moment, or was taken back by the next messages. It stays in when it
-  was said for good, in several sessions or about the way of working.
+- When it is captured: a leading "And" is dropped, a pronoun as the subject is replaced by the
+  subject of the sentence before, a question after the statement is cut off. `scope_of` returns the
+  path that a rule names, `is_personal` checks whether it is about the person and not the code.
+- Before it is shown without its conversation (`is_durable`): a sentence is left out when it refers
+  to something outside of it, wonders, orders work of the moment, or was taken back by the next
+  messages. It is shown when it was meant for good, was repeated in several sessions, or is about
+  the way of working.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import cache
 from ..text import terms
 
 LONGEST_SUBJECT = 60
-"""Characters of a subject that is carried over from the sentence before."""
+"""Characters. A longer subject is not copied from the sentence before."""
 
 _LANGUAGES = (
     "english|german|french|spanish|portuguese|italian|dutch|polish|russian|chinese|mandarin|"
@@ -31,20 +31,20 @@ _SOURCES = {
     r"actually)\b[,;:.!… –—-]+|(?:no|nope|right|great|cool|nice|perfect|thanks|sorry|wait|well|"
     r"however|then|plus)\b ?[,;:.!…–—-]+ *|(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not "
     r"(?:right|true|correct)) ?[,;:–—-]+ *))+(?=\S)"
-    # "This should not be changed, only X should do Y" says what holds after the comma.
+    # In "this should not be changed, only X should do Y" the rule follows the comma.
     r"|(?:this|that|it) (?:should|must)(?:n't| not)? \w+(?: \w+)?, (?=only\b)",
     "numbered": r"\b(?:pr|pull request|issue|ticket) #?\d+|#\d+\b|(?-i:\b[A-Z]{2,}-\d+\b)",
-    # "Before you go doing that, …" is about the moment; what follows may come again.
+    # "Before you go doing that, …" is about the moment; the rest may be a repeated request.
     "aside": r"(?:before|after|while|once) [^,;:?]{0,40}\b(?:this|that|it)\b[^,;:?]{0,20}, (?=\w)",
     "asking": r"(?:can|could|would|will) (?:you|we) (?:please |also |now |then |just )*(?=\w)",
     "intro": r"(?:please )?(?:remember|note|(?:have|keep|bear) in mind)(?: that\b|:) (?=\w)|"
     r"my (?:\w+ )?(?:issue|concern|worry|problem)\b[^,;:?]{0,60}? is that (?=\w)",
-    # What happened, before what is asked for because of it: "the build is red - can we run …".
+    # A report before the request that it leads to: "the build is red - can we run …".
     "reported": r"[^,;:?]{3,60}? - (?:can|could) (?:you|we) (?:maybe |please |also )*(?=\w)",
-    # A request with which the sentence begins, before what it states.
+    # A request before the statement.
     "request": r"(?:can|could|would|will|should) (?:you|we|i)\b[^;:?]{1,100}?(?:,| and|"
     r" but) (?=(?:i|we|let's|lets|don'?t|do not|never|always|no) )|"
-    # An order of this moment, before what "we" do or what holds for all of a kind.
+    # An order for now, before a habit of the team or a rule for all of a kind.
     r"(?:please )?(?:spawn|launch|spin up|kick off|suggest|add|check|commit|create|delete|fix|go|"
     r"implement|investigate|look|merge|move|open|push|refactor|remove|rename|replace|review|run|"
     r"start|update|write) [^;:?]{1,160}?"
@@ -53,7 +53,7 @@ _SOURCES = {
     r"every|all)) )|[,;]? (?=we no longer ))",
     "pronoun": r"(?:it|this|that)(?:'s(?! (?:our|the|been|got)\b)|(?= (?!is (?:our|the)\b)\w))|"
     r"(?:they|these|those)(?:'re|(?= \w))",
-    # What may follow a pronoun that is a subject: a verb, not the noun that it belongs to.
+    # A verb follows a pronoun that is a subject; a noun follows one that is not.
     "verb": r" (?:is|are|was|were|must|mustn't|should|shouldn't|can|can't|cannot|has|"
     r"have|needs?|will|won't|never|always|only|uses?|lives?|runs?|belongs?|stays?|goes|go|may|"
     r"does|doesn't|do|don't)\b",
@@ -94,7 +94,7 @@ _SOURCES = {
     r"\b(?:in|across|for|on) (?:all|every|any) (?:of )?(?:my )?(?:projects?|repos|repositories|"
     r"machines?)\b|\beverywhere i work\b",
     "of project": r"\b(?:we|our|this (?:repo|project|package|codebase|app|file|service)|here)\b",
-    # The subject is elsewhere, or the sentence names a thing that only its reader had before them.
+    # The subject is elsewhere, or the sentence refers to its context.
     "pointing": r"^(?:this|that|these|those|it|they|both|he|she|there(?:'s| is| are))\b"
     r"(?! (?:repo(?:sitory)?|project|codebase|app|package|service|team|monorepo)\b)"
     r"|\b(?:all|both|of|in|for|on|with|by) (?:these|those)\b|\bboth of them\b"
@@ -141,7 +141,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(_SOURCES[name], re.IGNORECASE)
 
 
-# A pattern is compiled only for a sentence that begins with one of the words it is about.
+# Patterns are compiled only for sentences that begin with one of these words.
 _JOINING = frozenset(
     ("and", "but", "so", "also", "ok", "okay", "yes", "yeah", "yep", "oh", "btw", "actually", "no",
      "nope", "right", "great", "cool", "nice", "perfect", "thanks", "sorry", "wait", "well",
@@ -160,8 +160,8 @@ def _first_word(masked: str) -> str:
 
 
 def lead_length(masked: str) -> int:
-    """Return how many characters at the start of a sentence only join it to the one before, or
-    introduce what it states: "remember that", "my issue with it is that"."""
+    """Return the length of a sentence's lead: words that only join it to the one before, or
+    introduce the statement ("remember that", "my issue with it is that")."""
     first_word, first, opening = _first_word(masked), 0, None
     if first_word in _JOINING or first_word.startswith(("hm", "um")):
         found = _pattern("lead").match(masked)
@@ -173,13 +173,13 @@ def lead_length(masked: str) -> int:
 
 
 def statement_length(masked: str) -> int:
-    """Return the length of a sentence without the question that stands behind the statement."""
+    """Return the length of a sentence without a question that follows the statement."""
     found = _pattern("question").search(masked) if masked.endswith("?") else None
     return found.start() if found else len(masked)
 
 
 def pronoun_length(masked: str) -> int:
-    """Return the length of a subject that points back ("it", "they're"), or 0."""
+    """Return the length of a pronoun as the subject ("it", "they're"), or 0."""
     if _first_word(masked) not in _POINTING:
         return 0
     found = _pattern("pronoun").match(masked)
@@ -190,7 +190,7 @@ def pronoun_length(masked: str) -> int:
 
 
 def subject_of(masked: str, pronoun: str) -> tuple[int, int] | None:
-    """Return where the subject of a sentence stands to which the pronoun of the next one points."""
+    """Return the span of a sentence's subject if the pronoun of the next sentence refers to it."""
     first = lead_length(masked)
     if _pattern("no subject").match(masked, first):
         return None
@@ -212,12 +212,12 @@ def copula(pronoun: str) -> str:
 
 
 def follows(masked: str) -> bool:
-    """Check whether a sentence only goes on with the statement before it."""
+    """Check whether a sentence only continues the statement before it."""
     return not masked.endswith("?") and _pattern("follows").match(masked) is not None
 
 
-def means_what_was_before(text: str) -> bool:
-    """Check whether a sentence only asks to remember what was said before it."""
+def asks_to_remember_previous(text: str) -> bool:
+    """Check whether a sentence only asks to remember the statement before it."""
     plain = text.strip().replace("’", "'")
     if len(plain) > 100 or not any(word in plain.lower() for word in _KEEPING):
         return False
@@ -241,7 +241,7 @@ def scope_of(sentence: str) -> tuple[str, ...]:
 
 
 def _looks_like_folder(name: str) -> bool:
-    """Check for two parts or more; "and/or", "ci/cd" and "origin/main" are none."""
+    """Check for a known first folder; "and/or", "ci/cd" and "origin/main" are no folders."""
     first, slash, _ = name.partition("/")
     return bool(slash) and first.lower() in _FOLDERS
 
@@ -260,7 +260,7 @@ def is_personal(sentence: str) -> bool:
     return _found("personal", sentence) and not _found("of project", sentence)
 
 
-# ---------------------------------------------------------------- beyond its moment
+# ---------------------------------------------------------------- statements that last
 
 MOST_AFTER = 8
 """Messages after a statement in which it may be taken back."""
@@ -269,8 +269,9 @@ MOST_AFTER = 8
 def is_durable(text: str, message: str = "", after: Sequence[str] = (), sessions: int = 1) -> bool:
     """Check whether a captured statement may be shown in later sessions without its context.
 
-    `message` is the one that it stands in, `after` what the person typed next in that session,
-    `sessions` in how many sessions it was said.
+    message: the message that holds it
+    after: the next messages that the person typed in that session
+    sessions: the number of sessions with this statement
     """
     doubtful = text.rstrip().endswith("?") or _found("wondering", text)
     if doubtful or _found("pointing", text) or is_taken_back(text, after):
@@ -286,8 +287,8 @@ def is_durable(text: str, message: str = "", after: Sequence[str] = (), sessions
 
 
 def is_taken_back(text: str, after: Sequence[str]) -> bool:
-    """Check whether one of the next messages takes a statement back: it objects and is about the
-    same; the very next one needs to share only one word with it."""
+    """Check whether one of the next messages takes a statement back: it objects, and shares two
+    words with the statement, or one word if it comes directly after."""
     own, said = set(terms.query_stems(text)), " ".join(text.split()).rstrip(".! ")
     for place, message in enumerate(after[:MOST_AFTER]):
         if said in message and _found("going on", message.partition(said)[2]):
@@ -303,13 +304,13 @@ def _found(name: str, text: str) -> bool:
 
 
 def points_elsewhere(text: str) -> bool:
-    """Check whether an instruction is about something outside of it ("bring it up to date"), or
-    about one occasion: a pull request or a ticket by its number."""
+    """Check whether an instruction refers to its context ("bring it up to date"), or to one
+    occasion: a pull request or ticket by its number."""
     return _found("pointing", text) or _found("numbered", text)
 
 
 def order_of(request: str) -> str:
-    """Return a request as an order: without "can you", and without what joins it to others."""
+    """Return a request as an order: without "can you" and words that join it to others."""
     text = request[lead_length(request) :]
     if aside := _pattern("aside").match(text):
         text = text[aside.end() :]

@@ -1,11 +1,10 @@
 """Decide whether a sentence states a rule, a preference, a decision, a correction or a fact.
 
-Only the form of the sentence decides (`forms`, `forms_decisions`). A hook
-runs once per prompt, so compiling patterns is the main cost: a prompt without cues costs a few
-substring searches, only the forms whose cues occur are compiled, and the patterns that rule a
-sentence out only after a form has matched.
+Only the form of the sentence decides (`forms`, `forms_decisions`). A hook runs once per prompt, so
+compiling patterns is the main cost. A prompt without cues costs a few substring searches; only the
+forms whose cues occur are compiled, and the patterns that rule a sentence out only after a match.
 
-Messages, quotes and pasted text are handled elsewhere. Precision comes before recall: a user
+`sentences` splits messages and masks quotes and pasted text. Precision comes before recall: a user
 repeats a missed preference, but an agent obeys a wrong policy.
 """
 
@@ -23,7 +22,7 @@ FORMS = tuple(
     for form in read_forms(table)
 )
 
-# What a statement becomes, in the order in which they are asked for: what binds most comes first.
+# Kind and priority of the memory for each rule, the most binding rule first.
 RULES = {
     "constraint": ("policy", "critical"),
     "preference": ("preference", "medium"),
@@ -63,13 +62,13 @@ def rule_of(sentence: str, forms: list[Form]) -> str:
     sentence = _compiled(_TAG).sub("", sentence)
     for form in forms:
         if _compiled(form.pattern).search(sentence):
-            if _is_objected(sentence, form):
+            if _is_ruled_out(sentence, form):
                 continue
             return form.rule
     return ""
 
 
-def _is_objected(sentence: str, form: Form) -> bool:
+def _is_ruled_out(sentence: str, form: Form) -> bool:
     """Check whether the sentence asks, guesses, or speaks of this moment only."""
     asks = sentence.endswith(("?", "？")) or _compiled(_QUESTION).match(sentence)
     return bool(
@@ -93,7 +92,7 @@ _FEELINGS = (
     r"broken|missing|ready|elsewhere|\d+"
 )
 
-# "…, right?" states something and asks for a nod.
+# "…, right?" is a statement that asks for agreement.
 _TAG = r"[,.]? *(?:right|correct|no|ok|okay|yes|yeah)\?+$"
 
 _QUESTION = (
@@ -102,7 +101,7 @@ _QUESTION = (
     r"my|our)\b|(?:what|why|how|where|which|who|whose)\b)|¿|.*(?:[吗嗎]|か)[。]?$"
 )
 
-# What is only wondered about; the second kind softens a choice that is made all the same.
+# Speculation; the second pattern only softens a choice that is made.
 _HEDGE = (
     r"\b(?:i (?:guess|wonder|suppose|assume)|maybe|perhaps|possibly|might|"
     r"not sure|unsure|wondering|i'm thinking|looks like|if you prefer|"
@@ -110,7 +109,7 @@ _HEDGE = (
 )
 _SOFTENED = r"\b(?:i (?:think|believe|feel)|probably|(?<!if it )seems?)\b"
 
-# What is meant for this moment, or for something that stands elsewhere, is no lasting rule.
+# Statements about this moment, or about something outside of the sentence.
 _PASSING = (
     r"\bfor this[.!]*$|\b(?:in|for|on|within) this (?:pr|pull request|branch|commit|session|chat|"
     r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case|step|"
@@ -132,14 +131,14 @@ _PASSING = (
     r"\.\w{1,6}:\d|\blines? \d|(?-i:\b[A-Z]\w*(?:Error|Exception)\b)|\berror: |\bblocked by\b|"
     # Data.
     r"^[{\[]|\w- [A-Z].*\w- [A-Z]|_: ?[_\[{]|_,_|\",\"|\":\"|\\\"|"
-    # Bold at the start is how an answer or a document begins its lines, a number in brackets how
-    # it ends them, not how people type.
+    # Lines of answers and documents begin in bold or end with a number in brackets; people do not
+    # type that.
     r"^\*\*(?!important|note|rule)|\w\[\d+\][.!]*$|"
-    # What is announced stands elsewhere too.
+    # A lead-in: the statement follows in another sentence.
     r":$|\b(?:siguientes|suivante?s|seguintes)\b"
 )
 
-# A piece of work that is ordered now: what stands behind the order says how to do that piece.
+# An order for work now; the rest of the sentence says how to do that work.
 _TASK = (
     r"(?:(?:please|pls|now|then|and|also|so|ok|okay|just|first|next)[, ]+)*(?:spawn|launch|"
     r"spin up|kick off|implement|refactor|investigate|go (?:through|ahead|over)|continue|try again|"
@@ -157,7 +156,7 @@ _FOR_GOOD = (
     r"(?:for|to|in|with|before|after|at|on) (?:every|each|all))\b"
 )
 
-# Work on what lies before them: this change, this branch, what was just done or is broken.
+# The work at hand: this change, this branch, something that was just done or is broken.
 _TURN = (
     r"\b(?:this|that|the|your) (?:pr|pull request|branch|commit|diff|change|comment|todo|task|"
     r"phase|plan|session|review)\b|\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|"
@@ -169,7 +168,7 @@ _TURN = (
 )
 _TROUBLE = r"\b(?:issue|problem|bug)\b|\berror\b(?! (?:messages?|handling|codes?|types?)\b)"
 
-# What speaks against a rule although one of its forms is there.
+# Patterns that rule out a sentence although a form of the rule matches.
 _UNLESS = {
     # "must" that infers or admits, and requirements that are denied or only mentioned.
     "constraint": r"\bmust(?:'ve| (?:never |not )?have (?:been|some|had|lost|gotten|run|gone|"
@@ -177,7 +176,7 @@ _UNLESS = {
     r"\b(?:there|it|that|this|i|he|she|something|\w+ else) must\b|^must (?:be|feel)\b|"
     r"\byou must be\b|\bmust be (?:somewhere|somehow|connected|due|using|one)\b|\bwhy must\b|"
     r"^there should be\b|"
-    # What a user can do, what stands on one page, and how a program refuses what it was given.
+    # Abilities of users, contents of one page, and messages of a program that refuses its input.
     r"\bmust be able\b|\b(?:on|in) this (?:page|screen|form|view|component)\b|"
     r"\bmust (?:not )?(?:be|have|contain) (?:of type|between|at (?:least|most)|empty|positive|"
     r"greater|less|exactly|equal|set|text|non-|unique[.!]*$|(?:an? )?(?:valid\b|(?:string|number|"
@@ -191,7 +190,7 @@ _UNLESS = {
     r"\bever (?:forget|quit|give up)\b|\bdo(?:n't|es not|esn't| not) (?:need|have) to\b|"
     r"\b(?:needs? to|should) be (?:added|removed|moved|fixed|changed|updated|done|deleted|"
     r"renamed)\b|"
-    # Reports of what another person or a tool says.
+    # Reports of the words of another person or a tool.
     r"\bsays\b|\b(?:he|she|it|they) said\b|\bdocs say\b|\bwants that\b|"
     r"\bto my understanding\b|\bas it should\b|^(?:so |and )?if you\b",
     "decision": rf"{_TURN}|{_TROUBLE}",
@@ -199,10 +198,10 @@ _UNLESS = {
     "fact": rf"{_TURN}|{_TROUBLE}",
     "reference": _TURN,
     "preference": r"\b(?:from now on|going forward),? (?:i|we)(?:'m|'ll| am| will| can| could)\b|"
-    # A choice between what lies before them, and where to begin.
+    # A choice between things at hand, and the first step.
     r"\bprefer (?:the )?(?:first|second|third|last|other|former|latter|option|your)\b|"
     r"\b(?:rather|prefer)(?: if)? you (?:first|start|begin)\w*\b|"
-    # "The helper here" is the code at hand; what "we" do here is what the project does.
+    # "The helper here" is the code at hand; "we … here" is a habit of the project.
     r"^(?!.*\b(?:we|always|never)\b).*\buse (?:the|an?|that) \w+(?: \w+)? here(?:[,;.!]|$|"
     r" instead\b)|"
     r"\bthat (?:\w+ )?(?:format|style|pattern|approach)\b|"
@@ -219,7 +218,7 @@ _UNLESS = {
     r"forward\b|"
     r"\bnever ?mind\b|\bbreak character\b|\bbe able to\b|"
     r"\b(?:not|n't)\b.{0,30}\bthe same every time\b",
-    # A statement whose subject stands in another sentence says nothing by itself.
+    # A statement whose subject is in another sentence means nothing by itself.
     "correction": r"^(?:(?:the|one|my|our|another) (?:\w+ )?(?:problem|issue|bug|error)\b)|"
     r"^(?:(?:but|and|so) )?(?:not|it|they|these|those|the key|for|(?:this|that) (?!is |project|"
     r"repo|code|app|package|module|service|library|team|file|filter)\w+)\b|"

@@ -39,62 +39,62 @@ MOST_QUOTES = 6
 """Quotes that a repeated instruction keeps."""
 
 
-class Said(NamedTuple):
-    """What a person said, where and when."""
+class UserMessage(NamedTuple):
+    """The typed text of a message, its session and time."""
 
     text: str
     session: str
     at: int
 
 
-def written_in(message: Message, session: str, at: int) -> Said:
-    """Return what a person wrote in a message; not what they added to it."""
-    return Said(sentences.without_attachments(message), session, at)
+def written_in(message: Message, session: str, at: int) -> UserMessage:
+    """Return the typed text of a message, without attachments."""
+    return UserMessage(sentences.without_attachments(message), session, at)
 
 
 def prepare(
-    said: Said, new_id: Callable[[str], str], personal: bool = False
+    message: UserMessage, new_id: Callable[[str], str], personal: bool = False
 ) -> list[memory_steps.PreparedMemory]:
     """Return the statements in a message that are worth keeping, ready to be written.
 
     `personal` puts preferences about the person into the user layer.
     """
-    stated = sentences.capture(said.text)
+    stated = sentences.capture(message.text)
     if not stated:
         return []
-    # Secrets and private spans go first: what is cut out of the middle of one looks like none.
-    clean = redaction.redact(said.text)
-    if clean != said.text:
+    # Redact first: a sentence cut out of the middle of a secret does not look like one.
+    clean = redaction.redact(message.text)
+    if clean != message.text:
         stated = sentences.capture(clean)
     ready = []
     for found in stated:
         layer = "user" if personal and found.personal and not found.doubt else "project"
         if not hygiene.find_refusal(found.text, found.kind, layer):
-            ready.append(_ready(found, said, new_id("m"), layer))
+            ready.append(_prepare_one(found, message, new_id("m"), layer))
     return ready
 
 
-def _ready(
-    found: sentences.Captured, said: Said, id: str, layer: str
+def _prepare_one(
+    found: sentences.Captured, message: UserMessage, id: str, layer: str
 ) -> memory_steps.PreparedMemory:
     detail: dict[str, Json] = {MARK: found.rule, "quote": found.quote}
     if found.doubt:
         detail[DOUBT] = found.doubt
-    key = f"capture:{said.session}:{messages.text_digest(found.text)[:16]}"
+    key = f"capture:{message.session}:{messages.text_digest(found.text)[:16]}"
     draft = memory_steps.Draft(
         text=found.text,
         kind=found.kind,
         detail=detail,
         scope=found.scope if layer == "project" else (),
-        evidence=(f"memory://session/{said.session}",),
-        # Doubted, it has the priority of its kind: only a person makes something critical.
+        evidence=(f"memory://session/{message.session}",),
+        # A doubted statement has the priority of its kind: only a person can make it critical.
         priority="" if found.doubt else found.priority,
         layer=layer,
-        # Typed after it was pasted, it is another statement.
+        # The same text, pasted and later typed, is stored twice: as proposed and as stated.
         key=f"{key}:proposed" if found.doubt else key,
     )
     origin = "tool" if found.doubt else "user"
-    return memory_steps.prepare(draft, origin, said.at, id, propose=bool(found.doubt))
+    return memory_steps.prepare(draft, origin, message.at, id, propose=bool(found.doubt))
 
 
 def is_personal(ready: memory_steps.PreparedMemory) -> bool:
@@ -133,15 +133,17 @@ def keep(
     now: int,
     looked: Mapping[str, FoundBefore | None] = {},
 ) -> list[Learned]:
-    """Learn them; those of an earlier look at the same message are not learned again.
+    """Store statements, except those that were stored from the same message before.
 
-    A changed value revises what was said before, the opposite is linked to it. `looked` is what
-    `look_up` found a moment ago; it cannot know what the same message states before the item.
+    A changed value revises the earlier memory, an opposite statement is linked to it.
+
+    looked: the result of `look_up`, which does not know the other statements of the message
     """
     done: list[Learned] = []
     for item in ready:
-        said = [("", one.memory.text) for one in done]
-        related = any(similarity.find_relation(one, ("", item.row.text)) for one in said)
+        related = any(
+            similarity.find_relation(("", one.memory.text), ("", item.row.text)) for one in done
+        )
         is_known = item.row.id in looked and not related
         found = looked[item.row.id] if is_known else _look_up(tx, item)
         if found:
@@ -152,17 +154,17 @@ def keep(
 def find_repeated(tx: Tx, session: str, row: archive_sql.TypedRow) -> list[memory_steps.Draft]:
     """Return the instructions of a typed message that the user gave in an earlier session too.
 
-    One that is a memory already gains this session as evidence; one that no rule of capture heard
-    is captured now, with both quotes.
+    An instruction that is a memory already gains this session as evidence; one that was not
+    captured before is captured now, with both quotes.
     """
     found = []
-    for unit in repetition.units(_typed_text(row)):
+    for unit in repetition.find_instructions(_typed_text(row)):
         if len(unit.words) < 2:
             continue
-        if memory := _known_as(tx, unit):
-            draft = _said_again(memory, session, unit)
+        if memory := _find_memory(tx, unit):
+            draft = _add_quote(memory, session, unit)
         else:
-            draft = _habit(session, unit, _said_before(tx, session, row.at, unit))
+            draft = _habit(session, unit, _find_earlier(tx, session, row.at, unit))
         if draft is not None:
             found.append(draft)
     return found
@@ -172,8 +174,8 @@ def _typed_text(row: archive_sql.TypedRow) -> str:
     return sentences.without_attachments(messages.message_from_body(json.loads(row.body)))
 
 
-def _known_as(tx: Tx, unit: repetition.SaidUnit) -> Memory | None:
-    """Return the captured memory that states this instruction, in use or taken back."""
+def _find_memory(tx: Tx, unit: repetition.Instruction) -> Memory | None:
+    """Return the captured memory with this instruction, active or hidden."""
     filters = {"source": ["memory"], "label": ["user"], "status": ["active", "hidden"]}
     for match in index_sql.find_candidates(tx, sorted(unit.words), MOST_EARLIER, filters):
         memory = memory_sql.get(tx, match.ref)
@@ -184,11 +186,11 @@ def _known_as(tx: Tx, unit: repetition.SaidUnit) -> Memory | None:
     return None
 
 
-def _said_again(
-    memory: Memory, session: str, unit: repetition.SaidUnit
+def _add_quote(
+    memory: Memory, session: str, unit: repetition.Instruction
 ) -> memory_steps.Draft | None:
-    """Return the memory with a new quote; None when the session counts already, or when the user
-    took the memory back: asking for something is not asking for a rule."""
+    """Return the memory with a new quote; None if the session counts already, or if the user hid
+    the memory: a request does not restore a rule."""
     place = f"memory://session/{session}"
     if memory.status != "active" or place in memory.evidence:
         return None
@@ -204,10 +206,11 @@ def _said_again(
     )
 
 
-def _said_before(
-    tx: Tx, session: str, at: int, unit: repetition.SaidUnit
-) -> list[tuple[str, repetition.SaidUnit]]:
-    """Return what the user asked for in earlier sessions that is the same, with its session."""
+def _find_earlier(
+    tx: Tx, session: str, at: int, unit: repetition.Instruction
+) -> list[tuple[str, repetition.Instruction]]:
+    """Return the instructions of earlier messages with similar words, and their sessions; none
+    unless one of them is the same."""
     filters: dict[str, list[str] | list[int]] = {
         "source": ["message"],
         "kind": ["user"],
@@ -220,14 +223,16 @@ def _said_before(
         row = archive_sql.message(tx, match.ref, match.seq) if match.ref != session else None
         if row is None:
             continue
-        for one in repetition.units(_typed_text(archive_sql.TypedRow(row.seq, row.body, row.at))):
+        for one in repetition.find_instructions(
+            _typed_text(archive_sql.TypedRow(row.seq, row.body, row.at))
+        ):
             same = same or repetition.is_repeated(unit.words, one.words)
             found.append((match.ref, one))
     return found if same else []
 
 
 def _habit(
-    session: str, unit: repetition.SaidUnit, earlier: list[tuple[str, repetition.SaidUnit]]
+    session: str, unit: repetition.Instruction, earlier: list[tuple[str, repetition.Instruction]]
 ) -> memory_steps.Draft | None:
     """Return the draft of a repeated instruction; None for a new one."""
     if not earlier:
@@ -251,7 +256,7 @@ def _habit(
 
 
 def _quotes(quotes: Iterable[Json], session: str, text: str) -> list[Json]:
-    """Add what was said in a session, once a session; the first and the newest are kept."""
+    """Add a quote, one for each session; of too many, keep the first and the newest."""
     kept = [quote for quote in quotes if quote["session"] != session]
     kept.append({"session": session, "text": text})
     return kept if len(kept) <= MOST_QUOTES else [kept[0], *kept[-MOST_QUOTES + 1 :]]
@@ -261,24 +266,24 @@ def _repetition_key(session: str, text: str) -> str:
     return f"repetition:{session}:{messages.text_digest(text)[:16]}"
 
 
-def meant_before(
+def remember_previous(
     session: str, before: archive_sql.TypedRow, row: archive_sql.TypedRow
 ) -> memory_steps.Draft | None:
-    """Return the message before, when this one only asks to remember it."""
-    if not standalone.means_what_was_before(_typed_text(row)):
+    """Return a draft of the message before, if this one only asks to remember it."""
+    if not standalone.asks_to_remember_previous(_typed_text(row)):
         return None
-    meant = _typed_text(before).strip()
-    if len(meant) > sentences.LONGEST_TOGETHER or sentences.find_pasted(meant):
+    previous = _typed_text(before).strip()
+    if len(previous) > sentences.LONGEST_TOGETHER or sentences.find_pasted(previous):
         return None
-    if hygiene.find_refusal(meant, "fact", "project"):
+    if hygiene.find_refusal(previous, "fact", "project"):
         return None
     return memory_steps.Draft(
-        text=meant,
+        text=previous,
         kind="fact",
-        detail={MARK: "remember", "quote": meant},
+        detail={MARK: "remember", "quote": previous},
         evidence=(f"memory://session/{session}",),
         priority="high",
-        key=f"capture:{session}:{messages.text_digest(meant)[:16]}",
+        key=f"capture:{session}:{messages.text_digest(previous)[:16]}",
     )
 
 
@@ -294,10 +299,9 @@ def list_captured(tx: Tx, limit: int) -> list[Memory]:
 
 
 def undo(tx: Tx, id: str, now: int) -> Memory | None:
-    """Hide a captured memory; None when there is none with this id. What it took the place of is
-    in use again.
+    """Hide a captured memory and restore the one that it replaced; None without such a memory.
 
-    It stays searchable, and said again it is back.
+    It stays searchable, and is restored when the user states it again.
     """
     memory = memory_steps_revisions.find(tx, id)
     if memory is None or MARK not in memory.detail:
@@ -311,15 +315,15 @@ def notice(captured: Sequence[Learned]) -> str:
     lines = []
     for item in captured:
         memory = item.memory
-        said = f"a {memory.kind}: “{display.format_line(memory.text, 200)}”"
+        statement = f"a {memory.kind}: “{display.format_line(memory.text, 200)}”"
         if memory.status == "proposed":
             doubt = memory.detail.get(DOUBT, "")
             lines.append(
-                f"Recollect proposes {said}, not in use: {doubt}. "
+                f"Recollect proposes {statement}, not in use: {doubt}. "
                 f"Your rule? recollect confirm {item.id} (or: recollect undo {item.id})"
             )
         else:
             where = " for all your projects" if memory.layer == "user" else ""
-            said = said.replace(":", f"{where}:", 1)
-            lines.append(f"Recollect noted {said} (recollect undo {item.id})")
+            statement = statement.replace(":", f"{where}:", 1)
+            lines.append(f"Recollect noted {statement} (recollect undo {item.id})")
     return "\n".join(lines)
