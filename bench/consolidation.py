@@ -224,7 +224,7 @@ def _fill(
             )
             given = to_json(one._replace(at=at, actions=steps))
             row, _ = episodes_steps.prepare_row(given, "user", "user", now - DAY if old else now)
-            episodes_steps.keep(tx, row)
+            episodes_steps.store_episode(tx, row)
 
     space = memory.context.project_space
     for start in range(0, count, 1_000):

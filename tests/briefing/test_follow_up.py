@@ -80,7 +80,7 @@ def test_the_chances_of_many_sessions_are_summed_up_in_a_bounded_number_of_value
     def judge_all(tx: Tx) -> int:
         for number in range(sessions):
             briefing_steps_follow_up.judge_session(tx, f"n-{number}", "", number)
-        return len(briefing_sql.values_below(tx, "moments:"))
+        return len(briefing_sql.list_values(tx, "moments:"))
 
     assert mem.context.project_space.write(judge_all) <= briefing_steps_follow_up.MOST_APART + 1
     told = {one.moment: one.chances for one in mem.store.stats().in_time}

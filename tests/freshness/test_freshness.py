@@ -59,9 +59,9 @@ def test_while_nothing_changed_the_tree_is_not_looked_at(mem: Mem, code: Path) -
         mem.learn("`send()` in src/mail.py retries twice").id,
         mem.learn("The logo is blue").id,
     ]
-    seen: set[freshness_steps.Look] = set()
+    seen: set[freshness_steps.FileStamp] = set()
 
-    def same(looks: Iterable[freshness_steps.Look]) -> set[freshness_steps.Look]:
+    def same(looks: Iterable[freshness_steps.FileStamp]) -> set[freshness_steps.FileStamp]:
         seen.update(looks)
         return set()
 

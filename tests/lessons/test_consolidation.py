@@ -564,7 +564,7 @@ def test_hundreds_of_episodes_are_looked_at_in_one_go(mem: Mem, clock: Clock) ->
         for number in range(300):
             given = told(f"Task {number % 50} of the warehouse robot {number}", number)
             row, _ = episodes_steps.prepare_row(given, "user", "user", clock())
-            episodes_steps.keep(tx, row)
+            episodes_steps.store_episode(tx, row)
 
     mem.context.project_space.write(work)
     assert mem.lessons.consolidate().episodes == 300

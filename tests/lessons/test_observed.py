@@ -349,7 +349,7 @@ def test_a_secret_in_a_command_is_not_stored(mem: Mem, clock: Clock) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     failed = f"error: the header {token} was refused by the registry mirror"
     work(mem, clock, "s-1", (f"make test TOKEN={token}", failed, True), good("make test"))
-    rows = mem.context.project_space.read(lambda tx: lessons_sql.latest_findings(tx, "error", 0, 9))
+    rows = mem.context.project_space.read(lambda tx: lessons_sql.list_findings(tx, "error", 0, 9))
     assert token.lower() not in str(rows).lower()
 
 
@@ -407,7 +407,7 @@ def test_clearing_hides_what_was_learned_from_work_and_undo_brings_it_back(
             [(one.form, one.sessions_succeeded) for one in known(mem, clock)],
             ask(mem, lessons_steps_observed.resolutions_for_failure, *given),
             ask(mem, lessons_steps_observed.places_for_file, "src/a.py"),
-            {kind for kind in KINDS if ask(mem, lessons_sql.latest_findings, kind, 0, 1)},
+            {kind for kind in KINDS if ask(mem, lessons_sql.list_findings, kind, 0, 1)},
         ]
 
     for name in ("s-1", "s-2"):

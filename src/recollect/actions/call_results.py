@@ -1,8 +1,8 @@
 """Decide how every tool call of a session ended, and which were errors.
 
-A failed call is not yet an error: the user may have refused it, an earlier call may have failed
-before it ran, and a search without a hit is a result. And a call that "worked" may have failed: a
-check whose exit status a pipe swallowed. `actions.command_output` reads the error,
+A call that did not succeed is not always an error: the user may have refused it, it may never have
+run because another call failed, and a search without a hit is a result. A call with status 0 may
+have failed: a pipe can hide the exit status of a check. `actions.command_output` reads the error,
 `episodes.resolutions` decides what resolved it.
 """
 
@@ -122,21 +122,23 @@ def _attempt(
 ) -> CallAttempt:
     arguments = read_arguments(call.arguments) or {}
     script = find_script(arguments)
-    signs = read_effects(call)
+    effects = read_effects(call)
     bare = CallAttempt(
-        asked.seq,
-        answers[-1].seq if answers else 0,
-        asked.message.at,
-        call,
-        script,
-        main_commands(script),
-        " ".join(script.split())[:200] if script else describe_target(call) or _about(arguments),
-        signs.reads,
-        signs.writes,
-        "unanswered",
-        "\n".join(unwrap_output(one.message) for one in answers),
-        words,
-        git=signs.git,
+        asked=asked.seq,
+        answered=answers[-1].seq if answers else 0,
+        at=asked.message.at,
+        call=call,
+        script=script,
+        commands=main_commands(script),
+        target=" ".join(script.split())[:200]
+        if script
+        else describe_target(call) or _about(arguments),
+        reads=effects.reads,
+        writes=effects.writes,
+        state="unanswered",
+        output="\n".join(unwrap_output(one.message) for one in answers),
+        words=words,
+        git=effects.git,
     )
     given = [one.message for one in answers]
     polled = None if script else _polled(arguments, running)
@@ -279,7 +281,7 @@ def are_mostly_alike(one: CallAttempt, other: CallAttempt) -> bool:
 
 
 def given_words(attempt: CallAttempt) -> set[str]:
-    """Return the words that a call was given, where the path of its file does not count."""
+    """Return the words in the arguments of a call, without paths."""
     arguments = parse_arguments(attempt.call.arguments)
     if arguments is None:
         return set(attempt.call.arguments.split())

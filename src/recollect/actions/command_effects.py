@@ -1,4 +1,4 @@
-"""Which commands, and which words of a command, can make an error go away.
+"""Decide which commands, and which words of a command, can resolve an error.
 
 A command that only looks cannot affect the next one. A run of other tests does not resolve the
 error of a test: the one that failed was left out, or was run alone.
@@ -51,7 +51,7 @@ def choosing_words(script: str) -> set[str]:
 
 
 def _choosing_arguments(words: Sequence[str]) -> set[str]:
-    """Return the arguments that choose: they are behind the word that says that it tests."""
+    """Return the arguments that choose tests: those after the word that means testing."""
     names = [word for word in words if not _is_path(word) and purpose_of([word]) == "test"]
     if not names:
         return set()

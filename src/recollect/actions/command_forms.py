@@ -68,7 +68,8 @@ class CommandRun(NamedTuple):
 
 
 def forms_of(line: str, cwd: str = "") -> list[CommandForm]:
-    """Return the canonical forms in a shell line, each once; looking and moving have none."""
+    """Return the canonical forms in a shell line, each once; commands that only look or move files
+    have none."""
     found: dict[tuple[str, str, str], CommandForm] = {}
     for run in runs_of(line, "ok", cwd):
         found.setdefault((run.form.key, run.form.wording, run.form.folder), run.form)
@@ -76,10 +77,11 @@ def forms_of(line: str, cwd: str = "") -> list[CommandForm]:
 
 
 def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[CommandRun]:
-    """Return the commands of a line that ended in `state`, each with how it ended itself. `start`
-    is the folder below `cwd` that the shell is in.
+    """Return the commands of a line that ended in `state`, each with its own state.
 
-    Where a chain failed it is not known which part did, unless there is only one.
+    start: the folder below `cwd` that the shell is in
+
+    If a chain of several commands failed, it is unknown which one did.
     """
     placed, _ = _walk(line, cwd, start)
     found: list[tuple[int, CommandForm]] = []
@@ -105,7 +107,7 @@ def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Comma
 
 
 def _shows_end(filter: SimpleCommand) -> bool:
-    """Check whether a filter leaves the end of an output, where a command says how it ended: the
+    """Check whether a filter keeps the end of an output, where a command reports its result: the
     exit status is that of the filter."""
     return filter.words[0].text in ("tail", "head", "tee", "cat", "less", "more")
 
@@ -117,7 +119,7 @@ def folder_after(line: str, cwd: str, start: str = "") -> str:
 
 def _walk(line: str, cwd: str, start: str) -> tuple[list[tuple[SimpleCommand, str]], str]:
     """Return the commands of a line with the folder that each is run in, and the folder at the end.
-    What goes on in the background or in parentheses does not move the shell."""
+    Commands in the background or in parentheses do not change the shell's folder."""
     placed: list[tuple[SimpleCommand, str]] = []
     folder = outer = start
     for command in simple_commands(below(line, cwd)):
@@ -139,9 +141,9 @@ def below(text: str, cwd: str) -> str:
 
 
 def _state(command: SimpleCommand, form: CommandForm, state: str, blamed: bool) -> str:
-    """Return how a command ended; `blamed` if it is what made its line fail."""
+    """Return how a command ended; `blamed` if it made its line fail."""
     if form.folder == ELSEWHERE or command.after == "&":
-        return "unknown"  # of what goes on in the background only the start was seen
+        return "unknown"  # only the start of a background command was seen
     if state == "ok":
         return "unknown" if command.after == "||" else "ok"
     return "failed" if state == "failed" and blamed else "unknown"
@@ -192,15 +194,15 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
         is_looking(word) for word in kept.key[1:3] if word not in kept.values
     ):
         return None
-    words_said = [word for word in kept.key if word not in kept.values]
-    telling = [w for w in words_said[:-1] if w not in word_set(_NESTS)] + words_said[-1:]
+    plain = [word for word in kept.key if word not in kept.values]
+    purposeful = [w for w in plain[:-1] if w not in word_set(_NESTS)] + plain[-1:]
     # A hyphenated word behind program and subcommand is an argument: `mux capture eval-verify`.
-    telling = telling[:2] + [word for word in telling[2:] if word.isalpha() or ":" in word]
-    dangerous = forced or any(map(is_dangerous_word, (*words_said, *kept.wording)))
+    purposeful = purposeful[:2] + [word for word in purposeful[2:] if word.isalpha() or ":" in word]
+    dangerous = forced or any(map(is_dangerous_word, (*plain, *kept.wording)))
     return CommandForm(
         key=" ".join(kept.key),
         wording=" ".join(kept.wording),
-        purpose=purpose_of(telling),
+        purpose=purpose_of(purposeful),
         is_dangerous=dangerous,
         target=kept.target,
         exact=_exact(words[: len(words) - len(left)], left),

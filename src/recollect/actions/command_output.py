@@ -2,7 +2,7 @@
 
 An error is the most informative line and a type in a few words, from the output of compilers, test
 runners, shells and agents' own tools. `actions.call_results` decides whether a call failed. Commits
-are read from what git printed.
+are read from the output of git.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class ErrorSignature(NamedTuple):
 def find_error(output: str, words: Sequence[str]) -> ErrorSignature:
     """Return the error in an output. `words` are those of the command, or the tool's name."""
     lines = list(output_lines(output))
-    for slip in TOOL_MISUSE:
+    for misuse in TOOL_MISUSE:
         # The complaint of an agent's own tool comes first; the rest is its input.
-        if lines and _pattern(slip).search(lines[0]):
-            return ErrorSignature(slip, _shown(lines[0]))
+        if lines and _pattern(misuse).search(lines[0]):
+            return ErrorSignature(misuse, _shown(lines[0]))
     weights = [_weight(line) for line in lines]
     best = weights.index(max(weights)) if any(weights) else len(lines) - 1
     message = _shown(lines[best]) if lines else "no output"
@@ -178,7 +178,7 @@ def never_began(output: str) -> bool:
 
 
 _NO_START = ("not found", "err_pnpm_", "could not find", "recognized")
-"""One of these is in every text that the pattern matches, which searches each line."""
+"""Every match of the pattern `no start` contains one of these; searching them first is faster."""
 
 
 def ran_nothing(output: str) -> bool:
@@ -272,7 +272,7 @@ _WORDS = {
     "any failure": r"(?i)<\w+>|\b(?:errors?|fail(?:ed|ing|ure)?|exit(?:ed)?|status|code|with"
     r"|tests?|suites?|files?|passed|total|undefined|expected|actual|received|got|want|command|the"
     r"|and|for|task)\b",
-    # Which file or module is missing is told by the path alone, and every project has such paths.
+    # Only the path says which file or module is missing, and every project has such paths.
     "only a place": r"(?i)(?:^\w+: |\berror: )?(?:cannot|can't|could not) (?:find|open|resolve) "
     r"(?:the )?(?:module|file)s? ['\"]?<path>['\"]?|<path>['\"]?: no such file or directory",
     "task": r"^\s*\[[\w:.-]+\]\s+",

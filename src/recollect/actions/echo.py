@@ -4,8 +4,8 @@ A call of our tools or command, its result, a slash command of ours and its outp
 generated page: all of these quote memories. They stay in the archive but are not indexed, so that a
 search finds the memory itself and not an earlier search for it.
 
-Decides from one message and those before it in the session. The caller supplies what is in an
-earlier batch.
+Decides from one message and those before it in the session. The caller looks up messages of
+earlier batches.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _reads_pages(call: ToolCall) -> bool:
 def _is_command(text: str) -> bool:
     """Match `/memory list`, `/recollect:recall …`, `! recollect stats`.
 
-    A bare `/memory` is the agent's own command: ours names what to do.
+    A bare `/memory` is the agent's own command: ours has a verb.
     """
     start = text[:2000].lstrip()
     if start.startswith("/"):

@@ -66,7 +66,7 @@ class TodoCall(NamedTuple):
 
 @lru_cache(maxsize=2)
 def read_arguments(arguments: str) -> Mapping[str, Json] | None:
-    """Parse the arguments of a call that several questions are asked about in turn."""
+    """Parse the arguments of a call, cached: several functions read them in turn."""
     return parse_arguments(arguments)
 
 
@@ -213,7 +213,7 @@ def _patched(patch: str) -> tuple[str, ...]:
 
 
 def read_edit(call: ToolCall) -> tuple[str, str]:
-    """Return the text that an edit took out, and the text that it put in."""
+    """Return the text that an edit removed, and the text that it added."""
     arguments: Mapping[str, Json] | None = parse_arguments(call.arguments)
     if arguments is None:
         arguments = {"input": call.arguments}

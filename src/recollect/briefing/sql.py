@@ -8,7 +8,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 
 
-def values_below(tx: Tx, prefix: str) -> list[tuple[str, str]]:
+def list_values(tx: Tx, prefix: str) -> list[tuple[str, str]]:
     """Return the keys in state that begin with a prefix and their values, the latest first."""
     rows = tx.run(
         "SELECT key, value FROM state WHERE space = :space AND key >= :low AND key < :high "

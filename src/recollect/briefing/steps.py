@@ -148,7 +148,7 @@ def load_start(
     for tx in txs:
         kinds = (*BASELINE_KINDS, *OTHER_KINDS)
         memories += memory_sql_lists.list_strongest(tx, kinds, MOST_OF_A_KIND, own)
-        skills += [skill_of(row) for row in procedures_sql.proven(tx, MOST_SKILLS)]
+        skills += [skill_of(row) for row in procedures_sql.list_proven(tx, MOST_SKILLS)]
     summary = _load_summary(txs, instructions, summary_limit) if summary_limit else None
     in_summary = summary.refs if summary else frozenset()
     known_commands = lessons_steps_observed.known_commands(txs[0], now=now) if txs else []

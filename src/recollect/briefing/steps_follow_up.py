@@ -90,7 +90,7 @@ def judge_session(tx: Tx, session: str, root: str, now: int) -> int:
 def _merge_old_chances(tx: Tx, now: int) -> None:
     """Add the chances of the oldest sessions to the total, so that the number of rows is
     bounded."""
-    apart = [one for one in sql.values_below(tx, _KEY) if one[0] != _TOTAL]
+    apart = [one for one in sql.list_values(tx, _KEY) if one[0] != _TOTAL]
     if len(apart) <= MOST_APART:
         return
     old = apart[MOST_APART // 2 :]
@@ -137,7 +137,7 @@ def is_idle(outcomes: Sequence[str], tries: int = TRIES) -> bool:
 
 def count_in_time(tx: Tx) -> tuple[MomentCounts, ...]:
     """Return the counts of shown and followed items for each moment."""
-    chances = _add_up(value for _, value in sql.values_below(tx, _KEY))
+    chances = _add_up(value for _, value in sql.list_values(tx, _KEY))
     counted = {one.moment: one for one in injections_sql.count_by_moment(tx)}
     every = [counted.get(moment, MomentCounts(moment)) for moment in MOMENTS]
     found = (one._replace(chances=max(chances[one.moment], one.shown)) for one in every)

@@ -21,7 +21,7 @@ _LONGEST = 600
 
 
 class Aged(NamedTuple):
-    """The new status and synopsis of an episode, and why."""
+    """The new status and synopsis of an episode, and the reason."""
 
     id: str
     status: str

@@ -98,7 +98,7 @@ def list_episodes(tx: Tx, where: Mapping[str, str], limit: int) -> list[EpisodeR
     return [EpisodeRow(*row) for row in rows]
 
 
-def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow]:
+def list_written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow]:
     """Return the next episodes in use after `place` (time of the last write, id), oldest first."""
     rows = tx.run(
         f"{_select(tx)} AND status <> 'hidden' AND (updated, id) > (:updated, :id) "
@@ -108,7 +108,7 @@ def written_after(tx: Tx, place: tuple[int, str], limit: int) -> list[EpisodeRow
     return [EpisodeRow(*row) for row in rows]
 
 
-def without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
+def list_without_synopsis(tx: Tx, before: int, limit: int) -> list[EpisodeRow]:
     """Return the oldest episodes in use from before a time that have no synopsis yet."""
     rows = tx.run(
         f"{_select(tx)} AND status <> 'hidden' AND synopsis = '' AND at < :before "
@@ -137,7 +137,7 @@ def load_outcomes(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+def load_synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     """Return the synopses of these episodes by id, where they have one."""
     found: dict[str, str] = {}
     for names, params in batches("id", ids):
@@ -146,7 +146,7 @@ def synopses(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def bodies(tx: Tx, since: int) -> list[Row]:
+def list_bodies(tx: Tx, since: int) -> list[Row]:
     """Return id, time and body of every episode since a time, the newest first."""
     return tx.run(
         "SELECT id, at, body FROM episodes WHERE space = :space AND at >= :since "
@@ -155,7 +155,7 @@ def bodies(tx: Tx, since: int) -> list[Row]:
     )
 
 
-def grown_sessions(tx: Tx, cursor: str, quiet_since: int) -> list[str]:
+def list_grown_sessions(tx: Tx, cursor: str, quiet_since: int) -> list[str]:
     """Return the sessions with messages beyond their cursor, the newest first, if they ended or
     were silent since a time."""
     rows = tx.run(

@@ -29,7 +29,7 @@ from . import aging, records, sql
 
 PAGE = 1_000
 CURSOR = "work:"
-"""The prefix of the cursor of a session: how far its episodes and lessons were read."""
+"""The prefix of a session's cursor: the last message that was read for episodes and lessons."""
 
 LONGEST_GIVEN = 2_000_000
 
@@ -168,7 +168,7 @@ def _labels_of_records(tx: Tx, addresses: Sequence[str]) -> Iterator[str]:
             yield record.label
 
 
-def keep(
+def store_episode(
     tx: Tx, row: sql.EpisodeRow, redacted: tuple[str, ...] = (), replace: bool = False
 ) -> RecordedEpisode:
     """Store an episode, if it is new. With `replace`, it replaces another one of the same id;
@@ -180,7 +180,7 @@ def keep(
         raise Conflict(
             "there is another episode with this id",
             where=f"memory://{row.id}",
-            hint="an episode is what happened: give the new one an id of its own",
+            hint="episodes do not change: give the new one another id",
         )
     sql.put(tx, row)
     index_steps.reindex_text(tx, entry_of(row), searchable(row))
@@ -188,8 +188,17 @@ def keep(
 
 
 def entry_of(row: sql.EpisodeRow) -> index_sql.IndexEntry:
+    """Return the index entry of an episode."""
     return index_sql.IndexEntry(
-        "episode", row.id, "episode", "project", row.session, row.status, row.label, 0, row.at
+        source="episode",
+        ref=row.id,
+        kind="episode",
+        layer="project",
+        owner=row.session,
+        status=row.status,
+        label=row.label,
+        seq=0,
+        at=row.at,
     )
 
 
@@ -230,7 +239,7 @@ def build(
     quiet_since: of all, only sessions that ended or have no message after this time; 0 for any
     learn: makes lessons of a session, which are stored in the same transaction as its episodes
     """
-    names = space.read(lambda tx: _grown(tx, session, quiet_since))
+    names = space.read(lambda tx: _find_grown(tx, session, quiet_since))
     made: list[RecordedEpisode] = []
     waiting: list[_Write] = []
     messages = 0
@@ -238,7 +247,7 @@ def build(
         if ready := read_or_none(partial(_prepare_session, space, name, clock(), learn)):
             waiting.append(ready[0])
             messages += ready[1]
-        if messages >= PAGE:  # of small sessions, many are written together
+        if messages >= PAGE:  # many small sessions are written in one transaction
             made += _write_sessions(space, waiting)
             waiting, messages = [], 0
     made += _write_sessions(space, waiting)
@@ -246,18 +255,18 @@ def build(
     return BuiltEpisodes(len(names), len(made), actions.count("created"), actions.count("updated"))
 
 
-def _grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
+def _find_grown(tx: Tx, session: str, quiet_since: int) -> list[str]:
     if session:
         if archive_sql.get(tx, session) is None:
             raise NotFound(
                 "there is no such session", where=session, hint="see `recollect session list`"
             )
         return [session]
-    return sql.grown_sessions(tx, CURSOR, quiet_since or FOREVER)
+    return sql.list_grown_sessions(tx, CURSOR, quiet_since or FOREVER)
 
 
 _Write = Callable[[Tx], list[RecordedEpisode]]
-"""Writes the episodes of a session, and how far it was read."""
+"""Writes the episodes and the cursor of a session."""
 
 
 def _write_sessions(space: Database, waiting: Sequence[_Write]) -> list[RecordedEpisode]:
@@ -290,7 +299,7 @@ def _prepare_session(
     write_lessons = learn(session, remembered, tried) if learn else None
 
     def work(tx: Tx) -> list[RecordedEpisode]:
-        kept = [keep(tx, row, replace=True) for row in rows]
+        kept = [store_episode(tx, row, replace=True) for row in rows]
         if write_lessons:
             write_lessons(tx)
         archive_sql.set_cursor(tx, _cursor(name), read, now)
@@ -321,7 +330,7 @@ def load_messages(tx: Tx, session: str) -> list[Stored]:
 # ---------------------------------------------------------------- show
 
 
-def existing(tx: Tx, name: str) -> sql.EpisodeRow:
+def get_episode(tx: Tx, name: str) -> sql.EpisodeRow:
     """Return the episode with this id, a prefix of its id, or the id of its JSON."""
     name = name.removeprefix(text_addresses.SCHEME)
     row = sql.get(tx, name) or sql.get(tx, address_id(name))
@@ -336,30 +345,22 @@ def existing(tx: Tx, name: str) -> sql.EpisodeRow:
 
 def list_episodes(tx: Tx, where: Mapping[str, str], limit: int) -> list[ShownEpisode]:
     """Return episodes with these values, newest first."""
-    return [shown(row) for row in sql.list_episodes(tx, where, limit)]
+    return [show_row(row) for row in sql.list_episodes(tx, where, limit)]
 
 
-def learnings(tx: Tx, since: int, limit: int) -> list[aging.LearningDay]:
+def list_learnings(tx: Tx, since: int, limit: int) -> list[aging.LearningDay]:
     """Return the errors of episodes by day, the newest day first, of the newest days."""
     found = (
         records.from_json(json.loads(body))._replace(id=id, at=at)
-        for id, at, body in sql.bodies(tx, since)
+        for id, at, body in sql.list_bodies(tx, since)
     )
     return aging.learnings(found)[:limit]
 
 
-def shown(row: sql.EpisodeRow) -> ShownEpisode:
-    return ShownEpisode(
-        row.id,
-        row.at,
-        row.outcome,
-        row.goal,
-        row.status,
-        row.origin,
-        row.label,
-        row.synopsis,
-        json.loads(row.body),
-    )
+def show_row(row: sql.EpisodeRow) -> ShownEpisode:
+    """Return a stored episode as a record."""
+    known = {**row._asdict(), "episode": json.loads(row.body)}
+    return ShownEpisode(**{name: known[name] for name in ShownEpisode._fields})
 
 
 def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> EpisodeReplay:
@@ -374,7 +375,14 @@ def replay(row: sql.EpisodeRow, stamp: Callable[[str], str]) -> EpisodeReplay:
         FileNow(path, _state_since(stamp(path), end), "changed" if path in made else "read")
         for path in dict.fromkeys((*episode.files, *episode.artifacts))
     )
-    return EpisodeReplay(row.id, row.goal, row.outcome, episode.actions, episode.errors, files)
+    return EpisodeReplay(
+        id=row.id,
+        goal=row.goal,
+        outcome=row.outcome,
+        steps=episode.actions,
+        errors=episode.errors,
+        files=files,
+    )
 
 
 def _state_since(stamp: str, end: int) -> str:

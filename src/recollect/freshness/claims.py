@@ -178,7 +178,7 @@ _CUES = (
     *("class ", "function ", "method ", "struct ", "interface ", "trait ", "enum ", "constant "),
     *("component ", "hook ", "module "),
 )
-"""What stands before the name of a symbol."""
+"""Words before the name of a symbol."""
 
 _MARKS = ("`", "/", "()", "file", *_CUES)
 """Each claim has one of these, or a dot inside a word."""
@@ -188,13 +188,13 @@ _IN_CODE = (
     *("tool.", "project.", "build-system.", "scripts.", "engines.", "compilerOptions."),
     "dependencies.",
 )
-"""What a command or a key in backticks needs: their files are known."""
+"""Every command or key in backticks contains one of these."""
 
 _DECLARING = (
     *("takes ", "accepts ", "expects ", "defined", "declared", "located", "lives in"),
     *("extends", "inherits from", "subclass", "signature"),
 )
-"""What the pattern `declares` needs."""
+"""Every match of the pattern `declares` contains one of these."""
 
 
 def _any_of(listed: str) -> str:
@@ -263,8 +263,8 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
 
 
 def may_name_file(text: str) -> bool:
-    """Check whether a claim in a text may have a path: without any, only a search of the whole tree
-    can confirm its claims. Most texts name no file, and this takes a tenth of the time."""
+    """Check whether a text may name a file. Without one, only a search of the whole tree could
+    confirm its claims. This takes a tenth of the time of extracting them."""
     return (
         "/" in text
         or "file" in text
@@ -284,8 +284,8 @@ def _is_printable(claim: Claim) -> bool:
 
 
 def _may_claim(text: str) -> bool:
-    """Check whether a text has a mark that every claim has: most sentences have none, and the
-    patterns cost more than this check."""
+    """Check whether a text has a mark that every claim has. Most sentences have none, and this is
+    cheaper than the patterns."""
     return any(map(text.__contains__, _MARKS)) or _pattern("dotted").search(text) is not None
 
 
@@ -323,7 +323,7 @@ def _paths(sentence: str) -> list[Claim]:
     """Return the files, lines and folders in a sentence, in order."""
     has_url = any(map(sentence.__contains__, ("://", "www.", "@")))
     bare = _pattern("url").sub(" ", sentence) if has_url else sentence
-    # Most words hold none of these texts, and a pattern costs more than to look for them.
+    # Substring checks first: they are cheaper than a pattern, and rule out most words.
     words = [word for word in bare.split() if "/" in word or "." in word[:-1] or "file" in word]
     return [claim for word in words for claim in _paths_in_word(word)]
 

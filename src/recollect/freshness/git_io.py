@@ -17,7 +17,7 @@ from ..project import current_branch, first_line, worktree_root
 
 TIMEOUT = 10.0
 MOST_HOMES = 60
-"""A name that more files seem to define is not searched."""
+"""A name that seems to be defined in more files than this is not searched."""
 
 MOST_COMMITS = 2_000
 """Renames are followed one by one for this many commits."""
@@ -144,7 +144,7 @@ class Git:
     def _run(self, arguments: Sequence[str], asked: str = "") -> bytes:
         """Return git's output; empty if git is missing, fails or times out."""
         if not worktree_root(self.root):
-            return b""  # there is nothing to ask a process for
+            return b""  # no process is needed
         try:
             done = subprocess.run(
                 ("git", *_SAFE, *arguments),
@@ -290,7 +290,7 @@ def read_git_state(path: str) -> GitState:
 
 
 def read_identity(path: str) -> frozenset[str]:
-    """Return what identifies clones of one repository: their remotes and first commits."""
+    """Return the remotes and first commits of a repository, which identify its clones."""
     remotes = _lines(path, "config", "--get-regexp", r"^remote\..*\.url$")
     urls = (line.partition(" ")[2] for line in remotes)
     # `git@host:a/b.git` and `https://host/a/b` are one.

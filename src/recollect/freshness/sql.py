@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..fast_typing import Any, NamedTuple
+from ..fast_typing import NamedTuple
 from ..storage.database import Tx, batches
 from . import claims
 
@@ -13,7 +13,7 @@ _COLUMNS = (
 )
 
 _AT_ONCE = 100
-"""Claims in one statement."""
+"""The most claims of one statement."""
 
 
 class ClaimRow(NamedTuple):
@@ -69,18 +69,29 @@ def load_claims(tx: Tx, ids: Sequence[str]) -> dict[str, list[ClaimRow]]:
     return found
 
 
-def load_checks(tx: Tx, ids: Sequence[str]) -> list[tuple[str, str, str, str, str]]:
-    """Return path, stamp, memory, state and new path of each claim of several memories, unordered.
+class LastCheck(NamedTuple):
+    """The result of the last check of a claim, and the stamp of its file at that time."""
 
-    Plain rows: a briefing loads them before every turn, and needs no more while nothing changed.
+    path: str
+    stamp: str
+    memory: str
+    state: str
+    moved_to: str
+
+
+def load_checks(tx: Tx, ids: Sequence[str]) -> list[LastCheck]:
+    """Return the last check of each claim of several memories, unordered.
+
+    A briefing loads these before every turn: it needs no more while no file changed.
     """
-    found: list[Any] = []
+    found: list[LastCheck] = []
     for names, params in batches("id", ids):
-        found += tx.run(
+        rows = tx.run(
             "SELECT path, stamp, memory, state, moved_to FROM claims "
             f"WHERE space = :space AND memory IN ({names})",
             params,
         )
+        found += map(LastCheck._make, rows)
     return found
 
 

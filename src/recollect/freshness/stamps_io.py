@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from stat import S_ISDIR
 
-Look = tuple[str, str]
+FileStamp = tuple[str, str]
 """A path, and its stamp at the last check."""
 
 DIRECTORY = "directory"
@@ -30,14 +30,14 @@ def stamp_with_index(stamp: str, index: str) -> str:
     return f"{stamp}|{index}"
 
 
-def find_changed(root: str, looks: Iterable[Look]) -> set[Look]:
+def find_changed(root: str, looks: Iterable[FileStamp]) -> set[FileStamp]:
     """Return the looks that no longer hold below this directory.
 
     Links need not be checked: nothing is read.
     """
     below = root.rstrip(os.sep) + os.sep
     index: str | None = None
-    gone: set[Look] = set()
+    gone: set[FileStamp] = set()
     for look in looks:
         path, stamp = look
         try:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from .claims import Freshness as Freshness
     from .claims import PinnedClaim as PinnedClaim
 
-Look = tuple[str, str]
+FileStamp = tuple[str, str]
 """A path, and its stamp at the last check."""
 
-FindChanged = Callable[[Iterable[Look]], set[Look]]
+FindChanged = Callable[[Iterable[FileStamp]], set[FileStamp]]
 
 
 class ClaimTree(Protocol):
@@ -36,8 +36,8 @@ class ClaimTree(Protocol):
 
 
 def find_claims(text: str, citations: Sequence[Json], quick: bool = False) -> list[Claim]:
-    """Return the claims in a text. A `quick` tree confirms no claims of a text that names no
-    file."""
+    """Return the claims in a text; with `quick`, none for a text that names no file, because only a
+    search of the tree could confirm them."""
     if not citations:
         if not any(mark in text for mark in "`/.(_"):
             return []
@@ -56,14 +56,17 @@ def check_memories(
 ) -> dict[str, Freshness]:
     """Return the freshness of several memories; those without claims are left out.
 
-    The tree is read again only for what `changed` since the last check. `loaded` are their claims,
-    if the caller has them.
+    changed: finds the files that changed since the last check; only these are read again
+    loaded: the claims of the memories, if the caller has them
     """
     if loaded is None:
-        looks = space.read(lambda tx: sql.load_checks(tx, ids)) if ids else []
+        checks = space.read(lambda tx: sql.load_checks(tx, ids)) if ids else []
     else:
-        looks = [(row.path, row.stamp, row.memory, row.state, row.moved_to) for row in loaded]
-    fresh, again = _judge(looks, changed)
+        checks = [
+            sql.LastCheck(row.path, row.stamp, row.memory, row.state, row.moved_to)
+            for row in loaded
+        ]
+    fresh, again = _judge(checks, changed)
     if again:
         rows = [row for row in loaded or () if row.memory in again]
         rows = rows or space.read(lambda tx: _load_rows(tx, again))
@@ -75,14 +78,14 @@ def check_memories(
 
 
 def _judge(
-    looks: Sequence[tuple[str, str, str, str, str]], changed: FindChanged
+    checks: Sequence[sql.LastCheck], changed: FindChanged
 ) -> tuple[dict[str, Freshness], list[str]]:
     """Return the freshness at the last check, and the memories whose files changed since."""
-    if not looks:
+    if not checks:
         return {}, []
-    fresh = _worst((memory, state, moved_to) for _, _, memory, state, moved_to in looks)
-    gone = changed({(path, stamp) for path, stamp, _, state, _ in looks if state != "unverifiable"})
-    return fresh, sorted({memory for path, stamp, memory, _, _ in looks if (path, stamp) in gone})
+    fresh = _worst((one.memory, one.state, one.moved_to) for one in checks)
+    gone = changed({(one.path, one.stamp) for one in checks if one.state != "unverifiable"})
+    return fresh, sorted({one.memory for one in checks if (one.path, one.stamp) in gone})
 
 
 def _load_rows(tx: Tx, ids: Sequence[str]) -> list[sql.ClaimRow]:
@@ -100,8 +103,8 @@ class LoadedChecks(NamedTuple):
 def load_checks(
     tx: Tx, ids: Sequence[str], changed: FindChanged, used: Collection[str] | None = None
 ) -> LoadedChecks:
-    """Return the last checks of memories, in the transaction that loads the memories. Files are
-    only asked for their stamps here; what a change means is found out after it.
+    """Return the last checks of memories. Only stamps of files are compared here; `check_loaded`
+    reads changed files after the transaction.
 
     used: the memories that are checked again if their files changed (default: all)
     """
@@ -143,8 +146,8 @@ def check_rows(tree: ClaimTree, rows: Sequence[sql.ClaimRow], thorough: bool) ->
 
 
 def open_working_tree(context: Context, quick: bool = False) -> ClaimTree:
-    """Open the working tree; it caches what it reads, so open a new one for every check. A `quick`
-    one starts no process."""
+    """Open the working tree; it caches all reads, so open a new one for every check. A `quick` one
+    starts no process."""
     from .working_tree_io import WorkTree
 
     return WorkTree(context.top, quick)
@@ -178,9 +181,9 @@ def check_freshness(
 def remember_changed(context: Context) -> FindChanged:
     """Return a function that finds changed files and caches the result for each: a transaction
     that reads ahead calls it again."""
-    seen: dict[Look, bool] = {}
+    seen: dict[FileStamp, bool] = {}
 
-    def find(looks: Iterable[Look]) -> set[Look]:
+    def find(looks: Iterable[FileStamp]) -> set[FileStamp]:
         asked = set(looks)
         new = asked - seen.keys()
         gone = _changed_files(context, new) if new else set()
@@ -190,7 +193,7 @@ def remember_changed(context: Context) -> FindChanged:
     return find
 
 
-def _changed_files(context: Context, looks: Iterable[Look]) -> set[Look]:
+def _changed_files(context: Context, looks: Iterable[FileStamp]) -> set[FileStamp]:
     from . import stamps_io
 
     return stamps_io.find_changed(context.top, looks)

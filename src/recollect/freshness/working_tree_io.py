@@ -1,7 +1,7 @@
 """Observe the working tree for claims about the code.
 
-Compares the stamp of a file first, its content when the stamp changed, and asks git only about what
-is missing. `freshness.claims` judges the observation. No path or symlink is followed out of the
+Compares the stamp of a file first, its content if the stamp changed, and asks git only about
+missing files. `freshness.claims` judges the observation. No path or symlink is followed out of the
 root. Without git, a lost file stays lost.
 """
 
@@ -27,7 +27,7 @@ MOST_UNTRACKED = 500
 """At most this many untracked files are hashed to find one that moved."""
 
 MOST_NAMES = 200
-"""So many names are looked for by one process."""
+"""The most names that one process searches for."""
 
 _SETTLED = 2_000_000_000
 """Nanoseconds after which another change of a file certainly gets another time stamp."""
@@ -44,10 +44,10 @@ EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 
 class WorkTree:
-    """One working tree. It caches what it reads, so make a new one for every check.
+    """One working tree. It caches all reads, so make a new one for every check.
 
     `root` is a real path: the target of a link outside is not part of it. A `quick` one starts no
-    process: what only git knows is not found.
+    process, and finds nothing that only git knows.
     """
 
     def __init__(self, root: str, quick: bool = False) -> None:

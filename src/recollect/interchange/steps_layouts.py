@@ -326,7 +326,7 @@ def _save_handoff(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
 
 def _save_episode(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
     row, redacted = episodes_steps.prepare_row(given.value, origin, origin, now)
-    return episodes_steps.keep(tx, row, redacted).action == "created"
+    return episodes_steps.store_episode(tx, row, redacted).action == "created"
 
 
 def _save_skill(tx: Tx, given: ForeignRecord, origin: str, now: int, id: str) -> bool:

@@ -79,7 +79,7 @@ def record_episode(
             lambda tx: episodes_steps.label_for(tx, context.origin, given)
         )
     row, redacted = episodes_steps.prepare_row(given, context.origin, label, now)
-    return context.project_space.write(lambda tx: episodes_steps.keep(tx, row, redacted))
+    return context.project_space.write(lambda tx: episodes_steps.store_episode(tx, row, redacted))
 
 
 def _build_episode(fields: Mapping[str, Json], errors: Sequence[str]) -> dict[str, Json]:
@@ -126,7 +126,7 @@ def load_episodes(context: Context, path: str) -> tuple[episodes_steps.RecordedE
         for one in read_json_objects(path)
     ]
     return context.project_space.write(
-        lambda tx: tuple(episodes_steps.keep(tx, row, redacted) for row, redacted in ready)
+        lambda tx: tuple(episodes_steps.store_episode(tx, row, redacted) for row, redacted in ready)
     )
 
 
@@ -171,8 +171,8 @@ def show_episode(context: Context, id: str) -> episodes_steps.ShownEpisode:
 
     Example: recollect episode show e-4k9w2c --json
     """
-    return episodes_steps.shown(
-        context.project_space.read(lambda tx: episodes_steps.existing(tx, id))
+    return episodes_steps.show_row(
+        context.project_space.read(lambda tx: episodes_steps.get_episode(tx, id))
     )
 
 
@@ -183,7 +183,7 @@ def replay_episode(context: Context, id: str) -> episodes_steps.EpisodeReplay:
 
     Example: recollect episode replay e-4k9w2c
     """
-    row = context.project_space.read(lambda tx: episodes_steps.existing(tx, id))
+    row = context.project_space.read(lambda tx: episodes_steps.get_episode(tx, id))
     return episodes_steps.replay(row, freshness_steps.open_working_tree(context).stamp)
 
 
@@ -200,7 +200,7 @@ def list_learnings(
     if not context.project_space.present():
         return ()
     start = dates.parse_time_filter(since, context.clock())
-    found = context.project_space.read(lambda tx: episodes_steps.learnings(tx, start, limit))
+    found = context.project_space.read(lambda tx: episodes_steps.list_learnings(tx, start, limit))
     return tuple(found)
 
 

@@ -59,7 +59,7 @@ def _seen(rows: Iterable[Row]) -> list[SeenFinding]:
     return [one for one in found if one.at > one.cleared_at]
 
 
-def subjects_of(tx: Tx, session: str) -> set[tuple[str, str]]:
+def list_subjects(tx: Tx, session: str) -> set[tuple[str, str]]:
     """Return kind and subject of every observation of a session."""
     rows = tx.run(
         "SELECT kind, subject FROM observations WHERE space = :space AND session = :session",
@@ -81,7 +81,7 @@ def replace_observations(tx: Tx, session: str, rows: Sequence[ObservationRow]) -
     )
 
 
-def observations(tx: Tx, kind: str, subject: str, limit: int) -> list[ObservationRow]:
+def list_observations(tx: Tx, kind: str, subject: str, limit: int) -> list[ObservationRow]:
     """Return the observations of a subject, newest first."""
     rows = tx.run(
         "SELECT kind, subject, session, at, body FROM observations WHERE space = :space "
@@ -110,7 +110,7 @@ def remove_finding(tx: Tx, kind: str, subject: str) -> None:
     )
 
 
-def findings(tx: Tx, kind: str, subjects: Sequence[str]) -> dict[str, SeenFinding]:
+def load_findings(tx: Tx, kind: str, subjects: Sequence[str]) -> dict[str, SeenFinding]:
     """Return the findings of these subjects."""
     found: dict[str, SeenFinding] = {}
     for names, params in batches("subject", list(dict.fromkeys(subjects))):
@@ -122,7 +122,7 @@ def findings(tx: Tx, kind: str, subjects: Sequence[str]) -> dict[str, SeenFindin
     return found
 
 
-def latest_findings(tx: Tx, kind: str, since: int, limit: int) -> list[SeenFinding]:
+def list_findings(tx: Tx, kind: str, since: int, limit: int) -> list[SeenFinding]:
     """Return findings that were observed after a time, newest first."""
     rows = tx.run(
         f"SELECT {_SEEN} WHERE space = :space "

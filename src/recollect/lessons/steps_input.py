@@ -75,7 +75,7 @@ class ConsolidationInput(NamedTuple):
 def load(tx: Tx, now: int, embedder: records.Embedder | None = None) -> ConsolidationInput:
     """Load new records, the lessons that they may belong to, and aged episodes."""
     progress = read_position(jobs_sql.get_job(tx, JOB))
-    rows = episodes_sql.written_after(tx, _place(progress["episodes"]), MOST)
+    rows = episodes_sql.list_written_after(tx, _place(progress["episodes"]), MOST)
     new = [episodes_steps.episode_of(row) for row in rows]
     episodes = {episode.id: episode for episode in new}
     for row in episodes_sql.get_many(tx, _find_similar_episodes(tx, rows, new, embedder)).values():
@@ -120,7 +120,7 @@ def has_new_records(tx: Tx, moment: int) -> bool:
     """Check whether records for consolidation were written after a time."""
     place = (moment, _LAST)
     return bool(
-        episodes_sql.written_after(tx, place, 1)
+        episodes_sql.list_written_after(tx, place, 1)
         or memory_sql_lists.find_reinforced_after(tx, place, 1)
     )
 
@@ -225,12 +225,12 @@ def _lessons(tx: Tx, new: Sequence[Episode], episodes: list[str]) -> dict[str, M
 
 def _aged(tx: Tx, now: int) -> tuple[list[aging.Aged], bool]:
     """Return the changes to aged episodes, and whether there are more of them."""
-    whole = episodes_sql.without_synopsis(tx, aging.older_than(aging.WHOLE_DAYS, now), MOST)
+    whole = episodes_sql.list_without_synopsis(tx, aging.older_than(aging.WHOLE_DAYS, now), MOST)
     old = episodes_sql.list_in_use(tx, aging.older_than(aging.KEPT_DAYS, now), FOREVER)
     referred = _find_referred(tx, old)
     free = [id for id in old if id not in referred]
     pairs = [(episodes_steps.episode_of(row), "") for row in whole]
-    for id, synopsis in episodes_sql.synopses(tx, free[:MOST]).items():
+    for id, synopsis in episodes_sql.load_synopses(tx, free[:MOST]).items():
         pairs.append((Episode(id=id, at=old[id]), synopsis))
     return aging.plan_aging(pairs, referred, now), MOST in (len(whole), len(free[:MOST]))
 

@@ -53,10 +53,10 @@ def prepare(
 
 def store(tx: Tx, session: str, rows: Sequence[sql.ObservationRow]) -> None:
     """Replace the observations of a session, and merge its subjects again."""
-    touched = sql.subjects_of(tx, session) | {(row.kind, row.subject) for row in rows}
+    touched = sql.list_subjects(tx, session) | {(row.kind, row.subject) for row in rows}
     sql.replace_observations(tx, session, rows)
     for kind, subject in sorted(touched):
-        seen = _by_conversation(sql.observations(tx, kind, subject, MOST_SESSIONS))
+        seen = _by_conversation(sql.list_observations(tx, kind, subject, MOST_SESSIONS))
         bodies = [json.loads(row.body) for row in seen]
         merged = findings.merge_observations(kind, bodies, [row.at for row in seen])
         if merged is None:
@@ -85,7 +85,7 @@ def propose_workflows(tx: Tx, now: int, new_id: Callable[[str], str]) -> list[st
     """Propose a procedure for each sequence of commands that enough sessions ran before a commit;
     return the new names. A procedure that exists, even hidden, is not proposed again."""
     proposed = []
-    for row in sql.latest_findings(tx, "workflow", now - findings.UNUSED, MOST_WORKFLOWS):
+    for row in sql.list_findings(tx, "workflow", now - findings.UNUSED, MOST_WORKFLOWS):
         if row.sessions < findings.PROPOSED:
             continue
         body = json.loads(row.body)
@@ -108,7 +108,7 @@ def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     """Return the commands that worked here, best first; retired ones carry the reason and come
     last."""
-    rows = sql.latest_findings(tx, "command", 0, MOST_COMMANDS)
+    rows = sql.list_findings(tx, "command", 0, MOST_COMMANDS)
     hidden = _load_unmerged(tx)
     manifest = hidden.pop(SCRIPTS, None)
     scripts = json.loads(manifest.body)["scripts"] if manifest else None
@@ -144,12 +144,12 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
     forms = [form.key for form in command_forms.forms_of(line)]
     if not forms:
         return []
-    known = sql.findings(tx, "command", forms)
+    known = sql.load_findings(tx, "command", forms)
     bodies = {form: body for form, row in known.items() if (body := _body("command", row))}
     better = {
         form: str(body["replaced_by"]) for form, body in bodies.items() if "replaced_by" in body
     }
-    others = sql.findings(tx, "command", list(better.values())) if better else {}
+    others = sql.load_findings(tx, "command", list(better.values())) if better else {}
     found = [
         findings.find_advice(form, bodies[form], other, body)
         for form, other in better.items()
@@ -165,7 +165,7 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
 
 
 def _load_unmerged(tx: Tx) -> dict[str, sql.SeenFinding]:
-    return {row.subject: row for row in sql.latest_findings(tx, UNMERGED, 0, MOST_UNMERGED)}
+    return {row.subject: row for row in sql.list_findings(tx, UNMERGED, 0, MOST_UNMERGED)}
 
 
 def hidden_refs(tx: Tx) -> frozenset[str]:
@@ -192,7 +192,7 @@ def find_lesson(tx: Tx, id: str, now: int) -> str:
     known |= {f"command:{one.form}" for one in known_commands(tx, now=now)}
     # A warning names a command by its canonical form, not as it was written.
     forms = [ref.removeprefix("command:") for ref in refs]
-    known |= {f"command:{form}" for form in sql.findings(tx, "command", forms)}
+    known |= {f"command:{form}" for form in sql.load_findings(tx, "command", forms)}
     return next((ref for ref in refs if ref in known), "")
 
 
@@ -204,7 +204,7 @@ def resolutions_for_failure(
     lines = command_output.signatures(output) if script else ()
     if not lines:
         return []
-    known = sql.findings(tx, "error", [line.lower() for line in lines])
+    known = sql.load_findings(tx, "error", [line.lower() for line in lines])
     programs = session_errors.programs_of(script)
     found: dict[Json, KnownResolution] = {}
     for line in lines:
@@ -232,7 +232,7 @@ def _applies(known: KnownResolution, output: str) -> bool:
 
 def known_resolutions(tx: Tx) -> list[KnownResolution]:
     """Return the errors that were resolved before, newest first, each with its best resolution."""
-    rows = sql.latest_findings(tx, "error", 0, MOST_ERRORS)
+    rows = sql.list_findings(tx, "error", 0, MOST_ERRORS)
     bodies = [body for row in rows if (body := _body("error", row))]
     found = [findings.read_resolutions(body, body["commands"]) for body in bodies]
     hidden = hidden_refs(tx) if bodies else ()
@@ -245,12 +245,12 @@ def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:
 
     path: from the project's root
     """
-    row = sql.findings(tx, "place", [path]).get(path)
+    row = sql.load_findings(tx, "place", [path]).get(path)
     body = _body("place", row) if row else None
     return findings.read_places(body) if body else []
 
 
 def conclusions(tx: Tx, *, now: int) -> list[Conclusion]:
     """Return the latest conclusions of agents that later evidence supports, newest first."""
-    rows = sql.latest_findings(tx, "conclusion", now - KNOWN_FOR, MOST_CONCLUSIONS)
+    rows = sql.list_findings(tx, "conclusion", now - KNOWN_FOR, MOST_CONCLUSIONS)
     return [findings.read_conclusion(json.loads(row.body), row.at) for row in rows]

@@ -88,7 +88,7 @@ def list_open(tx: Tx, limit: int) -> list[ProcedureRow]:
     return [ProcedureRow(*row) for row in rows]
 
 
-def proven(tx: Tx, limit: int) -> list[ProcedureRow]:
+def list_proven(tx: Tx, limit: int) -> list[ProcedureRow]:
     """Return procedures in use that have succeeded, the most successful first."""
     rows = tx.run_batched(
         f"{_select(tx)} AND valid_to = {FOREVER} AND status = 'active' AND successes > 0 "

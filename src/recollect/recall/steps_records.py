@@ -97,7 +97,7 @@ def _show_experience(tx: Tx, address: addresses.Address) -> ShownRecord | None:
     if not id:
         return None
     if address.kind == "episode":
-        return ShownRecord(episode=episodes_steps.shown(episodes_steps.existing(tx, id)))
+        return ShownRecord(episode=episodes_steps.show_row(episodes_steps.get_episode(tx, id)))
     row = procedures_sql.get(tx, id)
     return ShownRecord(procedure=procedures_steps.show_row(row)) if row else None
 

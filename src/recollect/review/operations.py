@@ -1,4 +1,4 @@
-"""Operations of the review queue: list what waits for a person, and answer it."""
+"""Operations of the review queue: list the items that wait for a person, and answer them."""
 
 from __future__ import annotations
 
@@ -110,13 +110,13 @@ def answer_review(
         try:
             done.append(_answer(context, item, answer, text, scope))
         except RecollectError as error:
-            # One that cannot be answered must not keep the rest of a batch waiting.
+            # An item that cannot be answered must not stop the rest of a batch.
             done.append(ReviewAnswer(item.id, answer, item.text, item.status, error=error.message))
     return tuple(done)
 
 
 def count_review(context: Context) -> int:
-    """Return how many items wait in both spaces."""
+    """Return the number of waiting items in both spaces."""
     return context.read_both(lambda txs: sum(map(sql.count_items, txs)))
 
 

@@ -1,4 +1,4 @@
-"""Decide what waits for a person, in which order, and which passage to show as its evidence."""
+"""Decide which items wait for a person, in which order, and which passage is their evidence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..text import globs, terms
 from ..types.records import KINDS, ORIGINS, PRIORITIES, WAITING_STATUSES, Json, Memory
 
 REASONS = ("contradicting", "proposed", "stale", "quarantined")
-"""In the order of the queue: contradictions and stale memories are in use, and proposals are what
-people state or agents suggest; quarantined ones come in large batches."""
+"""In the order of the queue: contradicting and stale memories are in use, and proposals come from
+people or agents; quarantined memories come last, in large batches."""
 
 ANSWERS = ("keep", "edit", "scope", "both", "hide", "later")
 _DOUBT = "doubt"  # set by capture.steps
@@ -57,7 +57,7 @@ def pick_subject(pair: Pair) -> str:
 
 
 def find_opposed(pairs: Iterable[Pair]) -> dict[str, tuple[str, ...]]:
-    """Return the ids that each asked-about side of a contradiction stands against."""
+    """Return, for each memory that a person is asked about, the ids that it contradicts."""
     found: dict[str, dict[str, None]] = {}
     for pair in pairs:
         subject = pick_subject(pair)
@@ -70,7 +70,7 @@ def find_opposed(pairs: Iterable[Pair]) -> dict[str, tuple[str, ...]]:
 def count_items(waiting: int, pairs: Sequence[Pair], stale: Mapping[str, str]) -> int:
     """Return the length of the queue.
 
-    waiting: how many memories and procedures are proposed or quarantined
+    waiting: the number of proposed or quarantined memories and procedures
     stale: status by id of memories with stale claims
     """
     statuses = {side.id: side.status for pair in pairs for side in pair} | dict(stale)
@@ -104,7 +104,7 @@ def explain(memory: Memory, reason: str, details: Sequence[str] = ()) -> str:
 
 
 def contradict(one: Memory, other: Memory) -> bool:
-    """Check whether two memories say the opposite of files that both may apply to, or one says that
+    """Check whether two memories that may apply to the same file say the opposite, or one says that
     the value of the other is gone."""
     pair = (one.subject, one.text), (other.subject, other.text)
     found = {similarity.find_relation(*pair), similarity.find_relation(*reversed(pair))}
@@ -134,13 +134,13 @@ def answers_of(reasons: Sequence[str], is_procedure: bool = False) -> tuple[str,
 
 
 def quote_of(memory: Memory) -> str:
-    """Return the words to look for in a message that a memory came from."""
+    """Return the words by which the source message of a memory is found."""
     quote: Json = memory.detail.get("quote")
     return quote if isinstance(quote, str) and quote else memory.text
 
 
 def find_exact(text: str, quote: str) -> Excerpt | None:
-    """Return a quoted sentence with the text around it; None when the text does not hold it."""
+    """Return a quoted sentence with the text around it; None if the text does not contain it."""
     words = quote.split()
     if not words:
         return None

@@ -1,4 +1,4 @@
-"""Read what waits for a person, through indexes: cost by what waits, not by what is stored."""
+"""Read the items that wait for a person; by indexes, so that the cost depends on these alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load the review queue, and save what an answer changes beside the memory itself."""
+"""Load the review queue, and save the changes of an answer, except those of the memory itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOST_SEARCHED = 2_000
 
 
 class QueueFilter(NamedTuple):
-    """Which items are wanted; empty fields take all."""
+    """The wanted items; an empty field matches all."""
 
     kind: str = ""
     session: str = ""
@@ -60,10 +60,10 @@ class QueueEntry(NamedTuple):
 def find_conflicts(
     memories: Sequence[Memory], parts: Sequence[tuple[str, str]], changed: Mapping[str, int]
 ) -> list[sql.InstructionConflict]:
-    """Return which statements of the user an older instruction file contradicts.
+    """Return the statements of the user that an older instruction file contradicts.
 
     parts: a file's name and a statement in it
-    changed: when each file was last changed
+    changed: the time of the last change of each file
     """
     found = []
     for memory in memories:
@@ -75,13 +75,13 @@ def find_conflicts(
 
 
 def save_conflicts(tx: Tx, found: Sequence[sql.InstructionConflict], now: int) -> None:
-    """Write the conflicts that were found just now; those that were settled stay settled."""
+    """Write the conflicts that were found now, except those that a person settled."""
     settled = sql.get_conflicts(tx).settled
     _put_conflicts(tx, [one for one in found if one not in settled], settled, now)
 
 
 def settle_conflicts(tx: Tx, memory: str, now: int) -> None:
-    """Note that a person decided about a memory that instruction files contradict."""
+    """Mark the conflicts of a memory with instruction files as settled by a person."""
     waiting, settled = sql.get_conflicts(tx)
     ended = [one for one in waiting if one.memory == memory]
     if ended:
@@ -118,7 +118,13 @@ def find_entries(tx: Tx, wanted: QueueFilter) -> list[QueueEntry]:
         if fits and (not wanted.reason or wanted.reason in reasons):
             key = queue.rank(reasons, row.kind, row.at, row.text)
             found.append(
-                QueueEntry(key, row.id, reasons, opposed.get(row.id, ()), lines.get(row.id, ()))
+                QueueEntry(
+                    key=key,
+                    id=row.id,
+                    reasons=reasons,
+                    opposed=opposed.get(row.id, ()),
+                    lines=lines.get(row.id, ()),
+                )
             )
     if not wanted.session and wanted.reason in ("", "proposed"):
         found += _procedures(tx, wanted.kind)
@@ -153,7 +159,7 @@ def _procedures(tx: Tx, kind: str) -> Iterator[QueueEntry]:
 def load_item(tx: Tx, entry: QueueEntry, spaces: Sequence[Tx]) -> ReviewItem | None:
     """Return an item with its evidence; None when it cannot be decoded.
 
-    spaces: where the conversations are that it may come from
+    spaces: the spaces to search for its source messages
     """
     if entry.id.startswith("p-"):
         return _procedure_item(tx, entry)
@@ -283,7 +289,7 @@ def set_scope(tx: Tx, id: str, scope: Sequence[str], now: int) -> Memory:
 
 
 def hide_procedure(tx: Tx, id: str, origin: str) -> None:
-    """Take a procedure out of use; learned again, it is back."""
+    """Hide a procedure; learning it again restores it."""
     row = procedures_steps.get_procedure(tx, id, hold=True)
     where, hint = f"procedure {row.name}", "ask the user to run the command at a terminal"
     trust.require_rank(origin, row.label, "hide", "stated", where, hint)

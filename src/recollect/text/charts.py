@@ -34,7 +34,7 @@ class Bar(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A part of a picture, and how high it is."""
+    """A part of a picture, and its height."""
 
     svg: str
     height: int
@@ -62,9 +62,9 @@ def draw_bars(title: str, rows: Sequence[Bar]) -> Chart:
 def draw_growth(
     title: str, counts: Mapping[str, Mapping[int, int]], labels: Sequence[str]
 ) -> Chart:
-    """Return stacked columns of how many there were of each name, up to each column.
+    """Return stacked columns with the running total of each name.
 
-    counts: for each name, how many were added in each column
+    counts: for each name, the number added in each column
     labels: the names of the columns
     """
     height, top = 160, 28

@@ -189,7 +189,7 @@ def cut_snippet(text: str, terms: Sequence[str]) -> str:
 
 
 def _find_densest(text: str, terms: Sequence[str], width: int) -> int:
-    """Return where the part of a text with most of the terms begins; of equals the first."""
+    """Return the start of the part of a text with most of the terms; the first of several."""
     places = sorted(
         (found.start(), number)
         for number, term in enumerate(terms)

@@ -14,8 +14,8 @@ The blocks of the normal form, all plain dicts:
     {"type": "call", "id": …}                the position of a call between other blocks
     {"type": "opaque", "as": …, "block": …}  a block of one wire format only
 
-A block may carry `rest`, and a message `extra`: per wire format, what that format needs to restore
-the original exactly.
+A block may carry `rest`, and a message `extra`: per wire format, the fields that restore the
+original exactly.
 
 The archive is a hash chain: a digest for each body, and a hash that binds every message to the one
 before. Erasing a body leaves its digest, so the chain still proves the rest.
@@ -228,7 +228,7 @@ def body_from_message(message: Message) -> dict[str, Json]:
 
 
 def message_from_body(body: Mapping[str, Json], at: int = 0, key: str = "") -> Message:
-    """Restore a message from its archived body; its time and key stand beside it."""
+    """Restore a message from its archived body; its time and key are stored separately."""
     content = body.get("content", "")
     return Message(
         role=body["role"],
@@ -254,7 +254,7 @@ _INLINE_LENGTH = 1_024
 
 def find_inline(value: str, key: str = "") -> tuple[str, str] | None:
     """Return the head (`data:image/png;base64,`, or nothing) and the base64 text of inline bytes;
-    None if a value is none. A bare one is known by its key and its length."""
+    None if there are none. Bare base64 is recognised by its key and its length."""
     if value.startswith("data:"):
         head, comma, data = value.partition(",")
         return (head + comma, data) if head.endswith(";base64") and comma else None
@@ -277,7 +277,7 @@ def reference_bytes(media_type: str, data: str) -> dict[str, Json]:
 
 
 def strip_tag(text: str, tag: str) -> str:
-    """Remove the closed blocks of a tag; an unclosed one is left, it may be anything."""
+    """Remove the closed blocks of a tag; an unclosed one stays, because its end is unknown."""
     opening, closing = f"<{tag}", f"</{tag}>"
     start = text.find(opening)
     if start < 0:

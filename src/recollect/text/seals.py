@@ -2,7 +2,7 @@
 
 Every row that Recollect writes is sealed (SQLite: `storage.sqlite_health`; PostgreSQL: triggers of
 the migration `0018_sealed`, which make another digest of the same columns). A bad disk, another
-program or a careless hand changes the text but not the seal. It is not a signature: code that knows
+program or a manual edit changes the text but not the seal. It is not a signature: code that knows
 this module can make a seal.
 """
 
@@ -38,7 +38,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     ),
     "procedures": ("id", "root", "revision", "name", "description", "body", "origin", "label"),
 }
-"""The sealed columns of each table. The status is not: it changes often, and says nothing."""
+"""The sealed columns of each table. The status is left out, because it changes often."""
 
 NUMBERS = (
     *("confidence", "reinforcement", "successes", "failures", "recalls", "first_seen"),
@@ -82,8 +82,8 @@ def seal_rows(table: str, names: Sequence[str], rows: Sequence[Sequence[object]]
 
 
 def _seal_memories(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return the seals of many memories. Most of a call have all values but their own in common:
-    these are joined once, which takes half of the time."""
+    """Return the seals of many memories. The memories of one call share most values; these are
+    joined once, which halves the time."""
     sealed = itemgetter(*map(names.index, _MEMORY))
     own = itemgetter(*map(names.index, _OWN))
     common = itemgetter(*[names.index(name) for name in _MEMORY if name not in _OWN])
@@ -101,7 +101,7 @@ def _seal_memories(names: Sequence[str], rows: Sequence[Sequence[object]]) -> li
 
 
 def _make_form(record: Mapping[str, object]) -> str:
-    """Return what `make_seal` joins, with a place for each of a memory's own values."""
+    """Return the joined text of `make_seal` as a format, with placeholders for `_OWN` values."""
     texts = {name: str(record[name]) for name in _MEMORY}
     sizes = ["%d" if name in _OWN else str(len(text)) for name, text in texts.items()]
     whole = ["%s" if name in _OWN else text.replace("%", "%%") for name, text in texts.items()]

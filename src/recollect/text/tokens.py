@@ -52,7 +52,7 @@ def count_text(text: str, measure: TokenMeasure = DEFAULT_RATIO) -> int:
 
 
 def count_tokens(text: str) -> int:
-    """Return at least the tokens that the usual tokenizers (o200k, cl100k, Claude) make of a text.
+    """Return an upper bound of a text's tokens with the usual tokenizers (o200k, cl100k, Claude).
 
     Counted by script, because characters per token differ by a factor of eight between English and
     Thai. `python -m bench.budgets` compares it with the real tokenizers.
@@ -72,7 +72,7 @@ _LONGEST_CACHED = 1_000
 
 @lru_cache(maxsize=256)
 def _short_line_tokens(line: str) -> float:
-    """Return the tokens of a line of a block: these are counted alone and together."""
+    """Return the tokens of a line, cached: the lines of a block are counted alone and together."""
     return _line_tokens(line)
 
 

@@ -41,18 +41,18 @@ STALE_STATES = ("changed", "moved", "missing")
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 ORIGINS = ("system", "user", "teammate", "agent", "tool", "import")
-"""Where a record came in, most trusted first. A label is the least trusted origin of all inputs;
+"""The sources of records, most trusted first. A label is the least trusted origin of all inputs;
 `teammate` is the label of another person's statement in a shared space, never a call's origin."""
 
 CALLER_ORIGINS = ("user", "agent", "tool", "import")
 """Origins that a caller may have: none is the system, or another person."""
 
 TRUSTED_ORIGINS = ("system", "user")
-"""Origins that a person stands behind."""
+"""Origins with the authority of the user."""
 
 UNTRUSTED_ORIGINS = ("tool", "import")
-"""Origins of what anybody may have written: it is never shown unasked as a memory, and gives no
-evidence for other records."""
+"""Origins that anybody may have written: such records are never shown unasked as memories, and are
+no evidence for other records."""
 
 
 PRIORITIES = ("normal", "medium", "high", "critical")
@@ -102,7 +102,7 @@ KIND_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("problem_solution", "problem_solutions"), "solution"),
     **dict.fromkeys(("code_pattern", "code_patterns"), "pattern"),
 }
-"""Names that other systems have for our kinds; accepted wherever a kind is asked for."""
+"""Names of our kinds in other systems; accepted wherever a kind is an argument."""
 
 BASELINE_KINDS = ("policy", "architecture", "preference")
 """Kinds that a briefing always includes at high priority."""
@@ -120,7 +120,7 @@ class Message(NamedTuple):
     """One turn, tool call or tool result, in the archive's normal form.
 
     `content` is text, or a tuple of blocks (plain dicts with a `type`). A tool result names its
-    call in `call_id`. `extra` holds what only the provider's own format needs. `key` makes
+    call in `call_id`. `extra` holds fields that only the provider's own format needs. `key` makes
     recording idempotent: a session keeps a key once.
     """
 
@@ -177,10 +177,10 @@ class Stored(NamedTuple):
 class Memory(NamedTuple):
     """A typed, durable statement. Confidence, label (trust), priority and strength are independent.
 
-    A memory keeps its `id`; `revision` counts its wordings, and `change` names what made this one.
-    A revision was valid from `valid_from` to `valid_to` (`FOREVER`: it still is). A memory that
-    replaces another statement has its own id, continues its revision numbers and shares its
-    `root`, the id of the first of them. `label` is the least trusted origin among `sources`.
+    A memory keeps its `id`; `revision` counts its wordings, and `change` names the operation that
+    made this one. A revision was valid from `valid_from` to `valid_to` (`FOREVER`: it still is). A
+    memory that replaces another statement has its own id, continues its revision numbers and shares
+    its `root`, the id of the first of them. `label` is the least trusted origin among `sources`.
     """
 
     id: str
@@ -279,7 +279,7 @@ class Hit(NamedTuple):
     around: tuple[NearbyMessage, ...] = ()
     """The messages before and after, if requested."""
     outcome: NearbyMessage | None = None
-    """What came of a request of the user: the end of the turn that it began."""
+    """The last message of the turn that a request of the user began."""
     alike: tuple[str, ...] = ()
     """The addresses of messages with almost the same text, which are not shown, newest first."""
 

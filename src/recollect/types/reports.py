@@ -10,7 +10,7 @@ from .records import Check, Learned, Memory
 
 
 class NextStep(NamedTuple):
-    """A command to run next, and what for."""
+    """A command to run next, and its purpose."""
 
     command: str
     purpose: str
@@ -107,7 +107,7 @@ class SeenItem(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What one session was shown, in order; `others` are further sessions that fit the name."""
+    """The items shown to one session, in order; `others` are further sessions that fit the name."""
 
     session: str
     items: tuple[SeenItem, ...]
@@ -141,12 +141,12 @@ class Paused(NamedTuple):
     paused: bool
     changed: bool
     still: str = ""
-    """What is still paused after a resume: `project`, `all` or ""."""
+    """The scope that is still paused after a resume: `project`, `all` or ""."""
 
 
 class SettingValue(NamedTuple):
     """An effective setting, and which source set it: default, project, user or environment.
-    `ignored` is what the repository's file asks for in vain: it can only reduce."""
+    `ignored` is a value of the repository's file without effect: it can only reduce a setting."""
 
     name: str
     value: str
@@ -173,8 +173,8 @@ class ConfigPaths(NamedTuple):
 
 
 class Reverted(NamedTuple):
-    """The last change: what it was, and whether it was undone; `redo` is the command that brings
-    it back."""
+    """The last change: its description, and whether it was undone; `redo` is the command that
+    repeats it."""
 
     what: str
     text: str
@@ -195,7 +195,7 @@ class Plotted(NamedTuple):
 class ReviewEvidence(NamedTuple):
     """A passage that a memory came from: the quoted sentence with the text around it.
 
-    `role` is who said it; empty for an episode."""
+    `role` is that of the speaker; empty for an episode."""
 
     address: str
     role: str = ""
@@ -218,8 +218,8 @@ class OpposedMemory(NamedTuple):
 class ReviewItem(NamedTuple):
     """A memory or procedure that waits for a person.
 
-    `reasons` are of proposed, quarantined, contradicting and stale; `why` says each in a sentence.
-    `answers` are those that this item takes.
+    `reasons` are some of proposed, quarantined, contradicting and stale; `why` explains each in a
+    sentence. `answers` are the possible answers.
     """
 
     id: str
@@ -239,8 +239,8 @@ class ReviewItem(NamedTuple):
 
 
 class ReviewAnswer(NamedTuple):
-    """What an answer did: the item's id, its text and its status now; `hidden` are the memories
-    that said the opposite of one that was kept."""
+    """The result of an answer: the item's id, text and new status; `hidden` are the memories that
+    contradicted one that was kept."""
 
     id: str
     answer: str
@@ -271,13 +271,13 @@ class ImportedTranscript(NamedTuple):
     captured: tuple[Learned, ...] = ()
     error: str = ""
     foreign: bool = False
-    """Whether anybody could have written it: all that it says is an import."""
+    """Whether anybody could have written it: its messages get the origin import."""
     differing: int = 0
     """New messages that an untrusted import had with other words; both are kept."""
 
 
 class ImportResults(NamedTuple):
-    """What an import taught: statements of the user that are in use (`rules`, `decisions`,
+    """The results of an import: statements of the user that are in use (`rules`, `decisions`,
     `facts`), commands that work, errors with a fix, episodes; `quarantined` statements come from
     files that anybody could have written, `waiting` counts the new items to review."""
 
@@ -293,7 +293,7 @@ class ImportResults(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """The result of an import; `passed_over` maps what was not read to the reason, `others`
+    """The result of an import; `passed_over` maps unread transcripts to the reason, `others`
     the roots of other projects to the number of their conversations. A background process makes
     the vectors of `vectors_left` records."""
 
