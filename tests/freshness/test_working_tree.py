@@ -13,6 +13,7 @@ import pytest
 
 import recollect
 from recollect.freshness.claims import Claim, PinnedClaim, extract_claims
+from recollect.freshness.git_io import read_git_state
 from recollect.freshness.stamps_io import find_changed, index_stamp, stamp_of
 from recollect.freshness.working_tree_io import WorkTree
 
@@ -552,3 +553,14 @@ def test_an_empty_file_that_is_gone_is_not_found_in_another_empty_file(tmp_path:
     (tmp_path / "b.py").write_text("")
     (seen,) = WorkTree(str(tmp_path)).check(known)
     assert (seen.state, seen.moved_to) == ("missing", "")
+
+
+def test_the_state_of_a_tree_is_its_own_also_inside_the_git_hook_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, other = Repository(tmp_path / "here"), Repository(tmp_path / "other")
+    here.commit("ours")
+    other.commit("theirs")
+    monkeypatch.setenv("GIT_DIR", str(other.root / ".git"))
+    (commit,) = read_git_state(str(here.root)).commits
+    assert commit.endswith(" ours")

@@ -25,8 +25,12 @@ MOST_COMMITS = 2_000
 _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.renameLimit=2000"),
     *("-c", "grep.lineNumber=false", "-c", "grep.column=false", "-c", "grep.fullName=false"),
+    *("-c", "color.ui=false", "-c", "log.showSignature=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
     *("--no-pager", "--literal-pathspecs"),
 )
+"""Options for plain output, and against programs that a repository's configuration could name."""
+
 _HASH = re.compile(r"[0-9a-f]{7,64}")
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 _INTRODUCED = (
@@ -142,22 +146,26 @@ class Git:
         return found
 
     def _run(self, arguments: Sequence[str], asked: str = "") -> bytes:
-        """Return git's output; empty if git is missing, fails or times out."""
         if not worktree_root(self.root):
             return b""  # no process is needed
-        try:
-            done = subprocess.run(
-                ("git", *_SAFE, *arguments),
-                cwd=self.root,
-                env=_environment(os.environ),
-                input=asked.encode("utf-8", "surrogateescape"),
-                capture_output=True,
-                timeout=TIMEOUT,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return b""
-        return done.stdout
+        return _run_git(self.root, arguments, TIMEOUT, asked)
+
+
+def _run_git(folder: str, arguments: Sequence[str], timeout: float, asked: str = "") -> bytes:
+    """Return git's output; empty if git is missing, fails or times out."""
+    try:
+        done = subprocess.run(
+            ("git", *_SAFE, *arguments),
+            cwd=folder,
+            env=_environment(os.environ),
+            input=asked.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return b""
+    return done.stdout
 
 
 # ---------------------------------------------------------------- without a process
@@ -263,16 +271,6 @@ STATE_COMMITS, STATE_LINES = 5, 20
 STATE_TIMEOUT = 5.0
 """Seconds. A slow disk must not delay a prompt."""
 
-_CALM = (
-    "--no-optional-locks",
-    "--no-pager",
-    *("-c", "color.ui=false"),
-    *("-c", "log.showSignature=false"),
-    # A repository's configuration could name a program to run.
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "core.hooksPath=" + os.devnull),
-)
-
 
 class GitState(NamedTuple):
     """Branch, status and last commits, newest first."""
@@ -298,17 +296,6 @@ def read_identity(path: str) -> frozenset[str]:
     return frozenset((*names, *_lines(path, "rev-list", "--max-parents=0", "HEAD")))
 
 
-def _lines(path: str, *words: str) -> list[str]:
-    import subprocess
-
-    try:
-        done = subprocess.run(
-            ["git", "-C", path, *_CALM, *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=STATE_TIMEOUT,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return done.stdout.decode("utf-8", "replace").splitlines()
+def _lines(path: str, *arguments: str) -> list[str]:
+    answer = _run_git(path, arguments, STATE_TIMEOUT)
+    return answer.decode("utf-8", "replace").splitlines()
