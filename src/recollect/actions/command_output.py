@@ -73,8 +73,8 @@ def signatures(output: str) -> tuple[str, ...]:
 def error_lines(output: str) -> list[ErrorLine]:
     """Return the lines that identify an error, best first, with the files they name.
 
-    Paths, numbers, addresses and ids are replaced; lines that any failure has are left out. Where a
-    test runner marks its failures, lines that are not part of one are the log of passing tests.
+    Paths, numbers, addresses and ids are replaced by placeholders. Lines that occur in any failure
+    are left out, and lines outside of failed tests, if the test runner marks these.
     """
     lines = [_pattern("task").sub("", line) for line in output_lines(output)]
     marked = any(map(_pattern("mark").match, lines))

@@ -32,8 +32,8 @@ _MOST_IMPORTS = 20
 
 
 def read(host: str, top: str, cwd: str, home: str) -> list[tuple[str, str]]:
-    """Return the names and texts of the files that an agent loads; of all agents if `host` is none
-    of them."""
+    """Return the names and texts of the files that an agent loads; those of all agents if `host` is
+    unknown."""
     hosts = (host,) if host in _FILES else tuple(_FILES)
     found: dict[str, str] = {}
     for folder in _folders(top, cwd):

@@ -1,7 +1,7 @@
-"""Choose what the start block of a session holds, and say why or why not.
+"""Choose the items of a session's start block, with the reason for each and for those left out.
 
     A  rules       policies, preferences and architecture in the user's own words;
-                   then the profile: what else the user said of themselves for all projects
+                   then the profile: other statements of the user about themselves
     B  lessons     commands that worked, discoveries, solutions, patterns, pitfalls, unconfirmed
     C  skills      up to 3, proven ones first
     D  history     related episodes
@@ -239,8 +239,8 @@ def has_evidence(memory: Memory, freshness: str) -> bool:
 
 
 def why_unproven(memory: Memory, freshness: str) -> str:
-    """Return why a claim of an agent is not shown unasked; empty with evidence, and for other
-    origins."""
+    """Return why an agent's claim is not shown unasked; empty if evidence supports it, and for
+    memories of other origins."""
     if memory.label != "agent" or has_evidence(memory, freshness):
         return ""
     return "an agent's claim that nothing confirms: only on explicit recall"

@@ -109,8 +109,8 @@ def _add_up(values: Iterable[str]) -> dict[str, int]:
 
 
 def _restore_used(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
-    """Log as followed the commands that had left the start block unused and were run now: they
-    return to it."""
+    """Log the commands as followed that had left the start block, because nobody used them, and
+    were run now: they return to it."""
     refs = list(dict.fromkeys(f"{COMMAND}{line}" for line in acts.lines))
     tried = injections_sql.list_outcomes(tx, refs) if refs else {}
     rows = [

@@ -230,8 +230,8 @@ def _files(edits: Sequence[CallAttempt], cwd: str) -> tuple[str, ...]:
 
 
 def _added(edits: Sequence[CallAttempt], line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the code names that edits added and none of them removed: those that share a part with
-    the error's line, and the others, if they are few."""
+    """Return the names that edits added to the code and did not remove elsewhere: first those that
+    resemble a word of the error's line, then the others, if they are few."""
     old: set[str] = set()
     new: dict[str, None] = {}
     for one in edits:

@@ -323,8 +323,8 @@ def _conclusion(span: Span, calls: Sequence[CallAttempt]) -> SessionObservation 
 
 
 def _evidence(tried: Sequence[CallAttempt]) -> str:
-    """Return the evidence for the work of a task; empty when its last check failed, or without
-    one."""
+    """Return the evidence for the work of a task: a commit, or a last check that passed; else
+    empty."""
     checks = [one for one in tried if one.checks and one.state in ("ok", "failed")]
     if checks and checks[-1].state == "failed":
         return ""

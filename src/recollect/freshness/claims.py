@@ -70,7 +70,8 @@ class PinnedClaim(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """The current state of the tree: `sign` is empty if the claimed part was not found."""
+    """A claimed file as it is now: `blob` is the hash of its content, `sign` that of the claimed
+    part, empty if the part was not found."""
 
     exists: bool
     blob: str = ""

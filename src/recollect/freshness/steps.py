@@ -179,8 +179,8 @@ def check_freshness(
 
 
 def remember_changed(context: Context) -> FindChanged:
-    """Return a function that finds changed files and caches the result for each: a transaction
-    that reads ahead calls it again."""
+    """Return a function that finds changed files and caches its answers: a transaction that reads
+    ahead calls it twice."""
     seen: dict[FileStamp, bool] = {}
 
     def find(looks: Iterable[FileStamp]) -> set[FileStamp]:

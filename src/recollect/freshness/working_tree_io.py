@@ -342,7 +342,7 @@ class WorkTree:
 
 
 def _listed(files: Iterable[str]) -> str:
-    """Return files as one text, a line each: searching it takes a tenth of comparing each."""
+    """Return files as one text, a line each: searching it is ten times faster than a loop."""
     return "\n".join(("", *files, ""))
 
 

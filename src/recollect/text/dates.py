@@ -142,12 +142,12 @@ def find_period(question: str, now_us: int) -> tuple[int, int] | None:
     for found in _any_date().finditer(question):
         period = _resolve(found, now_us)
         if period:
-            first, after = _on_its_side(period, found, now_us)
+            first, after = _apply_preposition(period, found, now_us)
             return (first, after) if first <= now_us and first < after else None
     return None
 
 
-def _on_its_side(period: _Period, found: re.Match[str], now: int) -> tuple[int, int]:
+def _apply_preposition(period: _Period, found: re.Match[str], now: int) -> tuple[int, int]:
     """Apply `since`, `before` or `between … and …` to a date."""
     side = (found["side"] or "").lower()
     if side in ("from", "between"):

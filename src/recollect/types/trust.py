@@ -77,7 +77,7 @@ def admit_memory(kind: str, label: str) -> str:
 def default_status(kind: str, label: str) -> str:
     """Return the status for a memory of this kind and label.
 
-    A tool's text is active as a note only: never shown unasked, and it ends by itself. A rule in
+    Text of a tool becomes an active note, which is never shown unasked and expires. A rule in
     pasted text is proposed (`capture.steps`).
     """
     if label in TRUSTED_ORIGINS:
