@@ -218,7 +218,7 @@ _GIT_STEPS = (
     rf"""(?xi){_NO_STEP}(?P<verb>commit|push)(?:t?ing)?\b{_WHAT}(?:{_TO}|{_END}
         |\s+(?:unless|until|before|if|when|for\s+me|yourself|without(?!\s+(?:the\s+)?`?-))\b)""",
     rf"(?xi)(?P<not>{_NO_STEP})(?P<force>force)[-\s](?P<verb>push)(?:ing)?\b(?:{_WHAT}{_TO})?",
-    # The message: how it is written, not what is done with it later.
+    # The wording of a commit message, not its later use.
     r"""(?xi)\b(?:writ(?:e|ing)|keep|prefix|start|begin|end|format)\s+(?:\w+\s+){0,2}commit\s+messages?\b
         |\b(?:put|add|mention|includ|us|referenc|no|never|belong|go)(?:e|es|s|ting|ing)?\s
         [^.;\n]{1,40}\s(?:in|to|into|from|for|of)\s+(?:(?:the|your|our|my|any|git)\s+)?commit\s+messages?\b

@@ -1,8 +1,8 @@
 """Match a prompt with earlier sentences, and memories with the instruction files.
 
-Shared words alone are no match: thirteen of thirteen such matches were false. Two texts match when
-the same name (path, symbol, error, ticket, quoted phrase) stands in both, or when one sentence has
-two words that are rare in this project.
+Shared words alone are no match: thirteen of thirteen such matches were false. Two texts match if
+both have the same name (path, symbol, error, ticket, quoted phrase), or if they share two words
+that are rare in this project.
 """
 
 from __future__ import annotations
@@ -150,10 +150,10 @@ class StemNeeds(NamedTuple):
 
 
 def find_needs(words: PromptWords, holding: Mapping[str, int], passages: int) -> StemNeeds:
-    """Return what an entry must hold to match a prompt."""
+    """Return the stems that an entry must have to match a prompt."""
     rare = [one for one in words.stems if is_rare(holding.get(one, 0), passages)]
     named = [name for name in words.names if _is_specific(name, holding, passages)]
-    # A name that stands in a text as whole words is indexed by each of its words.
+    # A name in a text is indexed by each of its words.
     split = [re.findall(r"[^\W_]+", name) if name.isascii() else [] for name in named]
     stems = [frozenset([terms.stem(one[: terms.LONGEST_TERM]) for one in name]) for name in split]
     return StemNeeds(frozenset(rare), tuple(stems))

@@ -109,8 +109,7 @@ def _add_up(values: Iterable[str]) -> dict[str, int]:
 
 
 def _restore_used(tx: Tx, session: str, acts: SessionActs, now: int) -> None:
-    """Log the commands as followed that had left the start block, because nobody used them, and
-    were run now: they return to it."""
+    """Return unused commands that were run now to the start block: log them as followed."""
     refs = list(dict.fromkeys(f"{COMMAND}{line}" for line in acts.lines))
     tried = injections_sql.list_outcomes(tx, refs) if refs else {}
     rows = [

@@ -2,8 +2,9 @@
 
 A sentence is the user's unless something speaks against it: its own content (a URL, a command that
 runs downloaded code, a credential, a permission), or the message around it (more text than a person
-types, a letter, several speakers, the layout of a document, a lead-in, statements that are not said
-to an agent). `doubts` names the reason; a sentence with one is proposed, and a person confirms it.
+types, a letter, several speakers, the layout of a document, a lead-in, statements that are not
+addressed to an agent). `doubts` names the reason; a doubted sentence is only proposed, until a
+person confirms it.
 
 A paste without any of these signs cannot be told from typed text. The module knows nothing about
 rules, sessions or the store, and takes linear time. The signs are in `authorship_signs`.

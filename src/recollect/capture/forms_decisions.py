@@ -252,7 +252,7 @@ DECISION_FORMS = {
     "preference: instead|rather": (
         rf"{LEAD}(?:let's|lets) (?:instead|rather) (?!(?:do|try|go)\b)\w+ (?!(?:{POINTERS})\b)\w"
     ),
-    # Names, places and what is what.
+    # Names, places and roles.
     "fact: called|named|not the |n't the |is our|are our|source of truth|is the name|it's called|"
     "its called": (
         r"\b(?:it'?s|is|are|that'?s) (?:called|named) [`\"']?[\w-]+[/._-][\w./-]+|"

@@ -1,6 +1,6 @@
 """Check whether a user's message asks to work without memory, for that turn only.
 
-A request stands at the start of a clause, as an order does ("ignore memory and tell me …", "…,
+A request is at the start of a clause, like an order ("ignore memory and tell me …", "…,
 without memory"), and only a time or a polite word may follow it. A text that mentions the phrase
 ("what does ignore memory do?", "it ignores memory leaks"), forbids it or quotes it is no request.
 English phrasing is known, and a few whole clauses in eight other languages. Only the one message is

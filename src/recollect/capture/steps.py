@@ -1,6 +1,6 @@
 """Store the rules, decisions and corrections that a user states as memories.
 
-Each statement is stored so that it stands alone, with the typed words and the rule that matched. A
+Each statement is stored in a form that makes sense alone, with the typed words and the rule. A
 statement that may be pasted text (`capture.authorship`) is only proposed, with the trust of pasted
 text, until the user confirms it. The same statement of one conversation is stored once, whether the
 hook or the transcript has it first.
@@ -311,7 +311,7 @@ def undo(tx: Tx, id: str, now: int) -> Memory | None:
 
 
 def notice(captured: Sequence[Learned]) -> str:
-    """Return the lines that tell the user what was captured, and how to confirm or undo it."""
+    """Return the notice about captured statements, with the commands that confirm or undo them."""
     lines = []
     for item in captured:
         memory = item.memory

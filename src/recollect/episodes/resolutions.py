@@ -1,7 +1,7 @@
 """Decide whether and by which changes an error was resolved: the failed call, the same call working
 later in the session, and the successful calls between them.
 
-A retry is a call of the same command, tool or target. A run of other tests is none, and a plain
+A retry is a call of the same command, tool or target; a run of other tests is no retry. A plain
 re-run that works resolves nothing: a file, the environment or the command must have changed.
 `fixes` describes the changes for a person; `episodes.session_errors` reads the part that other
 sessions can use.
@@ -247,7 +247,7 @@ def _describe_resolution(broken: CallAttempt, trouble: ErrorSignature, recovery:
 def _relevance(
     attempt: CallAttempt, broken: CallAttempt, words: frozenset[str], trouble: ErrorSignature
 ) -> int:
-    """Return how much a change has to do with an error, by the files and names that both share."""
+    """Rate the relevance of a change for an error by their common files and names."""
     if trouble.type in _ABOUT_THE_CALL and attempt.writes and not attempt.script:
         return 0
     if broken.writes and share_a_file(attempt.writes, broken.writes):

@@ -92,7 +92,7 @@ def _places(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
 
 
 def _is_test_of(one: str, other: str) -> bool:
-    """Check whether one file is the test of the other: that they go together is no news."""
+    """Check whether one file is the test of the other: such pairs are not worth showing."""
     first, second = (re.sub(_TESTS, "", path.rpartition("/")[2]) for path in (one, other))
     return first == second and one.rpartition("/")[2] != other.rpartition("/")[2]
 
@@ -171,7 +171,7 @@ def _runs_new_script(form: CommandForm, made: set[str]) -> bool:
 
 
 class _Tally:
-    """How often a form worked and failed in a session."""
+    """Counts the successes and failures of a command form in a session."""
 
     def __init__(self, form: CommandForm) -> None:
         self.form = form

@@ -136,7 +136,7 @@ WEIGHTS: Mapping[str, Weights] = {
     "implementation": Weights(0.5, 0.3, 0.2),
     # The same error may have happened.
     "debugging": Weights(0.35, 0.5, 0.15),
-    # Rules and conventions are what a review is about.
+    # Rules and conventions are typical of a review.
     "review": Weights(0.7, 0.2, 0.1),
     "refactoring": Weights(0.5, 0.2, 0.3),
 }

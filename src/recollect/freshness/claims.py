@@ -255,7 +255,7 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
         found += [*_symbols(sentence, sure[0] if sure else only), *inside]
     united: dict[tuple[str, str, int], Claim] = {}
     for claim in found:
-        # The text says better than a citation how much of a symbol is claimed.
+        # The text decides whether all of a symbol or its declaration is claimed; a citation cannot.
         place = claim.path, claim.symbol, claim.line
         if place in united:
             claim = claim._replace(given=united[place].given)

@@ -1,7 +1,7 @@
 """Stamps: check by one `stat` each whether files are unchanged since the last check.
 
 This runs before every turn, so it reads no content, starts no process and imports almost nothing.
-`working_tree_io` finds out what a change means.
+`working_tree_io` reads changed files.
 """
 
 from __future__ import annotations

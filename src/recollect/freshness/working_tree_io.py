@@ -119,7 +119,7 @@ class WorkTree:
             full = os.path.realpath(full)
         return full if path and full.startswith(self._below) else ""
 
-    # ---------------------------------------------------------------- what is claimed
+    # ---------------------------------------------------------------- claims
 
     def _sign(self, claim: Claim | PinnedClaim) -> str:
         """Hash the claimed part of a file; empty if the part is missing."""
@@ -250,7 +250,7 @@ class WorkTree:
         fresh = status is not None and time.time_ns() - status.st_mtime_ns < _SETTLED
         return "" if fresh and self.stamp(path) != DIRECTORY else self.stamp(path)
 
-    # ---------------------------------------------------------------- what became of it
+    # ---------------------------------------------------------------- moved files and symbols
 
     def check(self, known: Sequence[PinnedClaim], thorough: bool = False) -> list[PinnedClaim]:
         """Return the claims with their current states; while a stamp holds, nothing is read.

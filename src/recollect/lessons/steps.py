@@ -311,7 +311,7 @@ def undo(tx: Tx, now: int) -> Undone:
             undo_sql.set_columns(tx, table, key, before)
     reindex_rows(tx, rows)
     undo_sql.mark_undone(tx, last.id)
-    # All episodes are new again, but no run is due: it would only redo what was undone.
+    # All episodes are new again, but no run is due: it would only repeat the undone changes.
     progress = (
         body["progress"] if "progress" in body else steps_input.read_old_position(body["watermark"])
     )

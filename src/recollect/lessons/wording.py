@@ -1,8 +1,8 @@
 """Word the lessons of episodes: the pattern of similar tasks, the pitfall of an error, the commands
 before a commit.
 
-A lesson says only what the episodes have in common: where the work was done, which checks passed,
-what went wrong on the way. Which episodes belong together is decided in `lessons.plan`.
+A lesson holds only common parts of its episodes: the changed files, the checks that passed, the
+errors on the way. Which episodes belong together is decided in `lessons.plan`.
 """
 
 from __future__ import annotations

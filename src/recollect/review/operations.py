@@ -20,7 +20,7 @@ from ..types.reports import ReviewAnswer, ReviewItem
 from . import queue, sql, steps
 
 ALL = "all"
-"""Stands for the ids of all items that fit the filters."""
+"""The id that means all items that match the filters."""
 
 
 def review(

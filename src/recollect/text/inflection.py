@@ -100,7 +100,7 @@ def strip_particles(run: str) -> str:
     return run
 
 
-# ---------------------------------------------------------------- what only asks
+# ---------------------------------------------------------------- question words
 
 _ONLY_ASK = "的了吗呢么什怎哪谁们吧是有在这那个我你他她它几多为会要能可以之何里"
 """Characters of Chinese and Japanese that carry no content together."""

@@ -16,7 +16,7 @@ _EDGES = "\"'`()[]{}<>.,;:!?*“”‘’«»"
 
 
 class ReadWord(NamedTuple):
-    """One word as it stands, and as it is compared; a `named` one looks like a name or value."""
+    """One word as written, and its stem for comparing; a `named` one looks like a name or value."""
 
     raw: str
     stem: str
@@ -94,7 +94,7 @@ _FAMILIES = """
     enabled disabled / true false / on off / yes no / light dark / public private / single double /
     monday tuesday wednesday thursday friday saturday sunday
 """
-"""What one thing is or uses out of several: between two slashes stands a choice of one."""
+"""Groups of alternatives, separated by slashes: a thing is or uses only one of a group."""
 
 
 @cache
@@ -107,5 +107,5 @@ def _families() -> dict[str, frozenset[int]]:
 
 
 def find_families(root: str) -> frozenset[int]:
-    """Return the numbers of the choices that a stem belongs to."""
+    """Return the numbers of the groups that a stem belongs to."""
     return _families().get(root, frozenset())

@@ -186,7 +186,7 @@ def count_chars(message: Message) -> int:
 
 
 _PICTURE = "x " * 2_000
-"""Stands for the bytes of an image: providers charge about 1,600 tokens for a large one."""
+"""A placeholder for the bytes of an image: providers charge about 1,600 tokens for a large one."""
 
 
 def _sent(message: Message) -> list[str]:

@@ -1,5 +1,5 @@
-"""Records that operations report to a person: status, sizes, settings, review, undo, and what was
-set up, imported and written for agents."""
+"""Records that operations report to a person: status, sizes, settings, review, undo, set-up,
+imports, and files written for agents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Status(NamedTuple):
     by_kind: memories in use; `waiting` of the rest wait for review
     background: sentences about work that runs by itself
     start_tokens: the price of the block that a new session begins with
-    start_left_out: how many items it has no room for
+    start_left_out: the number of items that do not fit into it
     commands, fixes: commands that worked here and errors with a fix, learned from conversations
     """
 
@@ -116,7 +116,7 @@ class Seen(NamedTuple):
 
 
 class SizePart(NamedTuple):
-    """A part of the store: its bytes, what it holds, and how to keep less of it."""
+    """A part of the store: its size in bytes, its contents, and a way to keep less of it."""
 
     name: str
     bytes: int

@@ -1,4 +1,4 @@
-"""Trust rules: an origin decides the status of a record, whatever the record says.
+"""Trust rules: the origin of a record decides its status, not its content.
 
 The path by which a record came in sets its origin. Its label is the least trusted origin of all
 inputs; only a person's confirmation makes a more trusted revision.
@@ -25,10 +25,10 @@ def require_person(origin: str, action: str, where: str = "", hint: str = "") ->
 
 
 def require_rank(origin: str, label: str, verb: str, done: str, where: str, hint: str) -> None:
-    """Raise Refused when an origin is trusted less than the author of what it would change.
+    """Raise Refused if an origin is trusted less than the author of the record that it changes.
 
-    verb: what it would do, such as change
-    done: what the author did, such as stated
+    verb: the action of the origin, such as change
+    done: the action of the author, such as stated
     """
     if ORIGINS.index(origin) > ORIGINS.index(label):
         message = f"what comes from the {origin} cannot {verb} what the {label} {done}"
