@@ -131,6 +131,31 @@ def test_an_edit_that_only_adds_lines_replaces_nothing(mem: Mem) -> None:
     assert marks(mem, "upload_timeout seconds") == {}
 
 
+def test_an_edit_replaces_nothing_in_another_file(mem: Mem) -> None:
+    old, new = "upload_timeout = 30  # seconds", "upload_timeout = 90  # seconds"
+    call(mem, "c1", "Read", {"file_path": "/p/web/limits.py"}, f"{old}\nretries = 3\n")
+    given = {"file_path": "/p/web/limits.py", "old_string": "size = 1", "new_string": old}
+    call(mem, "c2", "Edit", given, "done")
+    given = {"file_path": "/p/api/limits.py", "old_string": old, "new_string": new}
+    call(mem, "c3", "Edit", given, "done")
+    assert marks(mem, "upload_timeout seconds") == {}
+    call(mem, "c4", "Edit", given | {"file_path": "/p/web/limits.py"}, "done")
+    found = {hit.id: hit.outdated_by for hit in mem.recall("upload_timeout seconds")}
+    marked = dict.fromkeys(("s:2", "s:3"), "memory://session/s/messages/7-7")
+    assert {id: mark for id, mark in found.items() if mark} == marked
+
+
+def test_a_common_line_of_a_long_edit_replaces_nothing_elsewhere_in_the_file(mem: Mem) -> None:
+    line = "upload_timeout = default_timeout()"
+    first = [f"value_of_the_first_case_{number} = {number}" for number in range(6)]
+    second = [f"value_of_the_second_case_{number} = {number}" for number in range(6)]
+    given = {"file_path": "/p/a.py", "old_string": "pass", "new_string": "\n".join([line, *first])}
+    call(mem, "c1", "Edit", given, "done")
+    given = {"file_path": "/p/a.py", "old_string": "\n".join([line, *second]), "new_string": "pass"}
+    call(mem, "c2", "Edit", given, "done")
+    assert marks(mem, "upload_timeout default") == {}
+
+
 def test_the_run_that_failed_says_why_and_not_the_one_that_passed_later(mem: Mem) -> None:
     failed = "make lint failed: the linter found an unused name in main.go"
     call(mem, "c1", "bash", {"command": "make lint"}, failed)

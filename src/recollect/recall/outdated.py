@@ -3,8 +3,8 @@
 Texts that share words are at most about the same thing. One replaces another only if a sentence of
 it states the other with a different value, or its opposite, by the same rule with which one memory
 supersedes another (`memory.similarity`). Questions, conditions and requests state nothing. Inside a
-session, an edit replaces the lines that it takes out, and the result of a command the earlier
-result of the same command.
+session, an edit replaces the lines that it takes out of a file, and the result of a command the
+earlier result of the same command.
 
 Precision comes before recall: a reader skips what is marked as outdated.
 
@@ -33,6 +33,9 @@ FEWEST_WORDS, MOST_WORDS = 3, 25
 SHORTEST_LINE = 20
 """Characters of a line of code or text that tell it from others."""
 
+_SAME_PLACE = 0.5
+"""The share of lines that an edit and an earlier text have in common if both are of one place."""
+
 _ALIKE = 0.3
 """The least similarity of two sentences that differ only in a value."""
 
@@ -53,8 +56,12 @@ class DoneText(NamedTuple):
     shown: str
     edit: tuple[str, str] = ("", "")
     """What a call takes out of a file, and what it puts in."""
+    file: str = ""
+    """The file that a call changes."""
+    asked: str = ""
+    """The arguments of the call whose result it is."""
     command: str = ""
-    """The command whose result it is."""
+    """The command whose result it is, if results of it are compared."""
 
 
 class _Statement(NamedTuple):
@@ -82,29 +89,50 @@ def find_replaced(done: Sequence[DoneText], searched: Collection[str]) -> dict[i
     """Return the positions of outdated results and edits, each with that of the newest one in its
     session that replaces it."""
     found: dict[int, int] = {}
-    taken_out = [_taken_out(one, searched) for one in done]
+    taken_out = [_taken_out(*one.edit) for one in done]
     for old, new in permutations(range(len(done)), 2):
         one, other = done[old], done[new]
         newest = done[found[old]].seq if old in found else one.seq
         if one.session == other.session and newest < other.seq:
             again = one.command == other.command != "" and one.shown != other.shown
-            held = one.edit[1] or one.shown
-            if again or any(line in held for line in taken_out[new]):
+            if again or (
+                taken_out[new]
+                and _shows_file(one, other.file)
+                and _takes_out(taken_out[new], one.edit[1] or one.shown, searched)
+            ):
                 found[old] = new
     return found
 
 
-def _taken_out(one: DoneText, searched: Collection[str]) -> list[str]:
-    """Return the lines about the question that an edit takes out of a file."""
-    before, after = one.edit
-    kept = {line.strip() for line in after.splitlines()}
-    return [
-        line
-        for line in map(str.strip, before[:LONGEST].splitlines())
-        if len(line) >= SHORTEST_LINE
-        and line not in kept
-        and any(stem(word) in searched for word in split_terms(line))
-    ]
+def _taken_out(before: str, after: str) -> list[str]:
+    """Return the lines that an edit takes out of a file."""
+    kept = {line.strip() for line in after.splitlines()} if before else set()
+    return [line for line in _split_lines(before[:LONGEST]) if line not in kept]
+
+
+def _split_lines(text: str) -> list[str]:
+    """Return the lines that can be told from others, without blanks around them."""
+    return [line for line in map(str.strip, text.splitlines()) if len(line) >= SHORTEST_LINE]
+
+
+def _takes_out(lines: Sequence[str], held: str, searched: Collection[str]) -> bool:
+    """Check whether the lines are half of what a text holds, or it holds half of them, and one is
+    about the question: a single line may stand in several places of a file."""
+    common = [line for line in lines if line in held]
+    return (
+        bool(common)
+        and len(common) >= _SAME_PLACE * min(len(lines), len(_split_lines(held)))
+        and any(stem(word) in searched for line in common for word in split_terms(line))
+    )
+
+
+def _shows_file(one: DoneText, path: str) -> bool:
+    """Check whether a text is of a file: the same line may stand in another one. Of a result its
+    call or its text names the file."""
+    name = "/".join(path.split("/")[-2:])
+    if one.file:
+        return one.file == path or one.file.endswith(f"/{name}")
+    return name in one.asked or name in one.shown
 
 
 def _statements_about(text: str, searched: Collection[str]) -> list[_Statement]:

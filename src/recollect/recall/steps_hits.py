@@ -57,6 +57,10 @@ class LoadedHit(NamedTuple):
     """Whether it holds a name of the question in the same spelling."""
     edit: tuple[str, str] | None = None
     """What a call that writes takes out of a file and puts in: what was read before is older."""
+    file: str = ""
+    """The file that it writes."""
+    before: archive_sql.MessageRow | None = None
+    """The message before a result, mostly its call."""
     command: str = ""
     """The only call of a message, or the call whose result it is."""
     turn: Sequence[archive_sql.MessageRow] | None = None
@@ -84,7 +88,7 @@ def load_hits(
     rows = dict(known or {})
     said = [item for item in found if item.source == "message"]
     wanted = [
-        (item.ref, item.seq - around, item.seq + around)
+        (item.ref, item.seq - max(around, item.kind == "tool"), item.seq + around)
         for item in said
         if around or (item.ref, item.seq) not in rows
     ]
@@ -193,6 +197,8 @@ def _load_message(
         calls=frozenset([call.id for call in message.calls] if form == "call" else ()),
         spelled=names_literally(text, question.query),
         edit=tool_calls.read_edit(writing[0]) if writing else None,
+        file=tool_calls.read_effects(writing[0]).writes[0] if writing else "",
+        before=rows.get((item.ref, item.seq - 1)) if row.role == "tool" else None,
         command=_describe_call(message.calls[0]) if len(message.calls) == 1 else "",
     )
 

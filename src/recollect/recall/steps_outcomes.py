@@ -190,12 +190,15 @@ def find_outdated(best: Sequence[LoadedHit], searched: Sequence[str]) -> dict[in
     done = [place for place, one in enumerate(best) if one.edit or one.hit.role == "tool"]
     marks: dict[int, int] = {}
     if len(done) > 1:
+        edited = {best[place].hit.session for place in done if best[place].edit}
         texts = [
             outdated.DoneText(
                 session=one.hit.session,
                 seq=int(one.hit.id.rpartition(":")[2]),
                 shown=one.hit.text,
                 edit=one.edit or ("", ""),
+                file=one.file,
+                asked=_read_call(one) if one.hit.session in edited else "",
                 command=one.command if one.hit.role == "tool" else "",
             )
             for one in map(best.__getitem__, done)
@@ -211,6 +214,14 @@ def find_outdated(best: Sequence[LoadedHit], searched: Sequence[str]) -> dict[in
     ]
     found = outdated.find_outdated(dated, set(searched))
     return marks | {own[old]: own[new] for old, new in found.items()}
+
+
+def _read_call(one: LoadedHit) -> str:
+    """Return the command of a result if it is known, or the arguments of the call before it."""
+    row = one.before
+    if one.command or row is None or not messages.is_unchanged(row.body, row.digest, row.role):
+        return one.command
+    return " ".join([call.arguments for call in parse_message(row).calls])
 
 
 class RankedHit(NamedTuple):
