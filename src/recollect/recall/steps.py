@@ -32,7 +32,7 @@ _PRINTED = ("call", "output", "receipt")
 
 _SPELLED, _SPELLED_ALONE, _MOST_SPELLED = 1.15, 2.0, 20
 """The factors of a message with a name in the spelling of the question, which may be that name
-alone; and how many such messages are loaded beside the best."""
+alone, less if it names a file so; and how many such messages are loaded beside the best."""
 
 _OTHER_EMBEDDER = (
     "by words only: the vectors are another embedder's; `recollect rebuild --missing` makes ours"
@@ -294,7 +294,7 @@ def _load_best(
         for entry, one in read.items():
             place = places[entry]
             factor = one.factor * steps_outcomes.weigh_form(one, asked, found[place].candidate)
-            factor = factor * spelled if one.spelled else factor
+            factor = factor * spelled**one.spelled if one.spelled else factor
             one = one._replace(factor=factor) if factor != one.factor else one
             sign = signs[place] if signs else {}
             near.append(RankedHit(found[place], one, scores[place] * one.factor, sign))

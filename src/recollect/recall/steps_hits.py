@@ -53,8 +53,8 @@ class LoadedHit(NamedTuple):
     """What a message is: see `questions.FORMS`."""
     calls: frozenset[str] = frozenset()
     """The ids of its calls, if the message does nothing but call."""
-    spelled: bool = False
-    """Whether it holds a name of the question in the same spelling."""
+    spelled: float = 0.0
+    """How literally it holds a name of the question: see `spell_name`."""
     edit: tuple[str, str] | None = None
     """What a call that writes takes out of a file and puts in: what was read before is older."""
     file: str = ""
@@ -195,7 +195,7 @@ def _load_message(
         stated=stated,
         form=form,
         calls=frozenset([call.id for call in message.calls] if form == "call" else ()),
-        spelled=names_literally(text, question.query),
+        spelled=spell_name(text, question.query),
         edit=tool_calls.read_edit(writing[0]) if writing else None,
         file=tool_calls.read_effects(writing[0]).writes[0] if writing else "",
         before=rows.get((item.ref, item.seq - 1)) if row.role == "tool" else None,
@@ -210,12 +210,16 @@ def _describe_call(call: ToolCall) -> str:
     )
 
 
-def names_literally(text: str, query: str) -> bool:
-    """Check whether a text holds a name of the query in the same spelling, on its own."""
-    return any(
-        name in text and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
-        for name in text_terms.find_names(query)
-    )
+def spell_name(text: str, query: str) -> float:
+    """Return how literally a text holds a name of the query: 1 in the same spelling on its own, 0.5
+    as the name of a file without its ending, else 0."""
+    best = 0.0
+    for name in text_terms.find_names(query):
+        if name in text:
+            pattern = rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\d)(\.\w)?"
+            found: list[str] = re.findall(pattern, text)
+            best = max([best, *[0.5 if ending else 1.0 for ending in found]])
+    return best
 
 
 def find_spelled(
