@@ -84,6 +84,13 @@ def test_of_many_with_a_name_in_another_spelling_the_one_that_spells_it_is_first
     assert mem.recall("sentShare")[0].id == "other:2"
 
 
+def test_a_name_that_a_file_has_is_before_the_same_word_in_another_spelling(mem: Mem) -> None:
+    run(mem, "c1", "ls docs", "README.md\nENVIRONMENTS.md\nRELEASES.md\n", session="a")
+    run(mem, "c2", "cat notes", "the environments\nare listed\nelsewhere\n", session="b")
+    assert [hit.id for hit in mem.recall("ENVIRONMENTS")] == ["a:2", "b:2"]
+    assert [hit.id for hit in mem.recall("environments")] == ["b:2", "a:2"]
+
+
 def test_parts_of_a_found_name_are_dropped(work: Mem) -> None:
     assert [hit.id for hit in work.recall("ENT-232")] == ["s:4"]
 

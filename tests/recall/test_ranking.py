@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from recollect.recall import judgement, ranking
 from recollect.recall import questions as recall_questions
 from recollect.recall.ranking import RankingCandidate, RankingQuestion
+from recollect.types.records import Message
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -345,6 +346,28 @@ def test_a_memory_is_cut_off_later_than_a_message() -> None:
     assert found == [False, True, False]
 
 
+def test_a_search_that_the_provider_runs_is_a_call() -> None:
+    action = {"type": "search", "query": "custom base url of the proxy"}
+    message = Message("assistant", ({"type": "web_search_call", "action": action},))
+    assert recall_questions.read_form(message, writes=False) == "call"
+    said = {"type": "text", "text": "The proxy takes a custom base url."}
+    assert recall_questions.read_form(Message("assistant", (said,)), writes=False) == "prose"
+
+
+def test_a_passage_with_every_word_of_a_question_is_known() -> None:
+    wanted = ("lock", "file", "renam", "twice")
+    far = " ".join(["lock", *["more"] * 40, "file renam twice"])
+    texts = ["the file is renam and lock twice", far, "the lock of the file", f"{far} the lock"]
+    found = [recall_questions.holds_closely(text, wanted) for text in texts]
+    assert found == [True, False, False, True]
+
+
+def test_a_passage_with_every_word_is_before_words_that_are_spread() -> None:
+    spread, close = candidate(1), candidate(2, close=True)
+    scores = ranking.score_candidates(ASKED, [spread, close])
+    assert scores[1] - scores[0] == pytest.approx(ranking.CLOSE)
+
+
 @pytest.mark.parametrize(
     ("text", "announces"),
     [
@@ -352,6 +375,7 @@ def test_a_memory_is_cut_off_later_than_a_message() -> None:
         ("Let me look at the failing test:", True),
         ("Now the build passes because the cache is cleared.", False),
         ("Then run make lint first, because the hook needs the files that it generates.", False),
+        ("Now update the caller in `server.go` and add a line to its log for every request.", True),
     ],
 )
 def test_words_that_only_say_what_an_agent_does_next_are_known(text: str, announces: bool) -> None:

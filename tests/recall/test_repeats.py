@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 import recollect
@@ -89,6 +92,17 @@ def test_a_request_is_shown_with_what_came_of_it(mem: Mem, clock: Clock) -> None
     assert found[0].outcome is not None and found[0].outcome.text == told
     assert found[0].outcome.address == "memory://session/s/messages/3-3"
     assert found.tokens > mem.recall("checkout latency", kind=["user"])[0].tokens - 1
+
+
+def test_an_imported_request_is_shown_with_what_came_of_it(mem: Mem, tmp_path: Path) -> None:
+    told = "The handler asks the tax service once for each item. I batch the calls now."
+    turns = [("user", "look at the checkout latency please"), ("assistant", told)]
+    lines = [json.dumps({"role": role, "content": text}) for role, text in turns]
+    (tmp_path / "old.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    mem.import_transcripts(str(tmp_path / "old.jsonl"), agent="messages")
+    found = mem.recall("checkout latency")
+    assert found[0].trust == "import"
+    assert found[0].outcome is not None and found[0].outcome.text == told
 
 
 def test_a_reply_that_is_a_hit_stands_before_its_request(mem: Mem) -> None:

@@ -353,6 +353,7 @@ _SIGNS = {
     "period": "it is of the time asked about",
     "standing": "it is a rule or a preference",
     "typed": "the user typed it",
+    "close": "one passage of it has all the words",
 }
 
 

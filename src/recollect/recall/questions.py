@@ -169,6 +169,22 @@ def find_phrases(query: str) -> tuple[str, ...]:
     return tuple([one for one in found if one.strip()])
 
 
+FEWEST_CLOSE, CLOSE_BY = 4, 30
+"""The number of words of a question from which on holding all of them is more than chance, and the
+length of a passage that holds them close together: about a long sentence."""
+
+
+def holds_closely(text: str, wanted: Sequence[str]) -> bool:
+    """Check whether one passage of a text of stems holds all the wanted ones."""
+    places = dict.fromkeys(wanted, -CLOSE_BY)
+    for place, one in enumerate(text.split(" ")):
+        if one in places:
+            places[one] = place
+            if place - min(places.values()) < CLOSE_BY:
+                return True
+    return False
+
+
 def hold_phrases(texts: Sequence[str], phrases: Sequence[str]) -> list[bool]:
     """Return for each text of stems whether it holds one of the phrases, each between spaces."""
     found = [False] * len(texts)
@@ -201,8 +217,8 @@ _MOST_BESIDE = 8
 _ANNOUNCES = (
     r"^(?:(?:now|next|then|first|finally|good|great|ok|okay|so|also|while [\w ]{,30})[,.!]? )?"
     r"(?:let me|i['’]ll|i will|i['’]m (?:now )?(?:going to|\w+ing)|let['’]s)\b(?! know)|:$"
-    r"|^(?=.{,60}$)(?:now|next|then|finally)[,:]? "
-    r"(?:re)?(?:run|add|update|fix|check|write|verify|commit)\b"
+    r"|^(?=.{,120}$)(?!.*\b(?:because|since|so|as|which|instead)\b)(?:now|next|then|finally)[,:]? "
+    r"(?:re)?(?:run|add|update|fix|check|write|verify|commit|remove|replace|create|implement|move)\b"
 )
 _SENTENCE_END = r"(?<=[.!?:…])\s+|\n+"
 _ASKS = (
@@ -226,6 +242,9 @@ def read_form(message: Message, writes: bool) -> str:
         return "output"  # a notice of the agent's program
     if message.role == "user":
         return "prose" if outdated.strip_pasted(said).strip() else "output"
+    blocks = () if isinstance(message.content, str) else message.content
+    if blocks and all(str(block.get("type")).endswith("_call") for block in blocks):
+        return "call"  # one that the provider runs itself: a search of the web
     announces = announces_only(said or messages.searchable_text(message._replace(calls=())))
     if message.calls and (announces or not said):
         return "write" if writes else "call"

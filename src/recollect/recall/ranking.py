@@ -47,6 +47,7 @@ OPENING = 0.2
 SPEAKER = {"user": 0.4, "assistant": 0.1, "": 0.0}
 PERIOD = 0.4
 STANDING = 0.3
+CLOSE = 0.2
 TYPED = 0.4
 NEARBY = 0.5
 _OVER = 1.5
@@ -132,6 +133,8 @@ class RankingCandidate(NamedTuple):
     """Whether it is a rule, a convention or a preference."""
     phrase: bool = False
     """Whether it holds the words of the question, or what is quoted in it, in a row."""
+    close: bool = False
+    """Whether one passage of it holds every word of a question."""
     typed: bool = False
     """Whether the user typed it in a session with tool calls: see `seeks_statement`."""
 
@@ -245,7 +248,7 @@ def _choose_first(
 
 _SIGNALS = (
     *("exact", "words", "meaning", "around", "beside", "opening", "speaker", "period", "standing"),
-    "typed",
+    *("typed", "close"),
 )
 
 
@@ -284,6 +287,7 @@ def _compute_signals(
             PERIOD if period and period[0] <= item.at < period[1] else 0.0,
             STANDING if standing and item.standing else 0.0,
             TYPED if item.typed else 0.0,
+            CLOSE if item.close else 0.0,
         )
         for item, whole, one, other, said, near in zip(
             candidates, exact, words, meaning, around, beside, strict=True

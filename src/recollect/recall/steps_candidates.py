@@ -315,6 +315,9 @@ def _make_candidates(
     own session."""
     whole = asked.whole
     quoting = questions.hold_phrases([item.stems for item, _ in items], asked.phrases)
+    ranking = asked.ranking
+    by_passage = ranking.asks and ranking.speaker != "user" and not ranking.unknown
+    by_passage = by_passage and len(asked.stems) >= questions.FEWEST_CLOSE
     found = []
     for (item, cosine), quotes in zip(items, quoting, strict=True):
         entry, source, _, seq, kind, owner, label, at, stems, _, _ = item
@@ -333,6 +336,9 @@ def _make_candidates(
             restates=bool(whole) and is_message and whole.issuperset(stems.split()),
             standing=source == "memory" and kind in _STANDING_KINDS,
             phrase=quotes,
+            close=by_passage
+            and all(counted[entry])
+            and questions.holds_closely(stems, asked.stems),
         )
         found.append(FoundCandidate(tx, item, candidate))
     return found

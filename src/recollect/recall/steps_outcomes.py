@@ -99,8 +99,9 @@ def _find_results(
 
 
 def began_turn(hit: Hit) -> bool:
-    """Check whether a hit is a message that the user typed: what came of it is shown with it."""
-    return hit.role == "user" and hit.trust == "user"
+    """Check whether a hit is a message of the user, imported or not: what came of it is shown with
+    it."""
+    return hit.role == "user" and hit.kind == "message"
 
 
 def _find_place(hit: Hit) -> tuple[str, int]:
@@ -114,9 +115,7 @@ def read_turns_ahead(
     """Return the hits of index matches, those that are messages of the user with the ends of the
     turns that they began: a server loads both by one statement."""
     said = [item for item in found if item.source == "message"]
-    places = {
-        item.entry: (item.ref, item.seq) for item in said if item.kind == item.label == "user"
-    }
+    places = {item.entry: (item.ref, item.seq) for item in said if item.kind == "user"}
     ends = archive_sql.turn_ends(tx, list(places.values()), _LAST_MESSAGES)
     turns = {entry: ends.get(place, ()) for entry, place in places.items()}
     return {entry: one._replace(turn=turns.get(entry)) for entry, one in loaded.items()}
