@@ -423,7 +423,7 @@ class Failing:
         self._tx = tx
         self._left = left
         self.space, self.for_update, self.skip_locked = tx.space, tx.for_update, tx.skip_locked
-        self.in_json, self.is_remote = tx.in_json, tx.is_remote
+        self.in_json, self.in_numbers, self.is_remote = tx.in_json, tx.in_numbers, tx.is_remote
         self.is_answered = tx.is_answered
 
     def _count(self) -> None:

@@ -54,7 +54,6 @@ ALLOWED = {
     "index.sql_vectors.list_clusters": "one row, and those of an earlier version",
     "index.sql_vectors.list_unembedded": "the queue, in its own order",
     "index.sql_vectors.load_all_vectors": "only in a store of at most 1,500 entries",
-    "index.sql_vectors.load_blocks": "open blocks are at most 17, and cells are chosen",
     "index.sql_vectors.switch_embedder": REBUILD,
     "injections.sql.count_by_moment": WHOLE,
     "injections.sql.find_never_useful": BACKGROUND,

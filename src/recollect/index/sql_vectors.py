@@ -121,9 +121,10 @@ def load_vectors(tx: Tx, entries: Sequence[int]) -> dict[int, bytes]:
     """Return the stored vectors of these entries."""
     if not entries:
         return {}
-    numbers = ", ".join(map(str, entries))
     found = tx.run(
-        f"SELECT entry, vector FROM vectors WHERE space = :space AND entry IN ({numbers})"
+        "SELECT entry, vector FROM vectors WHERE space = :space "
+        f"AND entry {tx.in_numbers.format('entries')}",
+        {"entries": str(list(entries))},
     )
     return {entry: bytes(vector) for entry, vector in found}
 
@@ -177,9 +178,13 @@ def list_clusters(tx: Tx) -> list[VectorCluster]:
 def load_blocks(tx: Tx, cells: Sequence[int]) -> list[tuple[bytes, bytes]]:
     """Load the entries and planes of the open blocks, which have positive numbers, and of these
     cells."""
-    numbers = ", ".join(map(str, cells))
-    chosen = f"AND (block > 0 OR block IN ({numbers}))" if cells else "AND block > 0"
-    rows = tx.run(f"SELECT entries, planes FROM blocks WHERE space = :space {chosen}")
+    rows = tx.run(
+        # Two searches: for an OR, SQLite reads every block.
+        "SELECT entries, planes FROM blocks WHERE space = :space AND block > 0 UNION ALL "
+        "SELECT entries, planes FROM blocks WHERE space = :space "
+        f"AND block {tx.in_numbers.format('cells')}",
+        {"cells": str(list(cells))},
+    )
     return [(bytes(entries), bytes(planes)) for entries, planes in rows]
 
 

@@ -129,6 +129,8 @@ class Tx(Protocol):
     skip_locked: str
     in_json: str
     """The condition that a text is in a JSON array, with `{}` for the name of its parameter."""
+    in_numbers: str
+    """The same for a number. A statement that holds the numbers itself is compiled each time."""
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         """Run one statement and return its rows."""

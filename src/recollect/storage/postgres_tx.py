@@ -257,6 +257,7 @@ class PostgresTx:
     for_update = "FOR UPDATE"
     skip_locked = "FOR UPDATE SKIP LOCKED"
     in_json = "= ANY (ARRAY(SELECT json_array_elements_text(CAST(:{} AS json))))"
+    in_numbers = "= ANY (ARRAY(SELECT CAST(json_array_elements_text(CAST(:{} AS json)) AS bigint)))"
 
     def __init__(self, snapshot: Snapshot, space: str) -> None:
         self.snapshot = snapshot

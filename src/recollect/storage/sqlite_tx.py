@@ -125,6 +125,7 @@ class SqliteTx:
     for_update = ""
     skip_locked = ""
     in_json = "IN (SELECT value FROM json_each(:{}))"
+    in_numbers = in_json
     finds_nearest = False
     is_remote = False
     is_answered = True
