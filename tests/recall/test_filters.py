@@ -17,6 +17,8 @@ from recollect.memory import steps as memory_steps
 from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.recall import sql as recall_sql
 from recollect.storage.database import Tx
+from recollect.storage.sqlite import SqliteDatabase
+from recollect.storage.sqlite_tx import SqliteTx
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -24,6 +26,7 @@ BETTER = {"sqlite": 10_000, "postgres": 2_000}
 """Filling is slow over a connection."""
 
 WANTED = 11
+ACTIVE = {"status": ("active",)}
 LONG = "a note of many words about gardens and rivers that ends with one of them: deploy"
 
 
@@ -112,6 +115,26 @@ def test_what_was_believed_then_is_found_among_many_later_versions(
         space.write(lambda tx: tx.run(f"{close} AND id > 'm-0001000'", {"now": clock()}))
         clock.advance(days=2)
         assert len(mem.recall("deploy", as_of="3d", limit=50)) == WANTED
+
+
+def test_a_search_that_saw_every_match_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    statements: list[str] = []
+    run = SqliteTx.run
+
+    def note(tx: SqliteTx, sql: str, *params: Any) -> Any:
+        statements.append(sql)
+        return run(tx, sql, *params)
+
+    monkeypatch.setattr(SqliteTx, "run", note)
+    space = SqliteDatabase("", "project")
+
+    def search(holding: int) -> int:
+        statements.clear()
+        space.read(lambda tx: index_sql.search_words(tx, ["deploy"], 8, ACTIVE, holding=holding))
+        return len(statements)
+
+    assert search(holding=9) == 1
+    assert search(holding=10) == 2  # one of them may fulfil the filter, and was not seen
 
 
 def test_every_combination_of_filters_finds_all_that_match(

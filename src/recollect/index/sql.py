@@ -211,9 +211,11 @@ def search_words(
     *,
     held: Sequence[IndexMatch] | None = None,
     few: bool = False,
+    holding: int | None = None,
 ) -> list[IndexMatch]:
     """Return the result of `find_candidates`, given the few entries that the filters leave
-    (`held`), or None if they are many."""
+    (`held`), or None if they are many; and how many entries have one of the stems at most
+    (`holding`), if that is known."""
     if held is not None:
         return match_few(held, stems)[:limit]
     if not stems:
@@ -227,7 +229,7 @@ def search_words(
     share = 16 if "kind" in filters else 3 if "source" in filters else 1
     depth = limit + limit // 8 if tx.is_remote or share == 1 else share * limit
     near = tx.match(stems, depth, where, params, exact=False, vector=vector)
-    if where and 4 * len(near) < 3 * limit:
+    if where and 4 * len(near) < 3 * limit and (holding is None or holding > depth):
         left = None if selective else list_few(tx, filters)
         if left is not None:
             return match_few(load_entries(tx, left, vector), stems)[:limit]

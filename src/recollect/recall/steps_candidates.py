@@ -30,6 +30,9 @@ each other."""
 FEW_WORDS, STATED = 3, 8
 """For so few words, so many memories are candidates, beside messages that hold them more often."""
 
+COUNTED = 200
+"""So many entries with a stem are counted in a large store of SQLite, more are estimated."""
+
 LOOKED_THROUGH = 20_000
 """Matches by words of which a server finds the memories in one search."""
 
@@ -150,7 +153,7 @@ def find_candidates(
     vector = asked.vector if compared is None else b""
     held = None if left is None else index_sql.load_entries(tx, left)
     search = partial(index_sql.search_words, tx, filters=filters, vector=vector, held=held)
-    matched = search(asked.searched, depth)
+    matched = search(asked.searched, depth, holding=_count_holding(tx, asked.searched, known))
     few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
     if few and is_filtered(question) and tx.is_answered:
         # A filter may leave only entries with the common words.
@@ -186,6 +189,13 @@ def find_candidates(
         ]
         found += _make_candidates(tx, new, asked, _count_stems([item for item, _ in new], asked))
     return _mark_typed(found) if judgement.seeks_statement(asked.ranking) else found
+
+
+def _count_holding(tx: Tx, stems: Sequence[str], known: StemFrequencies) -> int | None:
+    """Return how many entries have one of the stems at most; None if that was estimated."""
+    holding = [known.holding[stem] for stem in stems]
+    counted = known.entries <= judgement.SMALL or max(holding, default=0) < COUNTED
+    return sum(holding) if counted and not tx.is_remote else None
 
 
 def _choose_depths(
