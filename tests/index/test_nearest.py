@@ -63,6 +63,28 @@ def test_no_vectors_give_no_scores_and_no_places() -> None:
     assert index_vectors.cosine_similarities(vector([1.0] * DIMS), []) == []
 
 
+def test_what_is_too_far_by_its_signs_is_not_picked() -> None:
+    scores = bytes([90, 200, 40, 120, 199])
+    assert index_vectors.pick_best(scores, 4) == [1, 4, 3, 0]
+    assert index_vectors.pick_best(scores, 4, least=120) == [1, 4, 3]
+    assert index_vectors.pick_best(scores, 2, least=120) == [1, 4]
+    assert index_vectors.pick_best(scores, 4, least=255) == []
+
+
+@pytest.mark.parametrize("wanted", [0.2, 0.35, 0.6])
+def test_the_score_by_signs_tells_the_cosine_within_a_tenth(wanted: float) -> None:
+    rng = Random(3)
+    off = []
+    for _ in range(200):
+        question, other = ([rng.gauss(0, 1) for _ in range(256)] for _ in range(2))
+        other = [wanted * x + sqrt(1 - wanted**2) * y for x, y in zip(question, other, strict=True)]
+        planes = index_vectors.pack_signs([vector(other)])
+        [score] = index_vectors.score_blocks(vector(question), [planes])
+        exact = cosine(question, other)
+        off.append(score < index_vectors.score_of(exact - steps_nearest.BELOW, 256))
+    assert sum(off) <= 0.05 * len(off)
+
+
 components = st.lists(st.integers(1, 255), min_size=DIMS, max_size=DIMS).map(bytes)
 
 

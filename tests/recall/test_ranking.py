@@ -60,6 +60,17 @@ def test_a_large_store_is_searched_by_meaning_only_if_words_do_not_suffice() -> 
     assert judgement.needs_meaning(RankingQuestion((), 0.0), [], judgement.SMALL + 1)
 
 
+def test_a_small_store_is_searched_by_meaning_unless_one_entry_holds_the_whole_question() -> None:
+    asked = RankingQuestion((3.0, 1.0, 1.0), 20.0, asks=True)
+    whole, most = candidate(1, (1, 1, 2)), candidate(2, (1, 1, 0))
+    assert not judgement.needs_meaning(asked, [most, whole], judgement.SMALL)
+    assert judgement.needs_meaning(asked, [most], judgement.SMALL)
+    # A word that nothing holds is a part of the question too.
+    assert judgement.needs_meaning(asked._replace(unknown=2.0), [whole], judgement.SMALL)
+    assert judgement.needs_meaning(asked._replace(asks=False), [whole], judgement.SMALL)
+    assert judgement.needs_meaning(ASKED, [candidate(1)], judgement.SMALL)
+
+
 def test_an_answer_is_found_beside_its_question() -> None:
     question = candidate(1, session="s", seq=4)
     answer = candidate(2, (0, 0), session="s", seq=5, cosine=0.36)
