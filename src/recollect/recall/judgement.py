@@ -64,8 +64,9 @@ def needs_meaning(
 
     In a large store only if no entry holds most of the question by weight: four of five questions
     do not need it (LoCoMo loses .016, LongMemEval .005). In one of up to `SMALL` entries always,
-    unless it is a question of some words and one entry holds all of them: one of twelve of LoCoMo,
-    and none of the sets loses. A subject is spread over a session (coding sessions lose .002).
+    unless it is a question of some words and one entry holds all of them (LoCoMo stays, LongMemEval
+    loses .002 if small stores do so too, whose vectors are compared anyway). A subject is spread
+    over a session: coding sessions lose .002.
     """
     enough = SUFFICE * sum(question.weights)
     if entries <= SMALL:

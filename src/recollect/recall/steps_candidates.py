@@ -176,8 +176,11 @@ def find_candidates(
     cosines = {item.entry: near[item.entry] for item in matched if item.entry in near}
     compared_ones = [(item, cosines.get(item.entry, 0.0)) for item in matched]
     found = _make_candidates(tx, compared_ones, asked, counted)
-    if asked.vector and judgement.needs_meaning(
-        asked.ranking, [item.candidate for item in found], entries
+    # Where every vector was compared, to leave the nearest out saves little.
+    near_too = compared is not None and entries <= judgement.SMALL
+    if asked.vector and (
+        near_too
+        or judgement.needs_meaning(asked.ranking, [item.candidate for item in found], entries)
     ):
         records = {(item.source, item.ref, item.seq) for item in matched}
         least = recall_ranking.LEAST_MEANING
