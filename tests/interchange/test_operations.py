@@ -325,6 +325,25 @@ FOREIGN = {
 }
 
 
+def test_loaded_patterns_keep_their_ids_and_name_their_episodes(tmp_path: Path) -> None:
+    folder = tmp_path / ".loki" / "memory" / "semantic"
+    folder.mkdir(parents=True)
+
+    def load(memory: recollect.Recollect, text: str, trust: bool = True) -> None:
+        one = {"id": "sem-001", "pattern": text, "source_episodes": ["ep-2026-01-01-001"]}
+        (folder / "patterns.json").write_text(json.dumps({"patterns": [one]}))
+        memory.store.load(str(tmp_path / ".loki"), trust=trust)
+
+    with other(tmp_path) as memory:
+        load(memory, "Parse amounts with the money module")
+        shown = memory.show("memory://sem-001").memory
+        assert shown and shown.text == "Parse amounts with the money module"
+        assert "derived_from" in {one.relation for one in memory.links.list(shown.id).reached}
+        load(memory, "Amounts of strangers are floats", trust=False)
+        again = memory.show("memory://sem-001").memory
+        assert again and again.id == shown.id, "what waits for a person takes no id over"
+
+
 @pytest.mark.parametrize("form", FOREIGN)
 def test_files_of_other_systems_are_loaded_and_wait_for_a_person(form: str, tmp_path: Path) -> None:
     name, text, wanted = FOREIGN[form]

@@ -42,6 +42,8 @@ class ForeignStatement(NamedTuple):
     scope: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     """Relation and id of other statements. A statement without a text only carries links."""
+    episodes: tuple[str, ...] = ()
+    """Ids of the episodes that it was derived from."""
 
 
 def detect(name: str, text: str) -> str:
@@ -256,6 +258,7 @@ def _entry(one: Json, kind: str) -> ForeignStatement:
         tags=tuple(map(str, one.get("tags") or ())),
         scope=tuple(map(str, one.get("scope") or ())),
         links=_links(one.get("links")),
+        episodes=tuple(map(str, one.get("source_episodes") or ())),
     )
 
 

@@ -9,15 +9,19 @@ from ..agents import operations_transcripts
 from ..archive import sql as archive_sql
 from ..context import Context, new_id
 from ..documents import user_files_io
+from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound, RecollectError, Refused
 from ..fast_typing import NamedTuple
 from ..maintenance import operations_erase
+from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
 from ..memory import steps_learn as memory_steps_learn
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
+from ..secrets import redaction
 from ..storage.database import Database, Tx
-from ..text import display
+from ..text import addresses, display
+from ..types.records import Learned
 from ..types.trust import require_person
 from . import formats, sql, steps, steps_layouts
 
@@ -273,22 +277,26 @@ def _learn_all(
 
     def learn(tx: Tx) -> int:
         done = memory_steps_learn.learn_all(tx, ready, now, {})
-        ids = {text: one.id for text, one in zip(texts, done, strict=True)}
-        _link_all(tx, found, ids, now)
+        _link_all(tx, found, dict(zip(texts, done, strict=True)), now)
         return sum(one.action == "created" for one in done)
 
     return context.project_space.write(learn)
 
 
-def _link_all(tx: Tx, found: list[formats.ForeignStatement], ids: dict[str, str], now: int) -> None:
-    """Connect the statements of a file as it says, by the ids that they got here."""
-    here = {one.id: ids[one.text] for one in found if one.id and one.text in ids}
+def _link_all(
+    tx: Tx, found: list[formats.ForeignStatement], done: dict[str, Learned], now: int
+) -> None:
+    """Connect the statements of a file as it says, by the ids that they got here; ids such as
+    sem-001 become addresses of them."""
+    here = {one.id: done[one.text] for one in found if one.id and one.text in done}
+    for name, learned in here.items():
+        if addresses.is_loaded_memory(name):
+            memory_sql.put_alias(tx, redaction.redact_name(name), learned.memory)
     for one in found:
-        for relation, target in one.links:
-            if one.id in here and target in here:
-                memory_steps_neighbours.link(
-                    tx, here[one.id], relation, [here[target]], "loaded", now
-                )
+        targets = [(relation, here[to].id) for relation, to in one.links if to in here]
+        targets += [("derived_from", episodes_steps.address_id(name)) for name in one.episodes]
+        for relation, target in targets if one.id in here else ():
+            memory_steps_neighbours.link(tx, here[one.id].id, relation, [target], "loaded", now)
 
 
 def _unique(found: list[formats.ForeignStatement]) -> Iterator[formats.ForeignStatement]:

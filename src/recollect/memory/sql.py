@@ -298,11 +298,13 @@ def find_alias(tx: Tx, alias: str) -> str:
 
 
 def put_alias(tx: Tx, alias: SafeText, memory: Memory) -> None:
-    """Let another id mean a memory from now on."""
+    """Let another id mean a memory from now on; one in use is only taken over by an active memory,
+    not by one that waits for a person."""
+    is_taken = "DO UPDATE SET id = excluded.id, revision = excluded.revision"
     tx.run(
         "INSERT INTO memory_aliases (space, alias, id, revision) "
         "VALUES (:space, :alias, :id, :revision) ON CONFLICT (space, alias) "
-        "DO UPDATE SET id = excluded.id, revision = excluded.revision",
+        f"{is_taken if memory.status == 'active' else 'DO NOTHING'}",
         {"alias": alias, "id": memory.id, "revision": memory.revision},
     )
 

@@ -207,6 +207,12 @@ def _is_id(name: str) -> bool:
     )
 
 
+def is_loaded_memory(name: str) -> bool:
+    """Check for the id of a memory in the file that it was loaded from: sem-001."""
+    kind, _, rest = name.partition("-")
+    return _LOADED.get(kind) == "memory" and rest.replace("-", "").isalnum() and name.isascii()
+
+
 def read_memory_id(text: str) -> str:
     """Return the id, or beginning of one, if the text is nothing but that of a memory or its
     address; an empty string otherwise."""
