@@ -8,6 +8,7 @@ type checkers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from types import TracebackType
 
 from . import operation_table, validation
@@ -17,6 +18,13 @@ from .fast_typing import Any
 from .project import Project
 
 _ALIASES = {"search": "recall"}
+_SHOW_LESSONS = frozenset(
+    (
+        *("briefing", "lessons.list", "lessons.consolidate", "episodes.list", "episodes.learnings"),
+        "tasks.before",
+    )
+)
+"""Operations that show what was learned from conversations: they wait for an import's lessons."""
 
 
 class Recollect:
@@ -27,7 +35,7 @@ class Recollect:
 
     def __getattr__(self, name: str) -> Any:
         if operation := operation_table.BY_NAME.get(_ALIASES.get(name, name)):
-            return validation.bind_operation(operation_table.load_function(operation), self.context)
+            return _bind(operation, self.context)
         if any(known.startswith(f"{name}.") for known in operation_table.BY_NAME):
             return Group(self.context, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -94,9 +102,7 @@ class Group:
 
     def __getattr__(self, name: str) -> Any:
         if operation := operation_table.BY_NAME.get(f"{self._name}.{name}"):
-            return validation.bind_operation(
-                operation_table.load_function(operation), self._context
-            )
+            return _bind(operation, self._context)
         raise AttributeError(f"{self._name!r} has no operation {name!r}")
 
     def __dir__(self) -> list[str]:
@@ -107,5 +113,23 @@ class Group:
 
 def call_operation(memory: Recollect, name: str, values: dict[str, Any]) -> Any:
     """Call an operation by its dotted name."""
-    function = operation_table.load_function(operation_table.BY_NAME[name])
-    return validation.bind_operation(function, memory.context)(**values)
+    return _bind(operation_table.BY_NAME[name], memory.context)(**values)
+
+
+def _bind(operation: operation_table.Operation, context: Context) -> Any:
+    """Return an operation bound to a context."""
+    bound = validation.bind_operation(operation_table.load_function(operation), context)
+    if operation.name not in _SHOW_LESSONS:
+        return bound
+
+    @wraps(bound)
+    def bound_after_learning(*values: Any, **named: Any) -> Any:
+        from .agents import steps_hooks
+
+        if steps_hooks.is_unlearned(steps_hooks.requests_folder(context)):
+            from .agents.operations import finish_learning
+
+            finish_learning(context)
+        return bound(*values, **named)
+
+    return bound_after_learning

@@ -11,7 +11,7 @@ import pytest
 
 import recollect
 from recollect.agents import operations as agents_operations
-from recollect.agents import operations_transcripts, processes_io, steps_import, steps_reading
+from recollect.agents import operations_import_project, processes_io, steps_import, steps_reading
 from recollect.agents.transcripts.reader_io import Transcript
 from recollect.index import steps as index_steps
 from recollect.interfaces.screens import results
@@ -145,7 +145,6 @@ def test_the_importer_reads_while_it_waits_and_keeps_the_order(
             position=None,
             foreign=False,
             capture=False,
-            personal=False,
             now=1,
         )
         for path in paths
@@ -230,7 +229,7 @@ def test_a_small_import_starts_no_process(
 def test_many_vectors_are_left_to_another_process_and_few_are_made_at_once(
     tmp_path: Path, transcripts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operations_transcripts, "FEW_VECTORS", 10)
+    monkeypatch.setattr(operations_import_project, "FEW_VECTORS", 10)
     monkeypatch.setattr(index_steps, "BATCH_SIZE", 10)
     started: list[str] = []
     with open_store(tmp_path, "large", RECOLLECT_EMBEDDER="static") as memory:
@@ -246,7 +245,7 @@ def test_many_vectors_are_left_to_another_process_and_few_are_made_at_once(
         assert space.read(index_steps.measure_coverage).unembedded == 0
         assert memory.import_transcripts(str(transcripts)).vectors_left == 0
         assert len(started) == 1
-    monkeypatch.setattr(operations_transcripts, "FEW_VECTORS", 1_000)
+    monkeypatch.setattr(operations_import_project, "FEW_VECTORS", 1_000)
     with open_store(tmp_path, "few", RECOLLECT_EMBEDDER="static") as memory:
         memory.context.start_background = started.append
         assert memory.import_transcripts(str(transcripts)).vectors_left == 0

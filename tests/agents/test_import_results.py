@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import subprocess
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import recollect
+from recollect.agents import operations_import_project, steps_hooks
+from recollect.agents.events import Event
+from recollect.agents.operations import catch_up
+from recollect.agents.operations_events import answer_event
+from recollect.client import call_operation
+from recollect.context import Context
 from recollect.interfaces.screens.results import show
+from recollect.lessons import operations as lessons_operations
 from tests.builders.sessions import claude_code_folder
 from tests.conftest import Clock
 
@@ -257,3 +268,133 @@ def test_status_advises_to_import_only_what_is_there(
     assert steps["recollect import"] == "read 1 conversation you had before"
     mem.import_transcripts()
     assert "recollect import" not in [step.command for step in mem.store.status().next]
+
+
+# ---------------------------------------------------------------- left to the background
+
+
+@pytest.fixture
+def imported(
+    project: Path,
+    tmp_path: Path,
+    environment: dict[str, str],
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[recollect.Recollect]:
+    """Two conversations were imported, and no background process has learned from them yet."""
+    monkeypatch.setattr(operations_import_project, "FEW_MESSAGES", 5)
+    (project / "Makefile").write_text("check:\n\tpytest src\n")
+    folder = folder_of(tmp_path, str(project))
+    for number in (1, 2):
+        text = conversation(f"s{number}", str(project), 10 + number)
+        (folder / f"s{number}.jsonl").write_text(text)
+    with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
+        started: list[str] = []
+        memory.context.start_background = started.append
+        done = memory.import_transcripts()
+        assert started == [str(project)]
+        assert (done.lessons_left, done.results.commands, done.results.episodes) == (2, 0, 0)
+        assert done.results.rules == 1
+        told = show("import", done)
+        assert "1 rule of yours; commands, fixes and episodes follow in the background" in told
+        assert "recollect lessons" in told
+        yield memory
+
+
+def commands_of(memory: recollect.Recollect) -> list[str]:
+    return [one.command for one in memory.lessons.list().commands]
+
+
+def test_the_background_learns_what_a_large_import_left(imported: recollect.Recollect) -> None:
+    background = imported.store.status().background
+    assert "commands and fixes of imported conversations: not all learned yet" in background
+    catch_up(imported.context)
+    folder = steps_hooks.requests_folder(imported.context)
+    assert not steps_hooks.is_unlearned(folder)
+    episodes_before = imported.context.project_space.read(
+        lambda tx: tx.run("SELECT count(*) FROM episodes WHERE space = :space")
+    )
+    assert [tuple(row) for row in episodes_before] == [(2,)]
+    assert commands_of(imported) == ["make check"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "holds"),
+    [
+        (lambda memory: memory.lessons.list().commands, 1),
+        (lambda memory: memory.episodes.list(), 2),
+        (lambda memory: [line for line in memory.briefing(session="s9").text.splitlines()
+                         if "make check" in line], 1),
+        (lambda memory: call_operation(memory, "lessons.list", {}).commands, 1),
+    ],
+    ids=["lessons", "episodes", "briefing", "interfaces"],
+)  # fmt: skip
+def test_who_asks_for_lessons_first_finishes_what_a_large_import_left(
+    imported: recollect.Recollect, ask: Callable[[recollect.Recollect], Any], holds: int
+) -> None:
+    assert len(ask(imported)) == holds
+    assert not steps_hooks.is_unlearned(steps_hooks.requests_folder(imported.context))
+
+
+def test_who_asks_for_lessons_waits_for_the_process_that_learns(
+    imported: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[str] = []
+    monkeypatch.setattr(
+        lessons_operations, "learn_from_finished_work", lambda context: learned.append("here")
+    )
+    folder = steps_hooks.requests_folder(imported.context)
+    with open(os.path.join(folder, "working"), "a") as working:
+        fcntl.flock(working, fcntl.LOCK_EX)  # as another process
+
+        def look(seconds: float) -> None:
+            steps_hooks.learn_imported(folder, lambda: learned.append("there"))
+
+        monkeypatch.setattr(time, "sleep", look)
+        told: list[str] = []
+        imported.progress = lambda progress: told.append(progress.path)
+        imported.lessons.list()
+    assert (learned, told) == (["there"], ["lessons"])
+
+
+def test_a_background_process_that_fails_leaves_its_work_to_the_next(
+    imported: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(context: Context) -> None:
+        raise recollect.Unavailable("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lessons_operations, "learn_from_finished_work", fail)
+        with pytest.raises(recollect.Unavailable):
+            catch_up(imported.context)
+    assert steps_hooks.is_unlearned(steps_hooks.requests_folder(imported.context))
+    catch_up(imported.context)
+    assert commands_of(imported) == ["make check"]
+
+
+def test_a_second_import_meanwhile_is_not_counted_as_learned(tmp_path: Path) -> None:
+    folder = str(tmp_path / "requests")
+    steps_hooks.mark_unlearned(folder)
+    steps_hooks.learn_imported(folder, lambda: steps_hooks.mark_unlearned(folder))
+    assert steps_hooks.is_unlearned(folder)
+    steps_hooks.learn_imported(folder, lambda: None)
+    assert not steps_hooks.is_unlearned(folder)
+
+
+def test_incognito_leaves_the_work_of_the_real_store_alone(
+    imported: recollect.Recollect, environment: dict[str, str], clock: Clock
+) -> None:
+    root = imported.project.root
+    with recollect.open(root, clock=clock, environment=environment, incognito=True) as hidden:
+        assert not hidden.lessons.list().commands
+    assert commands_of(imported) == ["make check"]
+
+
+def test_a_session_that_starts_before_the_lessons_are_learned_says_so(
+    imported: recollect.Recollect,
+) -> None:
+    event = Event("claude-code", "session_start", "SessionStart", "s9", cwd=imported.project.root)
+    assert steps_hooks.UNLEARNED_NOTICE in answer_event(imported.context, event).notice
+    catch_up(imported.context)
+    event = event._replace(session="s10")
+    assert steps_hooks.UNLEARNED_NOTICE not in answer_event(imported.context, event).notice

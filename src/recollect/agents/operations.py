@@ -21,7 +21,7 @@ from ..recall import operations as recall_operations
 from ..types import reports
 from ..window import operations as window_operations
 from ..window import steps as window_steps
-from . import operations_transcripts, registry, steps_hooks, steps_import
+from . import operations_import_project, registry, steps_hooks, steps_import
 from .settings import plan_io
 from .transcripts import find_io
 
@@ -40,7 +40,7 @@ def catch_up(context: Context, parent: int = 0) -> int:
     if not context.project_space.is_writable():
         return steps_hooks.catch_up(folder, lambda request: None)
     done = steps_hooks.catch_up(
-        folder, partial(_read_requested, context), partial(_finish_catch_up, context)
+        folder, partial(_read_requested, context), partial(_finish_catch_up, context, folder)
     )
     # Not under the lock of the requests: a model is slow.
     if context.settings.memories_enabled:
@@ -48,17 +48,31 @@ def catch_up(context: Context, parent: int = 0) -> int:
     return done
 
 
-def _finish_catch_up(context: Context, has_ended: bool) -> None:
-    """Complete the index; if a conversation has ended, learn from it and make a backup."""
+def _finish_catch_up(context: Context, folder: str, has_ended: bool) -> None:
+    """Complete the index; if a conversation has ended or was imported, learn from it; if one has
+    ended, make a backup."""
     recall_operations.reindex_outdated(context)
-    if context.project_space.present():
+    if has_ended or steps_hooks.is_unlearned(folder):
+        learn = partial(lessons_operations.learn_from_finished_work, context)
+        steps_hooks.learn_imported(folder, learn)
+    if context.project_space.present():  # after the lessons, which may name code
         tree = freshness_steps.open_working_tree(context)
         memory_steps_verify.pin_waiting(context.project_space, tree, context.clock())
     if has_ended:
-        lessons_operations.learn_from_finished_work(context)
         for space in context.present_spaces():
             context.load_repair().rotate_backups(getattr(space, "path", ""))
     recall_operations.make_vectors(context)
+
+
+def finish_learning(context: Context) -> None:
+    """Learn from the conversations that an import left to a background process, or wait until that
+    process has done it: for operations that show lessons and episodes."""
+    if context.settings.mode == "incognito" or not context.project_space.is_writable():
+        return
+    if advance := context.progress_of("lessons", 1):
+        advance(0)
+    learn = partial(lessons_operations.learn_from_finished_work, context)
+    steps_hooks.finish_imported(steps_hooks.requests_folder(context), learn)
 
 
 def _read_requested(context: Context, request: steps_hooks.Request) -> None:
@@ -70,7 +84,7 @@ def _read_requested(context: Context, request: steps_hooks.Request) -> None:
     found = [Transcript(request.host, request.path)]
     if not os.path.isfile(request.path):
         found = _find_unread(context, request.host)
-    done = operations_transcripts.read(context, found)
+    done = operations_import_project.read(context, found)
     if request.ended or not request.path:
         ended = (session for one in done for session in one.sessions)
         capture_operations.learn_from_sessions(context, {request.session, *ended} - {""})

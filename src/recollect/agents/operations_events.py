@@ -109,6 +109,8 @@ def _answer_start(context: Context, event: Event, now: int) -> tuple[bool, steps
     if loaded:
         briefing, shown = briefing_operations.make_start(context, ask, loaded)
     notice, notice_state = steps_hooks.review_notice(waiting, now)
+    if steps_hooks.is_unlearned(steps_hooks.requests_folder(context)):
+        notice = "\n".join(filter(None, (notice, steps_hooks.UNLEARNED_NOTICE)))
     shown = shown._replace(values={**shown.values, **notice_state})
     is_first, trouble = briefing_operations.log_shown(context, ask, [shown])
     if not is_first:

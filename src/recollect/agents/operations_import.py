@@ -17,6 +17,7 @@ from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
 from ..capture import steps as capture_steps
 from ..context import Progress as Progress
+from ..context import new_id
 from ..errors import InvalidInput
 from ..index import sql as index_sql
 from ..memory import steps as memory_steps
@@ -159,7 +160,8 @@ class _ImportBatch:
 
         def work(tx: Tx) -> list[steps_import.SaveCounts]:
             archive_sql.lock_imports(tx, now)
-            shared = _BatchState(_find_known_keys(tx, parts), [], now)
+            known = steps_import.find_known_keys(tx, [one for _, many, _ in parts for one in many])
+            shared = _BatchState(known, [], now)
             done = [one.write(tx, pending, last, shared) for one, pending, last in parts]
             index_sql.insert_entries(tx, shared.to_index)
             return done
@@ -192,14 +194,6 @@ class _ImportBatch:
             self._save_alone(one, pending[half:], last, now)
 
 
-def _find_known_keys(
-    tx: Tx, parts: Sequence[tuple[_TranscriptImport, Sequence[steps_import.PreparedEntry], bool]]
-) -> set[str]:
-    """Return the keys of messages that are in the archive already, in any session."""
-    keys = [item.prepared.key for _, pending, _ in parts for item in pending if item.prepared.key]
-    return archive_sql.known_keys(tx, keys)
-
-
 class _TranscriptImport:
     """The import of one transcript."""
 
@@ -226,7 +220,6 @@ class _TranscriptImport:
             position=self._position,
             foreign=self._is_foreign,
             capture=self._how.capture,
-            personal=self._personal is not None,
             now=self._how.clock(),
         )
 
@@ -272,20 +265,25 @@ class _TranscriptImport:
         return None if self._is_foreign else self._how.keep_personal
 
     def _add_message(self, entry: steps_import.PreparedEntry) -> None:
-        if entry.statements:
-            entry = entry._replace(statements=self._sort_statements(entry))
+        if entry.said:
+            try:
+                entry = self._capture(entry, entry.said)
+            except InvalidInput as error:
+                self.count_damage(error.message)
+                return
         self.pending.append(entry)
         self._sessions[entry.session] = None
         self._batch.add(self, 1, len(entry.prepared.body))
 
-    def _sort_statements(
-        self, entry: steps_import.PreparedEntry
-    ) -> list[memory_steps.PreparedMemory]:
-        """Return the statements of a message for the project; save those about the person in the
+    def _capture(
+        self, entry: steps_import.PreparedEntry, said: capture_steps.UserMessage
+    ) -> steps_import.PreparedEntry:
+        """Return a message with its statements for the project; save those about the person in the
         user's space."""
-        _, prepared, found = entry
+        found = capture_steps.prepare(said, new_id, self._personal is not None)
         if self._is_foreign:
-            return list(map(steps_import.quarantine, found))
+            return entry._replace(statements=list(map(steps_import.quarantine, found)))
+        prepared = entry.prepared
         own = [item for item in found if capture_steps.is_personal(item)]
         if own and self._personal:
             left = self._batch.space.read(
@@ -293,7 +291,8 @@ class _TranscriptImport:
             )
             self.count(steps_import.SaveCounts(captured=tuple(self._personal(left, prepared.at))))
             found = [item for item in found if item not in own]
-        return [steps_import.restart_review_time(one, self._how.clock()) for one in found]
+        found = [steps_import.restart_review_time(one, self._how.clock()) for one in found]
+        return entry._replace(statements=found)
 
     def _mark(self, mark: CursorMark) -> None:
         position = redaction.redact_json(mark.cursor).text

@@ -1,37 +1,22 @@
-"""Import agents' transcripts: find them, read them, learn from them, and count the results."""
+"""Import agents' transcripts: find those of this project or of all, and import each into its own
+project."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 
-from ..capture import operations as capture_operations
 from ..context import Context
-from ..errors import InvalidInput, NotFound, RecollectError, Unavailable
-from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..errors import InvalidInput, NotFound, RecollectError
+from ..fast_typing import TYPE_CHECKING
 from ..freshness import git_io
-from ..index import steps as index_steps
-from ..lessons import operations as lessons_operations
-from ..lessons import steps_observed as lessons_steps_observed
 from ..project import find_project
-from ..recall import operations as recall_operations
-from ..review import operations as review_operations
-from ..storage.database import Tx
 from ..types import reports, trust
-from ..types.records import Learned
-from . import operations_import, registry, steps_import
+from . import operations_import_project, registry, steps_import
 from .transcripts import find_io
 
 if TYPE_CHECKING:
     from .transcripts.reader_io import Transcript
-
-_RULES = ("policy", "preference")
-_DECISIONS = ("decision", "architecture")
-FEW_VECTORS = 256
-"""An import computes up to this many vectors itself; more are left to a background process, if
-there is one. Computing a part first does not help: with those of the newest 512, the first hit of a
-question was less often the final one than with none (docs/benchmarks.md, Import)."""
 
 
 def import_transcripts(
@@ -77,7 +62,7 @@ def import_transcripts(
         others = _find_new_projects(context, agent)
         if from_:
             found = _dedupe(found + _find_in_former(context, agent, from_, skipped))
-    done = _import_into(context, found, _find_foreign(context, found))
+    done = operations_import_project.import_into(context, found, _find_foreign(context, found))
     return _combine([done], skipped)._replace(
         others={root: len(items) for root, items in sorted(others.items())}
     )
@@ -176,122 +161,9 @@ def _check_person(context: Context, option: str) -> None:
     )
 
 
-def read(
-    context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
-) -> list[reports.ImportedTranscript]:
-    """Import the new messages of transcripts into the archive, and capture the statements of the
-    user.
-
-    foreign: the paths of untrusted ones, outside an agent's own folder
-    """
-    options = operations_import.ImportOptions(
-        context.settings.capture,
-        context.clock,
-        context.progress,
-        foreign,
-        partial(capture_operations.keep, context),
-    )
-    return operations_import.import_files(context.project_space, found, options)
-
-
-class _ImportedProject(NamedTuple):
-    transcripts: list[reports.ImportedTranscript]
-    results: reports.ImportResults
-    left: int
-
-
-class _KnownLessons(NamedTuple):
-    """The commands that work and the errors with a fix that the project knows."""
-
-    commands: frozenset[str]
-    fixes: frozenset[str]
-
-
-def _import_into(
-    context: Context, found: Sequence[Transcript], foreign: frozenset[str]
-) -> _ImportedProject:
-    """Read transcripts into a project's memory, learn from them, and compute the vectors of new
-    records, which are too many for the first recall."""
-    before, waited = _load_lessons(context), review_operations.count_review(context)
-    done = read(context, found, foreign)
-    ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
-    repeated = capture_operations.learn_from_sessions(context, ours)
-    settled = lessons_operations.learn_from_finished_work(context)
-    left = _make_vectors(context)
-    after = _load_lessons(context)
-    # A statement of several conversations is one memory.
-    statements = [*(one for item in done for one in item.captured), *repeated]
-    captured = list({one.id: one for one in statements}.values())
-    results = reports.ImportResults(
-        conversations=_count_conversations(done),
-        rules=_count_kinds(captured, _RULES),
-        decisions=_count_kinds(captured, _DECISIONS),
-        facts=_count_kinds(captured, (), (*_RULES, *_DECISIONS)),
-        commands=len(after.commands - before.commands),
-        fixes=len(after.fixes - before.fixes),
-        episodes=settled.built.created,
-        quarantined=sum(one.memory.status == "quarantined" for one in captured),
-        waiting=max(review_operations.count_review(context) - waited, 0),
-    )
-    return _ImportedProject(done, results, left)
-
-
-def _make_vectors(context: Context) -> int:
-    """Compute the vectors of new records, or start a process that does; return how many are left
-    to it."""
-    embedder, start = context.embedder(), context.start_background
-    if embedder is None:
-        return 0
-    # The first batch shows whether an embeddings server can be reached.
-    if start is None or not embedder.local or _count_unembedded(context) <= FEW_VECTORS:
-        try:
-            recall_operations.make_vectors(context, FEW_VECTORS if start else 0)
-        except Unavailable:
-            return 0  # search by words works, and `doctor` reports the embedder
-    left = _count_unembedded(context) if start else 0
-    if start and left:
-        start(context.project.root)
-    return left
-
-
-def _count_unembedded(context: Context) -> int:
-    spaces = context.present_spaces()
-    return sum(space.read(index_steps.measure_coverage).unembedded for space in spaces)
-
-
-def _load_lessons(context: Context) -> _KnownLessons:
-    if not context.project_space.present():
-        return _KnownLessons(frozenset(), frozenset())
-    now = context.clock()
-
-    def load(tx: Tx) -> _KnownLessons:
-        commands = lessons_steps_observed.known_commands(tx, now=now)
-        return _KnownLessons(
-            frozenset(one.form for one in commands if one.sessions_succeeded),
-            frozenset(one.signature for one in lessons_steps_observed.known_resolutions(tx)),
-        )
-
-    return context.project_space.read(load)
-
-
-def _count_conversations(done: Sequence[reports.ImportedTranscript]) -> int:
-    """Count the sessions with new messages, without those of subagents."""
-    found = {session for item in done if item.messages for session in item.sessions}
-    return sum(session.rpartition(".")[0] not in found for session in found)
-
-
-def _count_kinds(
-    captured: Sequence[Learned], kinds: Sequence[str], without: Sequence[str] = ()
-) -> int:
-    """Count active statements of these kinds or, if none are given, of all kinds but `without`."""
-    return sum(
-        one.memory.status == "active"
-        and (one.memory.kind in kinds if kinds else one.memory.kind not in without)
-        for one in captured
-    )
-
-
-def _combine(done: Sequence[_ImportedProject], skipped: Mapping[str, str]) -> reports.Imported:
+def _combine(
+    done: Sequence[operations_import_project.ImportedProject], skipped: Mapping[str, str]
+) -> reports.Imported:
     """Combine the results of several projects into one."""
     transcripts = [item for one in done for item in one.transcripts]
     sums = [sum(values) for values in zip(*(one.results for one in done), strict=True)]
@@ -304,7 +176,8 @@ def _combine(done: Sequence[_ImportedProject], skipped: Mapping[str, str]) -> re
         passed_over=skipped,
         captured=tuple(learned for item in transcripts for learned in item.captured),
         results=results,
-        vectors_left=sum(one.left for one in done),
+        vectors_left=sum(one.vectors_left for one in done),
+        lessons_left=sum(one.lessons_left for one in done),
     )
 
 
@@ -365,7 +238,9 @@ def _import_all(context: Context, agent: str, skipped: dict[str, str]) -> report
             with memory:
                 memory.progress = context.progress
                 other = memory.context
-                done.append(_import_into(other, items, _find_foreign(other, items)))
+                done.append(
+                    operations_import_project.import_into(other, items, _find_foreign(other, items))
+                )
         except RecollectError as error:
             skipped[root] = str(error)
     return _combine(done, skipped)

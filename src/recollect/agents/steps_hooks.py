@@ -147,6 +147,8 @@ def write_request(folder: str, request: Request) -> None:
 
 
 _SWEPT, _SWEEP_MARGIN = "swept", 3_600.0
+_LOOK_AGAIN = 0.02
+"""Seconds between two looks at whether another process is done."""
 
 
 def mark_sweep(folder: str) -> float:
@@ -210,6 +212,48 @@ def _requests(folder: str) -> Iterator[Request]:
             continue
         os.unlink(path)
         yield request
+
+
+_UNLEARNED = "unlearned"
+UNLEARNED_NOTICE = (
+    "Recollect: not all commands and fixes of imported conversations are learned yet; the "
+    "background does it now"
+)
+
+
+def mark_unlearned(folder: str) -> None:
+    """Note that imported conversations wait for a process that learns from them."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    write_private(os.path.join(folder, _UNLEARNED), "")
+
+
+def is_unlearned(folder: str) -> bool:
+    """Check whether imported conversations wait for a process that learns from them."""
+    return os.path.exists(os.path.join(folder, _UNLEARNED))
+
+
+def learn_imported(folder: str, learn: Callable[[], object]) -> None:
+    """Run `learn`, then remove the mark; one that another import left meanwhile stays."""
+    path = os.path.join(folder, _UNLEARNED)
+    before = os.stat(path) if os.path.exists(path) else None
+    learn()
+    if before and os.path.exists(path) and os.path.samestat(before, os.stat(path)):
+        os.unlink(path)
+
+
+def finish_imported(folder: str, learn: Callable[[], object]) -> None:
+    """Learn from imported conversations, or wait until the process that does so has done it."""
+    import fcntl
+    from time import sleep
+
+    while is_unlearned(folder):
+        with open(os.path.join(folder, "working"), "a") as working:
+            try:
+                fcntl.flock(working, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                sleep(_LOOK_AGAIN)
+                continue
+            learn_imported(folder, learn)
 
 
 # ---------------------------------------------------------------- the log, and notices

@@ -10,7 +10,6 @@ from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
 from ..capture import sentences
 from ..capture import steps as capture_steps
-from ..context import new_id
 from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..index import sql as index_sql
@@ -48,15 +47,16 @@ class ReadRequest(NamedTuple):
     position: str | None
     foreign: bool
     capture: bool
-    personal: bool
     now: int
 
 
 class PreparedEntry(NamedTuple):
-    """A message that is ready to be written, and the statements in it."""
+    """A message that is ready to be written. `said`: what a person typed, of which statements are
+    still to be captured: one process does that for all, as its patterns take long to compile."""
 
     session: str
     prepared: archive_steps.PreparedMessage
+    said: capture_steps.UserMessage | None
     statements: list[memory_steps.PreparedMemory]
 
 
@@ -108,11 +108,15 @@ def _prepare_entry(entry: TranscriptEntry, request: ReadRequest) -> PreparedEntr
     if request.foreign:
         # Otherwise a copy could claim the key that such a genuine message gets.
         prepared = prepared._replace(key=prepared.key.partition(OWN_FOLDER)[0])
-    statements: list[memory_steps.PreparedMemory] = []
+    said = None
     if request.capture and typed:
-        written = capture_steps.written_in(entry.message, entry.session, prepared.at)
-        statements = capture_steps.prepare(written, new_id, request.personal)
-    return PreparedEntry(entry.session, prepared, statements)
+        said = capture_steps.written_in(entry.message, entry.session, prepared.at)
+    return PreparedEntry(entry.session, prepared, said, [])
+
+
+def find_known_keys(tx: Tx, pending: Iterable[PreparedEntry]) -> set[str]:
+    """Return the keys of messages that are in the archive already, in any session."""
+    return archive_sql.known_keys(tx, [one.prepared.key for one in pending if one.prepared.key])
 
 
 def split_known(

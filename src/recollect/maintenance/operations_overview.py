@@ -135,6 +135,8 @@ def _describe_background(context: Context) -> tuple[str, ...]:
     if queued:
         number = display.format_count(queued, "transcript")
         lines.append(f"{number} to read; the next session reads what is left")
+    if agents_steps_hooks.is_unlearned(agents_steps_hooks.requests_folder(context)):
+        lines.append("commands and fixes of imported conversations: not all learned yet")
     if context.project_space.present():
         now = context.clock()
         last_run = context.project_space.read(

@@ -295,7 +295,8 @@ class ImportResults(NamedTuple):
 class Imported(NamedTuple):
     """The result of an import; `passed_over` maps unread transcripts to the reason, `others`
     the roots of other projects to the number of their conversations. A background process makes
-    the vectors of `vectors_left` records."""
+    the vectors of `vectors_left` records, and learns commands, fixes and episodes from
+    `lessons_left` conversations: they are not in `results`."""
 
     messages: int
     known: int
@@ -306,6 +307,7 @@ class Imported(NamedTuple):
     results: ImportResults = ImportResults()
     others: Mapping[str, int] = {}
     vectors_left: int = 0
+    lessons_left: int = 0
 
 
 class SettingsChange(NamedTuple):

@@ -205,8 +205,8 @@ def render_diff(change: recollect.SettingsChange) -> str:
 # ---------------------------------------------------------------- import
 
 _DIFFERING = "of an agent's own folder with other words than an untrusted copy; both are kept"
-_MOST_LISTED = 20
-_MOST_CAPTURES = 8
+_UNLEARNED = "commands, fixes and episodes follow in the background"
+_MOST_LISTED, _MOST_CAPTURES = 20, 8
 """So that the result of an import fits a screen."""
 
 
@@ -276,10 +276,11 @@ def _render_results(done: recollect.Imported, read: int) -> str:
         (results.waiting, "item to review", "items to review"),
     )
     counts = ", ".join(format_count(number, *nouns) for number, *nouns in found if number)
+    told = "; ".join(filter(None, (counts, _UNLEARNED if done.lessons_left else "")))
     known = f", {done.known} already known" if done.known else ""
     messages = f"{format_count(done.messages, 'new message')}{known}"
     conversations = format_count(results.conversations, "conversation")
-    return f"Read {conversations} ({messages}): {counts or 'nothing learned'}"
+    return f"Read {conversations} ({messages}): {told or 'nothing learned'}"
 
 
 def _render_foreign_files(done: recollect.Imported) -> str:
@@ -313,7 +314,7 @@ def _render_next_steps(done: recollect.Imported) -> list[str]:
     steps = [("recollect briefing", "what your agents begin with")]
     if all(one.foreign for one in done.transcripts if one.messages):
         steps = [("recollect recall WORDS", "search them"), ("recollect session list", "list them")]
-    if done.results.commands or done.results.fixes:
+    if done.results.commands or done.results.fixes or done.lessons_left:
         steps.append(("recollect lessons", "the commands and fixes that were found"))
     if done.results.waiting:
         steps.append(("recollect review", "answer each item that waits"))

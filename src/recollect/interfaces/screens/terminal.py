@@ -138,6 +138,7 @@ _SHORTEST_ESTIMATE = 2.0
 _WORK = {
     "words": "indexing words",
     "meaning": "making vectors",
+    "lessons": "learning from imported conversations",
     "questions": "asking questions",
 }
 """What the work is called on the screen; the name of a file stands for reading it."""
