@@ -139,7 +139,7 @@ def upgrade(url: str, last: int, cut: Callable[[Any], None]) -> int:
     """Upgrade a store; at statement `last` the connection is cut. Return the number of statements."""
     connection: Any = CutConnection(url, last, cut)
     try:
-        postgres_schema.run_migrations(connection)
+        postgres_schema.run_migrations(connection, PATIENCE, "")
     finally:
         connection.close()
     return int(connection.done)

@@ -15,6 +15,7 @@ from recollect.agents.operations_import import Progress
 from recollect.agents.steps_hooks import Answer
 from recollect.index.sql import needs_reindex
 from recollect.storage import migrations
+from recollect.storage.postgres import PostgresDatabase
 from recollect.storage.sqlite import APPLICATION_ID, SqliteDatabase
 
 FOLDER = Path(migrations.__file__).parent
@@ -120,6 +121,22 @@ def test_a_role_that_may_not_upgrade_is_told_who_should(postgres_url: str) -> No
     mate.close()
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute("DROP OWNED BY mate; DROP ROLE mate")
+
+
+def test_pgvector_that_the_upgrade_makes_is_found_by_every_connection(postgres_url: str) -> None:
+    """An administrator's login makes the extension; an earlier version did so in our schema."""
+    import psycopg
+
+    admin = postgres_url.replace("tester:tester@", "postgres:@", 1)
+    where = "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector'"
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute("DROP EXTENSION vector")
+        connection.execute("CREATE SCHEMA recollect")
+        connection.execute("CREATE EXTENSION vector SCHEMA recollect")
+        database = PostgresDatabase(admin, "moved", "project")
+        assert database.read(lambda tx: tx.finds_nearest)
+        assert connection.execute(where).fetchone() == ("public",)
+        database.close()
 
 
 def test_an_upgrade_partitions_the_vectors_and_keeps_their_indexes(postgres_url: str) -> None:

@@ -158,7 +158,7 @@ def postgres_problems(tx: Tx, statement: Statement) -> list[str]:
         if not table or table.startswith("pg_") or table in SMALL:
             continue
         condition = node.get("Index Cond", "")
-        columns = set(re.findall(r"\((?:\w+\.)?(\w+) (?:=|>|<)|ROW\((?:\w+\.)?(\w+)", condition))
+        columns = set(re.findall(r"\((?:\w+\.)?(\w+)\)? (?:=|>|<)|ROW\((?:\w+\.)?(\w+)", condition))
         names = {name for pair in columns for name in pair if name}
         if node["Node Type"] == "Seq Scan" and not stops:
             found.append(f"Seq Scan on {table}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import md5
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +15,11 @@ import recollect
 from recollect.agents.operations import catch_up
 from recollect.agents.operations_events import answer_event
 from recollect.agents.registry import load_hooks
-from recollect.errors import NotFound, Refused, StoreError, StoreReadOnly
+from recollect.errors import NotFound, Refused, StoreBusy, StoreError, StoreReadOnly
 from recollect.index.embedders_io import StaticEmbedder
 from recollect.interfaces.screens import results
 from recollect.storage import postgres_pool, sql_postgres
+from recollect.types.records import Message
 
 
 class Team(NamedTuple):
@@ -371,6 +373,48 @@ ATTEMPTS = (
     "SELECT rolpassword FROM pg_authid",
     "LISTEN recollect; SELECT pg_sleep(0)",
     "SET default_transaction_deferrable TO on; UPDATE recollect.memories SET author = '{other}'",
+    "CREATE FUNCTION public.spy() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "CREATE OPERATOR public.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = textne)",
+    "CREATE SCHEMA {other}",
+    "CREATE CAST (text AS recollect.memories) WITH INOUT",
+    "CREATE FUNCTION pg_temp.spy() RETURNS SETOF text LANGUAGE sql SECURITY DEFINER AS "
+    "'SELECT text FROM recollect.memories'; SELECT pg_temp.spy()",
+    "PREPARE spy AS SELECT text FROM recollect.memories WHERE space = $1; EXECUTE spy('secret'); "
+    "SET ROLE recollect_member; EXECUTE spy('secret')",
+    "BEGIN; DECLARE spy CURSOR WITH HOLD FOR SELECT text FROM recollect.memories; FETCH ALL spy",
+    "CREATE TEMP TABLE gone (space text, block int); CREATE TEMP TABLE old (space text, block int); "
+    "CREATE TRIGGER spy AFTER DELETE ON old REFERENCING OLD TABLE AS gone "
+    "FOR EACH STATEMENT EXECUTE FUNCTION recollect.count_dead(); "
+    "INSERT INTO old VALUES ('secret', 1); DELETE FROM old",
+    "CREATE TEMP TABLE mine (LIKE recollect.memories); CREATE TRIGGER spy AFTER INSERT ON mine "
+    "FOR EACH ROW EXECUTE FUNCTION recollect.count_memory(); INSERT INTO mine (space, kind, layer, "
+    "status, valid_to, first_seen, text, recalls) "
+    "VALUES ('secret', '', '', '', 9223372036854775807, 1, 'x', 0)",
+    "DO $$ BEGIN PERFORM set_config('role', '{owner}', true); END $$",
+    "SELECT set_config('session_authorization', '{other}', false)",
+    "ALTER ROLE {other} SET search_path TO pg_temp",
+    "ALTER ROLE ALL SET row_security TO off",
+    "CREATE EVENT TRIGGER spy ON ddl_command_start EXECUTE FUNCTION recollect.sign()",
+    "SECURITY LABEL ON TABLE recollect.memories IS 'mine'",
+    "COMMENT ON TABLE recollect.memories IS 'mine'",
+    "INSERT INTO recollect.vectors (space, entry, block, vector) SELECT space, 1, 0, '' "
+    "FROM recollect.memberships",
+    "INSERT INTO recollect.writes (space, key, operation, ref, at) VALUES ('secret', 'k', '', '', 1)",
+    "INSERT INTO recollect.spaces (id, kind, name, place, created, owner) "
+    "VALUES ('project-aaaaaaaaaaab', '', '', '', 0, '{other}')",
+    "INSERT INTO recollect.spaces (id, kind, name, place, created) "
+    "VALUES ('project-aaaaaaaaaaac', '', 'secret', '', 0)",
+    "SELECT last_value FROM recollect.entries_id_seq",
+    "SELECT query FROM pg_stat_activity WHERE usename = '{other}'",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{other}'",
+    "SELECT lo_get(loid) FROM (SELECT oid AS loid FROM pg_largeobject_metadata) o",
+    "LOAD 'auto_explain'",
+    "SET log_min_messages TO debug5",
+    "VACUUM recollect.memories",
+    "ANALYZE recollect.memories",
+    "REINDEX TABLE recollect.memories",
+    "SELECT pg_stat_reset()",
+    "SELECT pg_ls_dir('.')",
 )
 """What a member with SQL access tries: each is refused, or shows and changes nothing."""
 
@@ -447,7 +491,14 @@ def test_the_planner_tells_a_member_nothing_about_others(team: Team) -> None:
     alice, _ = team.names
     with team.open(alice, "secret") as hers:
         hers.learn_many(
-            [{"text": f"The launch is on day {n}", "tags": ["launch"]} for n in range(300)]
+            [
+                {
+                    "text": f"The launch is on day {n}",
+                    "tags": ["launch"],
+                    "scope": ["src/launch/**"],
+                }
+                for n in range(300)
+            ]
         )
         hers.notes.set(objective="Launch it")
         add = "INSERT INTO injections (space, id, session, turn, block, ref, tokens, verdict, at, moment) "
@@ -460,10 +511,12 @@ def test_the_planner_tells_a_member_nothing_about_others(team: Team) -> None:
             hers.record(f"launch-plan-{number}", "when is the launch")
     with psycopg.connect(team.owner, autocommit=True) as connection:
         connection.execute("ANALYZE")
+    hashed = md5(b'["src/launch/**"]').hexdigest()
     guesses = [
         (f"recollect.{table}", f"{column} {relation} '{value}'")
         for table, column, values in (
             ("memories", "text", ("A", "The launch is on day 2")),
+            ("memories", "md5(scope)", ("qqq", hashed)),
             ("entries", "stems", ("a", "launch day")),
             ("messages", "body", ("a", "launch")),
             ("postings", "stem", ("qqq", "launch")),
@@ -487,6 +540,92 @@ def test_the_planner_tells_a_member_nothing_about_others(team: Team) -> None:
         ]
     for guess, without, held in zip(guesses[::2], estimates[::2], estimates[1::2], strict=True):
         assert without == held, guess
+
+
+def test_every_index_begins_with_the_space(team: Team) -> None:
+    """EXPLAIN ANALYZE counts the rows that an index finds and a policy removes: with an index of
+    scopes alone, a member could ask whether another team has a guessed one."""
+    import psycopg
+
+    with team.open(team.names[0], "secret") as hers:
+        hers.learn("The launch is in May", scope=["src/launch/**"])
+    found = (
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = 'recollect' AND tablename NOT IN "
+        "('spaces', 'members', 'migrations') AND indexdef !~ '\\(space' AND indexdef !~ 'hnsw'"
+    )
+    removed = (
+        "EXPLAIN (ANALYZE, COSTS off) SELECT 1 FROM recollect.memories WHERE scope = '{}' "
+        "AND scope <> '[]' AND valid_to = 9223372036854775807"
+    )
+    with psycopg.connect(team.bob, autocommit=True) as connection:
+        assert connection.execute(found).fetchall() == []
+        for setting in ("enable_seqscan", "enable_bitmapscan"):
+            connection.execute(f"SET {setting} TO off")
+        plans = [
+            [str(row[0]) for row in connection.execute(removed.format(scope)).fetchall()]
+            for scope in ('["src/launch/**"]', '["src/nothing/**"]')
+        ]
+    counted = [[line for line in plan[:6] if "Removed" in line] for plan in plans]
+    assert counted[0] == counted[1]
+
+
+def test_a_member_who_locks_a_table_is_named(team: Team, tmp_path: Path) -> None:
+    import psycopg
+
+    alice, bob = team.names
+    owner = team.owner.split("://")[1].split(":")[0]
+    variables = {"RECOLLECT_HOME": str(tmp_path / "x"), "RECOLLECT_LOCK_WAIT": "0.2"}
+
+    def opened(role: str) -> recollect.Recollect:
+        address = team.bob.replace(f"{bob}:", f"{role}:", 1)
+        place = {"RECOLLECT_DATABASE": address, "RECOLLECT_SPACE": "shared", **variables}
+        return recollect.open(tmp_path / "project", environment=place, origin="user")
+
+    postgres_pool.pool_of(team.owner).close_idle()
+    with psycopg.connect(team.bob) as connection, opened(owner) as own, opened(alice) as hers:
+        hers.list()
+        connection.execute("LOCK TABLE recollect.memories IN ACCESS EXCLUSIVE MODE")
+        pid = connection.info.backend_pid
+        for command in (lambda: own.server.setup(apply=True), hers.list):
+            with pytest.raises(StoreBusy, match=f"locked by {bob} \\(process {pid}\\)") as raised:
+                command()
+            assert f"pg_terminate_backend({pid})" in raised.value.hint
+        connection.rollback()
+        connection.execute("SELECT pg_advisory_lock(1380270927)")
+        with pytest.raises(StoreBusy, match=bob):
+            own.server.setup(apply=True)
+        connection.rollback()
+        connection.execute(
+            "INSERT INTO recollect.spaces (id, kind, name, place, created) "
+            "VALUES ('project-aaaaaaaaaaaa', '', '', '', 0)"
+        )
+        with pytest.raises(StoreBusy, match=bob):
+            own.server.grant(alice, "another")
+
+
+def test_a_schema_in_which_everybody_creates_functions_is_a_problem(team: Team) -> None:
+    import psycopg
+
+    def problems() -> str:
+        with team.open(team.names[0], "shared") as hers:
+            return " ".join(check.detail for check in hers.store.doctor().checks)
+
+    admin = team.owner.split("://")[0] + "://postgres:@" + team.owner.partition("@")[2]
+    assert "REVOKE CREATE" not in problems()
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
+    assert "REVOKE CREATE ON SCHEMA public FROM PUBLIC" in problems()
+
+
+def test_stats_count_the_vectors_and_no_output_of_tools(team: Team) -> None:
+    with team.open(team.names[0], "shared") as hers:
+        hers.learn("Redis listens on port 6380")
+        hers.record("s", "which port")
+        hers.record("s", Message("tool", "6380", call_id="c"))
+        hers.store.rebuild(missing=True)
+        assert hers.store.stats().embedded == 2
+        hers.memories.forget(hers.list()[0].id, yes=True)
+        assert hers.store.stats().embedded == 1
 
 
 def test_the_space_is_a_parameter_and_no_text_of_a_statement(team: Team) -> None:
@@ -549,7 +688,7 @@ def test_the_setup_is_shown_before_there_is_a_role(team: Team) -> None:
     assert "CREATE ROLE \"soon_an_owner\" LOGIN CREATEROLE PASSWORD '…';" in lines
     assert all(line.startswith("--") or line.endswith(";") for line in lines)
     administrator = lines[: [line[:30] for line in lines].index("-- `recollect server setup --a")]
-    assert len([line for line in administrator if line.endswith(";")]) == 5
+    assert len([line for line in administrator if line.endswith(";")]) == 6
 
 
 def read_plans(url: str, statements: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:

@@ -60,7 +60,8 @@ def lock_unembedded(tx: Tx, entries: Sequence[int]) -> set[int]:
 def count_vectors(tx: Tx) -> tuple[int, int]:
     """Count the vectors, and the entries without one.
 
-    Blocks have their sizes; with an engine's own index, all entries that wait for none are counted.
+    Blocks have their sizes; with an engine's own index, all entries that get one and do not wait
+    for it are counted.
     """
     row = tx.one(
         "SELECT (SELECT coalesce(sum(size - dead), 0) FROM blocks WHERE space = :space), "
@@ -68,7 +69,8 @@ def count_vectors(tx: Tx) -> tuple[int, int]:
     )
     made, waiting = (int(row[0]), int(row[1])) if row else (0, 0)
     if tx.finds_nearest:
-        made = max(tx.frequencies(()).entries - waiting, 0) if get_embedder(tx) else 0
+        row = tx.one("SELECT sum(embedded) FROM word_totals WHERE space = :space")
+        made = max(int(row[0] or 0) - waiting, 0) if row and get_embedder(tx) else 0
     return made, waiting
 
 

@@ -197,10 +197,12 @@ def _describe_ignored(context: Context) -> list[str]:
 def _check_search(context: Context) -> records.Check:
     """Check whether search by meaning works."""
     try:
-        coverage = [space.read(index_steps.measure_coverage) for space in context.present_spaces()]
+        spaces = context.present_spaces()
+        coverage = [space.read(index_steps.measure_coverage) for space in spaces]
+        unindexed = sum(space.read(recall_steps_reindex.count_unindexed) for space in spaces)
     except StoreError as error:
         return records.Check("meaning", False, str(error))
-    return steps.check_embedder(context.embedder(), coverage)
+    return steps.check_embedder(context.embedder(), coverage, unindexed)
 
 
 def _check_consolidation(context: Context) -> records.Check:

@@ -17,6 +17,7 @@ from ..recall import steps_reindex as recall_steps_reindex
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
+from ..text import display
 from ..text import tokens as text_tokens
 from ..types import records
 from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES
@@ -231,9 +232,11 @@ class RebuildResult(NamedTuple):
 
 
 def check_embedder(
-    embedder: records.Embedder | None, coverage: Sequence[index_steps.VectorCoverage]
+    embedder: records.Embedder | None,
+    coverage: Sequence[index_steps.VectorCoverage],
+    unindexed: int,
 ) -> records.Check:
-    """Check whether search by meaning works."""
+    """Check whether search by meaning works; `unindexed` records have no index yet."""
     if embedder is None:
         return records.Check("meaning", True, "switched off: recall works by words only")
     try:
@@ -247,4 +250,8 @@ def check_embedder(
         )
     made, missing = sum(one.embedded for one in coverage), sum(one.unembedded for one in coverage)
     lag = f", {missing} to be made" if missing else ""
-    return records.Check("meaning", True, f"{embedder.id}: {made} vectors{lag}")
+    if unindexed:
+        records_left = display.format_count(unindexed, "record")
+        lag = f"; {records_left} without an index yet: `recollect rebuild` makes it now"
+    vectors = display.format_count(made, "vector")
+    return records.Check("meaning", True, f"{embedder.id}: {vectors}{lag}")

@@ -75,7 +75,7 @@ def list_in_scopes(
         return []
     seen, params = visible_to(owners)
     parts = [
-        f"SELECT * FROM ({sql.SELECT} AND scope = :scope{place} AND scope <> '[]' "
+        f"SELECT * FROM ({sql.SELECT} AND {_in_scope(tx, f'scope{place}')} AND scope <> '[]' "
         f"AND status IN ('active', 'proposed') AND valid_to = {FOREVER} AND {seen} "
         f"ORDER BY first_seen DESC, id LIMIT :limit) AS scoped{place}"
         for place in range(len(scopes))
@@ -84,6 +84,12 @@ def list_in_scopes(
     found = sql.load_all(tx.run(" UNION ALL ".join(parts), {**params, **bound, "limit": limit}))
     order = {load_json(scope): place for place, scope in enumerate(scopes)}
     return sorted(found, key=lambda one: (order[one.scope], -one.first_seen, one.id))
+
+
+def _in_scope(tx: Tx, name: str) -> str:
+    """Return the condition of a scope that is a parameter. A server's index has its hash."""
+    plain = f"scope = :{name}"
+    return f"md5(scope) = md5(CAST(:{name} AS text)) AND {plain}" if tx.is_remote else plain
 
 
 def list_in_force(tx: Tx, limit: int, owners: Sequence[str]) -> list[Memory]:
@@ -101,7 +107,7 @@ def find_ids_with_scope(tx: Tx, scope: str, limit: int) -> list[str]:
     """Return the ids of the newest open memories in use whose scope is this JSON."""
     rows = tx.run(
         f"SELECT id FROM memories WHERE space = :space AND valid_to = {FOREVER} "
-        "AND scope <> '[]' AND status IN ('active', 'proposed') AND scope = :scope "
+        f"AND scope <> '[]' AND status IN ('active', 'proposed') AND {_in_scope(tx, 'scope')} "
         "ORDER BY first_seen DESC, id LIMIT :limit",
         {"scope": scope, "limit": limit},
     )

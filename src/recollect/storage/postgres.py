@@ -15,7 +15,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import Refused, StoreBusy, StoreError, StoreNewer, StoreReadOnly
-from . import migrations, postgres_roles, postgres_schema, postgres_statements
+from . import migrations, postgres_roles, postgres_schema, postgres_statements, sql_postgres
 from .database import EngineHealth, Result, Row, Server, Tx
 from .postgres_pool import hide_password, load_driver, pool_of, refuse_write, translate_error
 from .postgres_tx import PostgresTx, Snapshot
@@ -153,9 +153,8 @@ class PostgresDatabase:
                 if not _is_conflict(error):
                     raise self._translated(error) from error
                 if time.monotonic() > deadline:
-                    raise StoreBusy(
-                        "other processes kept the store locked", where=self._place()
-                    ) from error
+                    busy = self._pool.describe_lock(self._wait, self._prepare, self._place())
+                    raise busy from error
                 time.sleep(random.uniform(0.001, 0.01))
 
     def _transact(self, work: Callable[[Tx], Result], *, read_only: bool, wait: float) -> Result:
@@ -248,7 +247,7 @@ class PostgresDatabase:
         if 0 < version < migrations.LATEST and getattr(self._local, "hurried", False):
             raise migrations.OutdatedStore
         if version < migrations.LATEST:
-            postgres_schema.upgrade(connection, version, self._place(), self.on_upgrade)
+            postgres_schema.upgrade(connection, version, self._wait, self._place(), self.on_upgrade)
         if version > migrations.LATEST:
             raise StoreNewer(
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
@@ -275,7 +274,7 @@ class PostgresDatabase:
     def use_new_features(self) -> None:
         def look(tx: Tx) -> None:
             if not self._finds_nearest:
-                for statement in postgres_schema.USE_PGVECTOR.split(";\nDO"):
+                for statement in sql_postgres.USE_PGVECTOR.split(";\nDO"):
                     tx.run(statement if statement.startswith("\nDO") else f"DO{statement}")
 
             self._registered = False

@@ -6,7 +6,8 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Condition, Lock, local
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -99,11 +100,14 @@ class ConnectionPool:
         unless it refuses the login."""
         driver = load_driver()
         deadline = time.monotonic() + (wait if self._connected else min(wait, _RESTART_WAIT))
+        # A member can lock a table for as long as they like.
+        limit = f" -c lock_timeout={max(round(1000 * wait), 1)}"
         while True:
             try:
                 # No prepared statements: a pooler in transaction mode does not keep them.
+                options = self._options and self._options + limit
                 connection: psycopg.Connection[Row] = driver.connect(
-                    add_options(self._url, self._options), autocommit=True, prepare_threshold=None
+                    add_options(self._url, options), autocommit=True, prepare_threshold=None
                 )
             except driver.OperationalError as error:
                 if self._options and "unsupported startup parameter" in str(error):
@@ -127,6 +131,16 @@ class ConnectionPool:
         with self._free:
             self._idle.append(IdleConnection(connection, time.monotonic()))
             self._free.notify()
+
+    def describe_lock(
+        self, wait: float, prepare: Callable[[psycopg.Connection[Row]], None], place: str
+    ) -> StoreBusy:
+        """Return the error for a lock that was not released."""
+        connection = self.take(wait, prepare)
+        try:
+            return describe_lock(connection, place)
+        finally:
+            self.give_back(connection)
 
     def _forget(self) -> None:
         with self._free:
@@ -265,3 +279,41 @@ def translate_error(error: BaseException, url: str, space: str = "") -> StoreErr
     wrong = not url.startswith(("postgresql://", "postgres://")) and "=" not in url
     hint = "RECOLLECT_DATABASE is an address: postgresql://me@host/database" if wrong else ""
     return StoreError(f"PostgreSQL says: {first_line}", where=place, hint=hint)
+
+
+MIGRATION_LOCK = 0x5245434F
+_HOLDERS = f"""
+SELECT DISTINCT a.usename, a.pid FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.granted AND l.pid <> pg_backend_pid() AND a.datname = current_database()
+  AND (l.locktype = 'advisory' AND l.objid = {MIGRATION_LOCK} OR l.relation IN (
+    SELECT c.oid FROM pg_class c WHERE c.relnamespace = to_regnamespace('recollect')
+    AND c.relkind IN ('r', 'p')))
+ORDER BY 1, 2 LIMIT 5
+"""
+
+
+def describe_lock(connection: psycopg.Connection[Row], place: str) -> StoreBusy:
+    """Return the error for a lock that was not released, with the roles that hold locks now."""
+    holders = connection.execute(_HOLDERS).fetchall()
+    if not holders:
+        return StoreBusy("other processes kept the store locked", where=place)
+    roles = ", ".join([f"{role} (process {pid})" for role, pid in holders])
+    ends = "; ".join([f"SELECT pg_terminate_backend({pid})" for _, pid in holders])
+    return StoreBusy(
+        f"the tables are locked by {roles}",
+        where=place,
+        hint=f"try again when they have finished, or an administrator runs: {ends};",
+    )
+
+
+@contextmanager
+def limited_wait(connection: psycopg.Connection[Row], wait: float, place: str) -> Iterator[None]:
+    """Run a transaction that waits at most so many seconds for a lock; then raise StoreBusy with
+    the roles that hold it."""
+    try:
+        with connection.transaction():
+            timeout = str(max(round(1000 * wait), 1))
+            connection.execute("SELECT set_config('lock_timeout', %s, true)", (timeout,))
+            yield
+    except load_driver().errors.LockNotAvailable as error:
+        raise describe_lock(connection, place) from error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import InvalidInput, Refused
 from . import postgres_schema
 from .database import Row, ServerMember, ServerStatement
-from .postgres_pool import load_driver, translate_error
+from .postgres_pool import hide_password, limited_wait, load_driver, translate_error
 from .postgres_schema import MEMBER_GROUP
 
 if TYPE_CHECKING:
@@ -40,7 +40,13 @@ def plan_setup(database: str, owner: str, members: Sequence[str]) -> list[Server
             f"ALTER DATABASE {_quoted(database)} SET jit TO off;",
             "compiling takes many times as long as what it saves here",
         ),
-        ServerStatement("CREATE EXTENSION IF NOT EXISTS vector;", "optional: search by meaning"),
+        ServerStatement(
+            "REVOKE CREATE ON SCHEMA public FROM PUBLIC;",
+            "a function there could run in another person's statement; so by default since 15",
+        ),
+        ServerStatement(
+            "CREATE EXTENSION IF NOT EXISTS vector;", "optional: faster search by meaning"
+        ),
     ]
     for name in members:
         planned.append(
@@ -74,10 +80,12 @@ def plan_grants(members: Sequence[str]) -> list[ServerStatement]:
     return planned
 
 
-def apply_setup(connection: psycopg.Connection[Row], members: Sequence[str]) -> None:
+def apply_setup(
+    connection: psycopg.Connection[Row], members: Sequence[str], wait: float, place: str
+) -> None:
     """Make the tables, the group and its rights, as the role that owns the tables."""
     driver = load_driver()
-    postgres_schema.run_migrations(connection)
+    postgres_schema.run_migrations(connection, wait, place)
     _refuse_others(connection)
     known = connection.execute(
         "SELECT 1 FROM pg_roles WHERE rolname = %s", (MEMBER_GROUP,)
@@ -92,7 +100,7 @@ def apply_setup(connection: psycopg.Connection[Row], members: Sequence[str]) -> 
             ) from error
         except driver.errors.DuplicateObject:
             pass  # another process made it just now
-    postgres_schema.run_migrations(connection)
+    postgres_schema.run_migrations(connection, wait, place)
     for name in members:
         _join_group(connection, name)
 
@@ -142,12 +150,11 @@ def grant(connection: psycopg.Connection[Row], role: str, space: str, writes: bo
             hint="choose a name such as backend-team",
         )
     _join_group(connection, role)
-    with connection.transaction():
-        connection.execute(
-            "INSERT INTO recollect.members (space, role, writes) VALUES (%s, %s, %s) "
-            "ON CONFLICT (role, space) DO UPDATE SET writes = excluded.writes",
-            (_make_shared(connection, space), role, writes),
-        )
+    connection.execute(
+        "INSERT INTO recollect.members (space, role, writes) VALUES (%s, %s, %s) "
+        "ON CONFLICT (role, space) DO UPDATE SET writes = excluded.writes",
+        (_make_shared(connection, space), role, writes),
+    )
 
 
 def revoke(connection: psycopg.Connection[Row], role: str, space: str) -> bool:
@@ -189,7 +196,7 @@ class PostgresServer:
     def setup(self, owner: str, members: Sequence[str], apply: bool) -> tuple[ServerStatement, ...]:
         if apply:
             with self._connect() as connection:
-                apply_setup(connection, members)
+                apply_setup(connection, members, self._wait, hide_password(self._url))
             return tuple(plan_grants(members))
         # Without a connection: the owner's role may be one of those that are to be made.
         try:
@@ -202,7 +209,9 @@ class PostgresServer:
 
     def grant(self, role: str, space: str, writes: bool) -> None:
         with self._connect() as connection:
-            grant(connection, role, space, writes)
+            place = hide_password(self._url)
+            with limited_wait(connection, self._wait, place):
+                grant(connection, role, space, writes)
 
     def revoke(self, role: str, space: str) -> bool:
         with self._connect() as connection:

@@ -14,7 +14,7 @@ from ..errors import StoreError
 from ..text import seals
 from . import migrations, sql_postgres
 from .database import EngineHealth, Row, Tx
-from .postgres_pool import load_driver
+from .postgres_pool import MIGRATION_LOCK, limited_wait, load_driver
 from .postgres_statements import READ_SCHEMA, SCHEMA, SIGNED
 
 if TYPE_CHECKING:
@@ -23,32 +23,12 @@ if TYPE_CHECKING:
 MEMBER_GROUP = "recollect_member"
 """The role that is granted to each person's role."""
 
-_MIGRATION_LOCK = 0x5245434F
-
 # The index of 150,000 vectors is built in so much memory; a larger one takes many times as long.
 # Parallel workers would need it as shared memory, of which a container has 64 MB by default.
 _BUILD_IN_MEMORY = """
 SELECT set_config('max_parallel_maintenance_workers', '0', true),
   set_config('maintenance_work_mem', greatest(262144, setting::bigint)::text || 'kB', true)
 FROM pg_settings WHERE name = 'maintenance_work_mem'
-"""
-
-# With pgvector on the server, and the right to create it, HNSW searches the vectors.
-USE_PGVECTOR = """
-DO $$
-BEGIN
-  IF EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') THEN
-    CREATE EXTENSION IF NOT EXISTS vector;
-  END IF;
-EXCEPTION WHEN insufficient_privilege THEN
-  RAISE NOTICE 'pgvector is there, but this role may not create it';
-END $$;
-DO $$
-BEGIN
-  IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') THEN
-    ALTER TABLE recollect.vectors ADD COLUMN IF NOT EXISTS direction vector;
-  END IF;
-END $$
 """
 
 # The array is computed once for a statement, and comparing texts is leakproof: indexes are used.
@@ -179,10 +159,10 @@ def _version(connection: psycopg.Connection[Row]) -> int:
     return int(row[0]) if row else 0
 
 
-def run_migrations(connection: psycopg.Connection[Row]) -> int:
+def run_migrations(connection: psycopg.Connection[Row], wait: float, place: str) -> int:
     """Run all pending files in one transaction; a second process finds them done."""
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+    with limited_wait(connection, wait, place):
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         connection.execute(f"SET LOCAL search_path TO {SCHEMA}, public")
         connection.execute(_BUILD_IN_MEMORY)
@@ -199,7 +179,7 @@ def run_migrations(connection: psycopg.Connection[Row]) -> int:
                 "INSERT INTO migrations (version, name, at) VALUES (%s, %s, %s)",
                 (number, migrations.MIGRATIONS[number - 1], time.time_ns() // 1000),
             )
-        connection.execute(USE_PGVECTOR)
+        connection.execute(sql_postgres.USE_PGVECTOR)
         if uses_pgvector(connection):
             connection.execute(sql_postgres.NEAREST_INDEX.format(dims=sql_postgres.DIMS))
         connection.execute(_SECURE)
@@ -207,14 +187,18 @@ def run_migrations(connection: psycopg.Connection[Row]) -> int:
 
 
 def upgrade(
-    connection: psycopg.Connection[Row], version: int, place: str, report: Callable[[int], object]
+    connection: psycopg.Connection[Row],
+    version: int,
+    wait: float,
+    place: str,
+    report: Callable[[int], object],
 ) -> None:
     """Make the tables, or upgrade those of an earlier version, which is reported; raise StoreError
     for a role that may not."""
     if version:
         report(0)
     try:
-        run_migrations(connection)
+        run_migrations(connection, wait, place)
     except load_driver().errors.InsufficientPrivilege as error:
         raise StoreError(
             f"the tables are of an earlier version (schema {version}), which this role may not "
@@ -243,10 +227,10 @@ def vacuum(connection: psycopg.Connection[Row]) -> bool:
 
 
 def uses_pgvector(connection: psycopg.Connection[Row]) -> bool:
-    """Check whether the tables use pgvector."""
+    """Check whether the tables use pgvector, and this connection finds its type."""
     row = connection.execute(
-        "SELECT count(*) FROM pg_attribute "
-        "WHERE attrelid = 'recollect.vectors'::regclass AND attname = 'direction'"
+        "SELECT count(*) FROM pg_attribute WHERE attrelid = 'recollect.vectors'::regclass "
+        "AND attname = 'direction' AND atttypid = to_regtype('vector')"
     ).fetchone()
     return bool(row and row[0])
 
@@ -277,8 +261,17 @@ def read_health(tx: Tx, place: str, deep: bool) -> EngineHealth:
         row = tx.one("SELECT current_setting(:name)", {"name": name})
         if not row or row[0] not in ("on", "remote_apply", "remote_write"):
             problems.append(f"{name} is {row[0] if row else '?'}: a crash can lose writes")
-    pgvector = tx.one("SELECT 1 FROM pg_extension WHERE extname = 'vector'")
-    if pgvector and not tx.finds_nearest:
+    pgvector = tx.one(
+        "SELECT extnamespace::regnamespace::text, to_regtype('vector') IS NOT NULL, "
+        "quote_ident(current_database()) FROM pg_extension WHERE extname = 'vector'"
+    )
+    if pgvector and not pgvector[1]:
+        problems.append(
+            f"pgvector lies in the schema {pgvector[0]}, which is not searched: an administrator "
+            f'should run `ALTER DATABASE {pgvector[2]} SET search_path TO "$user", public, '
+            f"{pgvector[0]}`"
+        )
+    elif pgvector and not tx.finds_nearest:
         problems.append(
             "pgvector came after the tables: the role that owns them should run "
             "`recollect rebuild --missing`"
@@ -292,6 +285,12 @@ def read_health(tx: Tx, place: str, deep: bool) -> EngineHealth:
             "the server compiles statements, which takes seconds, and a pooler hides that "
             "Recollect does without: an administrator should run "
             f"`ALTER DATABASE {compiles[0]} SET jit TO off`"
+        )
+    if tx.one("SELECT 1 WHERE has_schema_privilege('public', 'public', 'CREATE')"):
+        problems.append(
+            "every role may create functions in the schema public, which could run in another "
+            "person's statement: an administrator should run "
+            "`REVOKE CREATE ON SCHEMA public FROM PUBLIC`"
         )
     role = tx.one("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
     if role and role[0]:

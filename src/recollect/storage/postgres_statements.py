@@ -134,7 +134,8 @@ TYPES = ", ".join(
 ENTRY_TABLES = frozenset(("entries", "postings", "word_totals", "facets", "unembedded"))
 REMOVAL_TABLES = ENTRY_TABLES | {"vectors", "blocks"}
 ADD_TOTALS = """ON CONFLICT (space, shard) DO UPDATE SET
-  entries = word_totals.entries + excluded.entries, length = word_totals.length + excluded.length"""
+  entries = word_totals.entries + excluded.entries, length = word_totals.length + excluded.length,
+  embedded = word_totals.embedded + excluded.embedded"""
 # Parts of a WITH clause, whose other parts are writes that go to the server with it.
 ADD_ENTRIES = f"""given AS MATERIALIZED (
   SELECT nextval('recollect.entries_id_seq') AS id, g.*,
@@ -149,8 +150,9 @@ posted AS (
   FROM given CROSS JOIN LATERAL unnest(string_to_array(given.stems, ' ')) AS w (stem)
   WHERE w.stem <> '' GROUP BY given.space, w.stem, given.id),
 summed AS (
-  INSERT INTO word_totals (space, shard, entries, length)
-  SELECT space, pg_backend_pid() % 16, count(*), sum(length) FROM given GROUP BY space
+  INSERT INTO word_totals (space, shard, entries, length, embedded)
+  SELECT space, pg_backend_pid() % 16, count(*), sum(length), count(*) FILTER (WHERE {EMBEDDED})
+  FROM given GROUP BY space
   {ADD_TOTALS}),
 faceted AS (
   INSERT INTO facets (space, entry, name, value)
@@ -164,7 +166,7 @@ REMOVE_ENTRIES = f"""gone AS (
   DELETE FROM entries e
   USING unnest(:sources::text[], :refs::text[], :seqs::bigint[]) AS r (source, ref, seq)
   WHERE e.space = :space AND e.source = r.source AND e.ref = r.ref AND e.seq = r.seq
-  RETURNING e.id, e.stems, e.length),
+  RETURNING e.id, e.stems, e.length, e.part, e.kind),
 unposted AS (
   DELETE FROM postings p USING gone, unnest(string_to_array(gone.stems, ' ')) AS w (stem)
   WHERE p.space = :space AND p.stem = w.stem AND p.entry = gone.id),
@@ -173,8 +175,9 @@ unfaceted AS (
 unqueued AS (
   DELETE FROM unembedded u USING gone WHERE u.space = :space AND u.entry = gone.id),
 subtracted AS (
-  INSERT INTO word_totals (space, shard, entries, length)
-  SELECT :space, 16 + pg_backend_pid() % 16, -count(*), -sum(length) FROM gone HAVING count(*) > 0
+  INSERT INTO word_totals (space, shard, entries, length, embedded)
+  SELECT :space, 16 + pg_backend_pid() % 16, -count(*), -sum(length),
+    -count(*) FILTER (WHERE {EMBEDDED}) FROM gone HAVING count(*) > 0
   {ADD_TOTALS})"""
 REMOVE_WORDS = f"""
 WITH gone AS (

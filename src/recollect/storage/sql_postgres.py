@@ -98,6 +98,28 @@ UNION ALL ({NEAREST.replace("{where}", "WHERE {where}")} AND (SELECT count(*) FR
 DIMS = 256
 """Dimensions of the built-in model: members, who own nothing, find its vector index made."""
 
+# With pgvector on the server, and the right to create it, HNSW searches the vectors. Connections
+# have no search path of ours, so its type must not lie in our schema, where earlier versions made
+# it.
+USE_PGVECTOR = """
+DO $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector'
+    AND extnamespace = 'recollect'::regnamespace) THEN
+    ALTER EXTENSION vector SET SCHEMA public;
+  ELSIF EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') THEN
+    CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
+  END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+  RAISE NOTICE 'pgvector is there, but this role may not create it';
+END $$;
+DO $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') THEN
+    ALTER TABLE recollect.vectors ADD COLUMN IF NOT EXISTS direction vector;
+  END IF;
+END $$
+"""
 NEAREST_INDEX = """
 CREATE INDEX IF NOT EXISTS vectors_near_{dims} ON recollect.vectors
 USING hnsw ((direction::vector({dims})) vector_cosine_ops) WHERE vector_dims(direction) = {dims}

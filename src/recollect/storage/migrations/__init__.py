@@ -35,6 +35,7 @@ MIGRATIONS = (
     "0022_vectors_by_space",
     "0023_withdrawn",
     "0024_block_sizes",
+    "0025_scopes_by_space",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.dirname(__file__)
