@@ -14,7 +14,7 @@ HOOK = f"""
 import sys
 from recollect.agents import steps_hooks as marks
 from recollect.interfaces import hooks
-hooks.PATIENCE = hooks.PATIENCE_AT_END = {PATIENCE}
+hooks.TIME_LIMIT = hooks.TIME_LIMIT_AT_END = {PATIENCE}
 marks.DUPLICATE_WINDOW = round({PATIENCE} * 1_000_000)
 sys.argv = ["recollect", "hook"]
 from recollect.__main__ import main

@@ -283,6 +283,6 @@ def test_a_clock_that_was_set_back_does_not_silence_hooks(
 def test_the_log_names_what_the_system_said() -> None:
     from recollect.interfaces import hooks
 
-    assert hooks._name(OSError(errno.ENOSPC, "No space left", "/secret/path")) == "ENOSPC"
-    assert hooks._name(recollect.StoreFull("full", where="/secret/path")) == "store_full"
-    assert hooks._name(ValueError("secret words")) == "ValueError"
+    assert hooks._error_name(OSError(errno.ENOSPC, "No space left", "/secret/path")) == "ENOSPC"
+    assert hooks._error_name(recollect.StoreFull("full", where="/secret/path")) == "store_full"
+    assert hooks._error_name(ValueError("secret words")) == "ValueError"

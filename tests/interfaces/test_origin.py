@@ -153,10 +153,10 @@ def test_a_refusal_at_a_terminal_names_the_sign_of_the_agent(
 
 def test_a_terminal_of_an_agent_says_why_nobody_can_answer(at_terminal: Run) -> None:
     rule = LEARN if "policy" in LEARN else f"{LEARN} --kind policy"
-    told = "this terminal counts as an agent's: CLAUDECODE is set. Run it in a terminal of your own"
+    told = "this terminal counts as an agent's: CLAUDECODE is set. Use a terminal of your own"
     assert told in at_terminal(rule, CLAUDECODE="1")
     said = at_terminal(rule.partition(" learn")[0] + " review", CLAUDECODE="1")
-    assert f"shown without keys to answer: {told}" in " ".join(said.split())
+    assert f"you cannot answer here: {told}" in " ".join(said.split())
 
 
 def sign(*words: str, name: str = "", has_terminal: bool = True, mark: str = "") -> str:

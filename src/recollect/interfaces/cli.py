@@ -88,7 +88,7 @@ def _discard_output() -> None:
 
 
 def _print_interrupted(words: Sequence[str]) -> None:
-    """Print a message after Ctrl-C: what is kept, and how to go on."""
+    """Print a message after Ctrl-C: what was saved, and how to continue."""
     if not sys.stderr:
         return
     from .screens.terminal import KEPT
@@ -110,9 +110,9 @@ def _run(words: list[str]) -> int:
         print(as_json if "--json" in words else f"recollect {__version__}")
         return 0
     if first == "hook":
-        from .hooks import main as answer
+        from .hooks import main as run_hook
 
-        return answer(words[1:])
+        return run_hook(words[1:])
     if first == "__complete":
         from .completion import print_candidates
 
@@ -171,17 +171,17 @@ def show_help(words: list[str]) -> int:
 
 
 def _run_dialogue(name: str, given: commands.Arguments) -> bool:
-    """Run a command that is a dialogue at a terminal; return False where no person answers."""
+    """Run a command that is a dialogue at a terminal; return False if the caller is no person."""
     if name not in ("review", "seen"):
         return False
     from .origin import identify_caller
     from .screens import terminal
 
-    by = identify_caller(os.environ)
-    if by.sign and sys.stderr:
-        note = f"shown without keys to answer: {by.explain()}"
+    caller = identify_caller(os.environ)
+    if caller.sign and sys.stderr:
+        note = f"you cannot answer here: {caller.explain()}"
         print(style.wrap_long(note), file=sys.stderr)
-    if by.origin != "user" or not terminal.is_attended():
+    if caller.origin != "user" or not terminal.is_attended():
         return False
     from typing import cast
 
@@ -196,7 +196,7 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
 
 
 def _run_with_questions(command: commands.Command, given: commands.Arguments) -> object:
-    """Run a command, asking first where it changes much and a person is there to answer."""
+    """Run a command; `init`, `import` and `undo` ask a person first."""
     if command.words not in ("init", "import", "undo"):
         return run_command(command, given)
     from .screens import agents, results
@@ -220,9 +220,9 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
     values = {name: _read_value(name, value) for name, value in given.values.items()}
     if command.words == "learn" and given.values.get("text") == "-":
         _refuse_json_lines(str(values["text"]))
-    opened, by = open_as_caller(given)
+    opened, caller = open_as_caller(given)
     context = opened.context
-    recognised = _recognise_kind(command.words, values) if by.origin == "user" else ""
+    detected = _detect_kind(command.words, values) if caller.origin == "user" else ""
     if command.words in ("import", "init") and not given.incognito:
         from .hooks import start_catching_up
 
@@ -237,14 +237,14 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
         try:
             result: object = call_operation(memory, command.name, values)
         except Refused as error:
-            if by.sign:
-                error.hint = "\n".join(filter(None, (error.hint, by.explain())))
+            if caller.sign:
+                error.hint = "\n".join(filter(None, (error.hint, caller.explain())))
             raise
         finally:
             if line:
                 line.clear()
         if isinstance(result, Learned):
-            result = result._replace(notes=(*result.notes, *_notes_for(result, recognised, by)))
+            result = result._replace(notes=(*result.notes, *_make_notes(result, detected, caller)))
         _prepare_page(context, command.words, values, result)
         return result
 
@@ -265,7 +265,7 @@ def _refuse_json_lines(text: str) -> None:
         )
 
 
-def _recognise_kind(command: str, values: dict[str, object]) -> str:
+def _detect_kind(command: str, values: dict[str, object]) -> str:
     """Set the kind of a typed statement by its words, as capture does; return it, or ""."""
     if command != "learn" or "kind" in values:
         return ""
@@ -278,12 +278,12 @@ def _recognise_kind(command: str, values: dict[str, object]) -> str:
     return kind
 
 
-def _notes_for(learned: Learned, recognised: str, by: Caller) -> list[str]:
-    """Say how the kind was chosen, and why a statement that was typed is only proposed."""
-    if recognised:
+def _make_notes(learned: Learned, detected: str, caller: Caller) -> list[str]:
+    """Return notes on how the kind was chosen, and why a typed statement is only proposed."""
+    if detected:
         other = "Another kind: recollect undo, then learn … -k KIND"
-        return [f"its words state a {recognised}. {other}"]
-    return [by.explain()] if by.sign and learned.memory.status == "proposed" else []
+        return [f"saved as a {detected}, by its words. {other}"]
+    return [caller.explain()] if caller.sign and learned.memory.status == "proposed" else []
 
 
 _ID = r"\bm-[0-9a-hjkmnp-tv-z]{12}\b"
@@ -291,7 +291,7 @@ _MOST_SHORTENED = 400
 
 
 def _prepare_page(context: Context, name: str, values: dict[str, object], result: object) -> None:
-    """Set the data that screens need beside the result: the question, short ids."""
+    """Set the data that screens need beside the result: the arguments, short ids."""
     page = style.page()._replace(
         query=str(values.get("query", "")), whole="limit" in values, given=values
     )

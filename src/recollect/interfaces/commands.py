@@ -1,8 +1,8 @@
-"""Commands: parameters and help read from their functions, and the parser of their arguments.
+"""Commands: their parameters and help, read from functions, and the argument parser.
 
-The signature and docstring of an operation are the only source, so command line, slash commands,
-MCP tools and docs cannot drift from it. The commands that are no operations are functions too:
-their first parameter is `Arguments` in place of the context.
+Parameters and help come from the signature and docstring of an operation, so command line, slash
+commands, MCP tools and docs cannot differ from it. Commands that are not operations are functions
+too: their first parameter is `Arguments` instead of the context.
 
 `argparse` is not used: importing and filling it costs more than a recall. Parameters without a
 default are positional (if all have one, the first text); all others are options, `--name value` or
@@ -93,10 +93,9 @@ class Arguments(NamedTuple):
 
     @property
     def variables(self) -> dict[str, str]:
-        """Return the environment with the mode that an option asks for; a stricter one stays."""
-        chosen = {"RECOLLECT_MODE": "no-ltm"} if self.no_ltm else {}
-        strict = os.environ.get("RECOLLECT_MODE") == "incognito"
-        return {**os.environ, **({} if strict else chosen)}
+        """Return the environment, with the mode of --no-ltm unless it is incognito already."""
+        sets_mode = self.no_ltm and os.environ.get("RECOLLECT_MODE") != "incognito"
+        return {**os.environ, **({"RECOLLECT_MODE": "no-ltm"} if sets_mode else {})}
 
 
 COMMON_OPTIONS = (
@@ -123,13 +122,13 @@ def load_command(words: str) -> Command:
 
 
 def load_summary(words: str) -> str:
-    """Return one line about a command: the first of its function's docstring."""
+    """Return the first line of the docstring of a command's function."""
     return (load_function(COMMANDS[words]).__doc__ or "").strip().splitlines()[0]
 
 
 def _parameter_type(annotation: str) -> str:
     if annotation.endswith(" | str"):
-        return "str"  # objects are given in Python; a command is given the name of their file
+        return "str"  # in Python an object, on the command line the name of its file
     if annotation.startswith(("Sequence[", "tuple[", "list[")):
         return "list"
     for plain in ("bool", "int", "float"):

@@ -69,7 +69,7 @@ def print_script(given: commands.Arguments, shell: str) -> int:
 
 
 def print_candidates(words: Sequence[str]) -> int:
-    """Print the candidates for the last word, one a line; a problem gives none."""
+    """Print the candidates for the last word, one a line; none after an error."""
     form, *typed = words or ("plain", "")
     # A store that cannot be read has no ids to offer.
     with suppress(RecollectError, OSError):
@@ -86,32 +86,30 @@ def _format(form: str, value: str, about: str) -> str:
 
 
 def complete(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the words that can stand in place of the last one, each with a description."""
+    """Yield the candidates for the last word, each with a description."""
     *before, last = words
     name, rest = _find_command(before)
-    if name is None:
-        yield from _complete_command(rest, last)
-        return
-    if name == "help":
+    if name is None or name == "help":
         yield from _complete_command(rest, last)
         return
     if not rest and not last.startswith("-"):
         yield from _complete_command([name], last)  # `review` is a command and a group
     command = commands.load_command(name)
     options = commands.command_options(command)
-    waiting = options.get(rest[-1]) if rest else None
-    if waiting and waiting.type != "bool":
-        yield from _starting(last, _values(waiting.name, command))
+    option = options.get(rest[-1]) if rest else None
+    if option and option.type != "bool":
+        yield from _with_prefix(last, _values(option.name, command))
     elif last.startswith("-"):
-        shown = {flag: item.help for flag, item in options.items()}
-        yield from _starting(last, ((flag, _first(about)) for flag, about in shown.items()))
+        flags = ((flag, _first_sentence(item.help)) for flag, item in options.items())
+        yield from _with_prefix(last, flags)
     else:
-        places = commands.positional_parameters(command)
-        given = list(_loose(rest, options))
-        if places and (len(given) < len(places) or places[-1].type == "list"):
-            place = places[min(len(given), len(places) - 1)]
-            found = _starting(last, _values(place.name, command))
-            yield from (one for one in found if place.type != "list" or one[0] not in given)
+        positional = commands.positional_parameters(command)
+        given = list(_positional_words(rest, options))
+        if positional and (len(given) < len(positional) or positional[-1].type == "list"):
+            item = positional[min(len(given), len(positional) - 1)]
+            for value, about in _with_prefix(last, _values(item.name, command)):
+                if item.type != "list" or value not in given:
+                    yield value, about
 
 
 def _find_command(before: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -140,12 +138,16 @@ def _complete_command(group: Sequence[str], last: str) -> Iterator[tuple[str, st
         full = SHORT_COMMANDS.get(name, name)
         yield (
             word,
-            _first(f"{word} …" if more and full not in seen else commands.load_summary(full)),
+            f"{word} …"
+            if more and full not in seen
+            else _first_sentence(commands.load_summary(full)),
         )
 
 
-def _loose(words: Sequence[str], options: dict[str, commands.Parameter]) -> Iterator[str]:
-    """Yield the words that are no options and no values of options."""
+def _positional_words(
+    words: Sequence[str], options: dict[str, commands.Parameter]
+) -> Iterator[str]:
+    """Yield the words that are neither options nor values of options."""
     skip = False
     for word in words:
         item = options.get(word.partition("=")[0])
@@ -157,11 +159,11 @@ def _loose(words: Sequence[str], options: dict[str, commands.Parameter]) -> Iter
             skip = True
 
 
-def _starting(last: str, found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    return (one for one in found if one[0].startswith(last))
+def _with_prefix(prefix: str, candidates: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    return (row for row in candidates if row[0].startswith(prefix))
 
 
-def _first(text: str) -> str:
+def _first_sentence(text: str) -> str:
     return text.partition("\n")[0].partition(". ")[0].rstrip(".")
 
 

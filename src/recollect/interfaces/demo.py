@@ -1,8 +1,8 @@
 """`recollect demo`: replay two scripted agent sessions with the real hooks in a temporary project.
 
-A session of Claude Code comes first, then one of Codex. What the agents say and do is written down
-in advance, in their own formats. Everything shown as captured, added or found is the real output of
-this run.
+A session of Claude Code comes first, then one of Codex. The prompts, answers and tool calls are a
+script in the agents' own formats; everything captured, added or found is the real output of this
+run.
 
 A recording has one JSON object a line, in the order of the session: `{"hook": …}` is a payload for
 the hooks, `{"transcript": …}` a record that the agent appends to its transcript. `$PROJECT`,
@@ -42,7 +42,7 @@ _TRANSCRIPTS = {
 }
 
 _INHERITED = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
-"""No variable that leads to the user's own files."""
+"""Variables for child processes; none leads to the user's own files."""
 
 
 class ReplayedEvent(NamedTuple):
@@ -117,7 +117,7 @@ class Sandbox:
         return ReplayedEvent(agent, event, payload, context, notice)
 
     def _run(self, command: str, payload: Mapping[str, Json]) -> str:
-        """Run a hook; return its answer when all processes that it started have ended."""
+        """Run a hook; wait for all processes that it started, and return its answer."""
         reader, writer = os.pipe()
         with os.fdopen(reader, "rb") as ended:
             try:
@@ -289,7 +289,7 @@ def _show_event(heard: ReplayedEvent, page: DemoPage) -> None:
 def _show_saved(memory: Recollect, page: DemoPage) -> list[Memory]:
     captured = list(memory.list())[::-1]
     for item in captured:
-        waits = f" ({item.status}: not in use before you keep it)"
+        waits = f" ({item.status}: not used until you keep it)"
         page.say(f"{item.kind}:", item.text + (waits if item.status != "active" else ""))
     if not captured:
         page.note("no memory captured")

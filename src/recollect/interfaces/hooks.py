@@ -1,9 +1,9 @@
 """`recollect hook`: read an agent's event from standard input, write our answer to standard output.
 
-One command for all agents. It always ends with status 0, in time, and prints one JSON object or
-nothing: status 2 would erase a prompt, and stray text would be taken for an answer. Errors are
-logged without any text of the conversation, and `doctor` reports them. This is the only module that
-catches every exception.
+One command serves all agents. It always ends in time with status 0, and prints one JSON object or
+nothing: status 2 would erase the user's prompt, and stray text would be read as an answer. Errors
+are logged without any text of the conversation, and `doctor` reports them. This is the only module
+that catches every exception.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from collections.abc import Mapping, Sequence
 
 LONGEST_PAYLOAD = 64 * 1024 * 1024
 LOCK_WAIT = "0.5"
-PATIENCE = 3.0
+TIME_LIMIT = 3.0
 """Seconds until the hook gives up; agents wait 5 for a prompt and kill slower hooks."""
 
-PATIENCE_AT_END = 0.9
+TIME_LIMIT_AT_END = 0.9
 """The same at the end of a session: agents wait for about a second."""
 
 USAGE = """usage: recollect hook < PAYLOAD
 
-Agents run this when something happens; `recollect init` tells them to. It reads one JSON object
-from standard input, answers in the form that the agent takes, and always ends with status 0.
+Agents run this at their events; `recollect init` registers it. It reads one JSON object from
+standard input, answers in the agent's format, and always ends with status 0.
 
 recollect hook --status-line prints one line for Claude Code's status line."""
 
@@ -43,7 +43,7 @@ def main(words: Sequence[str] = ()) -> int:
         print(USAGE)
         return 0
     hook = _HookProcess(dict(os.environ))
-    start_new_thread(hook.give_up_in_time, ())
+    start_new_thread(hook.enforce_time_limit, ())
     try:
         reply = hook.answer(sys.stdin.buffer.read(LONGEST_PAYLOAD))
         if reply:
@@ -51,21 +51,21 @@ def main(words: Sequence[str] = ()) -> int:
             sys.stdout.buffer.write(f"{reply}\n".encode("utf-8", "replace"))
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - an agent must never see a failure
-        hook.outcome = _name(error)
-    hook.note()
-    # End at once: nothing that is still open may delay the exit or change its status.
+        hook.outcome = _error_name(error)
+    hook.log_run()
+    # Exit immediately: nothing that is still open may delay the exit or change its status.
     os._exit(0)
 
 
 class _HookProcess:
-    """The process of one hook: it answers the event, keeps to its time, and writes the log."""
+    """The process of one hook: answers the event, enforces the time limit, and writes the log."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
         self.began = time.monotonic()
         self.host, self.event, self.cwd = "-", "-", "."
         self.outcome = "ok"
-        self.deadline = self.began + PATIENCE
+        self.deadline = self.began + TIME_LIMIT
 
     def answer(self, raw: bytes) -> str:
         """Return the reply to a payload, in the form of its agent."""
@@ -81,7 +81,7 @@ class _HookProcess:
         self.event = event.name
         self.cwd = self.environment.get("RECOLLECT_PROJECT") or event.cwd or "."
         if event.name == "session_end":
-            self.deadline = self.began + PATIENCE_AT_END
+            self.deadline = self.began + TIME_LIMIT_AT_END
         if not may_be_answered(event):
             return str(about.reply(event))
         if event.name == "command":
@@ -89,8 +89,8 @@ class _HookProcess:
         from ..agents.operations_events import answer_event
         from ..opening import open_context
 
-        hurried = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
-        context = open_context(self.cwd, hurried, incognito=False, origin="user")
+        variables = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
+        context = open_context(self.cwd, variables, incognito=False, origin="user")
         if context.settings.mode == "incognito":
             self.outcome = ""
         try:
@@ -99,44 +99,50 @@ class _HookProcess:
             context.project_space.close()
             context.user_space.close()
         if answer.trouble:
-            self.outcome = _name(answer.trouble)
+            self.outcome = _error_name(answer.trouble)
         if event.name == "before_tool" and not answer.context and self.outcome == "ok":
-            self.outcome = ""  # asked before every command: log only answers and failures
+            self.outcome = ""  # runs before every command: log only answers and failures
         if answer.work:
             start_catching_up(self.cwd, self.environment)
         notice = answer.notice
         if self.outcome:
-            notice = self._add_kept_notices(event.name, notice)
+            notice = self._pass_notices(event.name, notice)
         return str(about.reply(event, answer.context, notice))
 
-    def _add_kept_notices(self, event: str, notice: str) -> str:
-        """Keep a notice of a run that shows none; add the kept ones where a person starts."""
-        starts = event == "session_start"
-        if not starts and not (notice and event == "user_prompt"):
-            return notice
+    def _pass_notices(self, event: str, notice: str) -> str:
+        """Save the notice of a run that shows none to a person; add saved ones to the start of a
+        session that does."""
+        if event == "session_start":
+            return self._add_saved_notices(notice)
+        if notice and event == "user_prompt":
+            from ..agents import steps_hooks
+            from .origin import is_headless
+
+            if is_headless(self.environment):
+                steps_hooks.keep_notice(self.cwd, self.environment, notice)
+        return notice
+
+    def _add_saved_notices(self, notice: str) -> str:
         from ..agents import steps_hooks
 
-        kept = steps_hooks.find_notices(self.cwd, self.environment) if starts else ""
-        if starts and not kept:
+        saved = steps_hooks.find_notices(self.cwd, self.environment)
+        if not saved:
             return notice
         from .origin import is_headless
 
         if is_headless(self.environment):
-            if not starts:
-                steps_hooks.keep_notice(self.cwd, self.environment, notice)
-        elif starts:
-            return "\n".join(filter(None, (*steps_hooks.read_notices(kept, remove=True), notice)))
-        return notice
+            return notice
+        return "\n".join(filter(None, (*steps_hooks.read_notices(saved, remove=True), notice)))
 
-    def give_up_in_time(self) -> None:
-        """End the hook in time from another thread if a lock or a slow disk delays it."""
+    def enforce_time_limit(self) -> None:
+        """End the process at its deadline (in a thread): a lock or a slow disk may delay it."""
         while (left := self.deadline - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
         self.outcome = "too_late"
-        self.note()
+        self.log_run()
         os._exit(0)
 
-    def note(self) -> None:
+    def log_run(self) -> None:
         """Log this run; write nothing for a project that is switched off."""
         if self.outcome in ("", "refused"):
             return
@@ -165,8 +171,8 @@ def _run_command(cwd: str, environment: dict[str, str], words: str) -> str:
         return str(error)
 
 
-def _name(error: BaseException) -> str:
-    """Return the kind of an error: its text could quote a conversation."""
+def _error_name(error: BaseException) -> str:
+    """Return the code or class of an error; its text could quote a conversation."""
     code: object = getattr(error, "code", "")
     if isinstance(error, OSError) and error.errno:
         code = errno.errorcode.get(error.errno, "")
@@ -184,14 +190,15 @@ def _print_status_line() -> int:
         with open_memory(place, environment=dict(os.environ), origin="agent") as memory:
             print(f"recollect: {maintenance_operations_overview.make_status_line(memory.context)}")
     except Exception as error:  # noqa: BLE001 - the status line shows the error
-        print(f"recollect: {_name(error)}")
+        print(f"recollect: {_error_name(error)}")
     return 0
 
 
 def start_catching_up(cwd: str, environment: Mapping[str, str]) -> None:
-    """Start a process that outlives the agent: its own session, none of our files."""
-    # -P: what lies in the project's directory is never imported.
-    # The work is for the terminal's session, which outlives a shell around the hook.
+    """Start the catch-up process, which outlives the agent: in its own session, without our open
+    files."""
+    # -P: never import modules from the project's directory.
+    # Its parent is the terminal's session, which outlives a shell around the hook.
     parent = os.getsid(0) if os.getsid(0) != os.getpid() else os.getppid()
     words = [sys.executable, "-P", "-m", "recollect", "hook", "--catch-up", cwd, str(parent)]
     quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
@@ -210,6 +217,6 @@ def _catch_up(cwd: str, parent: int) -> int:
         with open_memory(cwd, environment=environment, origin="agent") as memory:
             catch_up(memory.context, parent)
     except Exception as error:  # noqa: BLE001 - this process has no screen: the log has the error
-        hook.outcome = _name(error)
-    hook.note()
+        hook.outcome = _error_name(error)
+    hook.log_run()
     return 0

@@ -39,8 +39,8 @@ Handler = Callable[[object, types.RequestParams | None], Awaitable[Result]]
 
 PATH = "/mcp"
 REQUEST_TIMEOUT = 30.0
-"""Seconds in which a request must have arrived as a whole, counted from the connection or from the
-last answer. Everything comes from this machine."""
+"""Seconds in which a request must arrive completely, counted from the connection or from the last
+answer. All clients are on this machine."""
 _HERE = "127.0.0.1"
 _REFUSAL_HEADERS = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
 _CHECKED_HEADERS = {b"host": 421, b"origin": 403}
@@ -55,8 +55,8 @@ def make_server(handlers: RequestHandlers) -> Server[dict[str, Json]]:
             try:
                 done = await anyio.to_thread.run_sync(handlers.answer, method, given)
             except RequestError as error:
-                is_lost = error.code == mcp_requests.RESOURCE_NOT_FOUND
-                code = mcp_requests.INVALID_PARAMS if is_lost else error.code
+                not_found = error.code == mcp_requests.RESOURCE_NOT_FOUND
+                code = mcp_requests.INVALID_PARAMS if not_found else error.code
                 raise MCPError(code, error.message, error.data) from error
             return kind.model_validate(done)
 
@@ -120,14 +120,14 @@ def _is_allowed(scope: Scope, token: str) -> bool:
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(given) != 1:
         return False
-    scheme, _, borne = given[0].partition(b" ")
-    return scheme.lower() == b"bearer" and compare_digest(borne, token.encode())
+    scheme, _, sent = given[0].partition(b" ")
+    return scheme.lower() == b"bearer" and compare_digest(sent, token.encode())
 
 
 class TimedProtocol(H11Protocol):
-    """Closes connections that do not send a whole request in time; uvicorn keeps them for ever.
+    """Closes connections that do not send a complete request in time, which uvicorn keeps open.
 
-    Answers may take as long as they need.
+    Answers have no time limit.
     """
 
     _deadline: TimerHandle | None = None

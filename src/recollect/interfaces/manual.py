@@ -1,6 +1,6 @@
-"""Find the command that words name; render help, the manual page and suggestions.
+"""Find a command by its words; render help, the manual page and suggestions.
 
-Everything is read from the table of operations and the docstrings.
+All texts come from the table of operations and the docstrings.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ _SUGGESTIONS = {
 
 
 def unknown_command(words: list[str]) -> InvalidInput:
-    """Return the error for words that name no command, with the likely one."""
+    """Return the error for an unknown command, with a suggestion."""
     group = [name for name in COMMANDS if words and name.startswith(words[0] + " ")]
     given = " ".join(words[:2]) if group else " ".join(words[:1])
     if group and len(words) == 1:

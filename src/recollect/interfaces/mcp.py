@@ -1,8 +1,8 @@
 """`recollect mcp`: the Model Context Protocol over standard input and output, or over HTTP.
 
-Standard input and output carry JSON-RPC 2.0, one message a line. Both eras of the protocol are
-served, and each request says which one it is of: revisions up to 2025-11-25 begin with
-`initialize`; from 2026-07-28 on every request names its revision in `_meta`, and there is no state.
+Standard input and output carry JSON-RPC 2.0, one message a line. Both kinds of protocol revisions
+are served: up to 2025-11-25 a connection begins with `initialize`; from 2026-07-28 on every request
+names its revision in `_meta`, and there is no state.
 
 A thread reads and the main thread answers, in the order of arrival. `ping` and cancellations are
 handled by the reader, so they work while a request is being answered. The official SDK is not used
@@ -298,7 +298,7 @@ class StdioServer:
 
 
 def _is_stateless(call: Call) -> bool:
-    """Check whether a request is of a revision without a handshake."""
+    """Check whether a request belongs to a revision without a handshake."""
     if call.method == "initialize" and "protocolVersion" in call.params:
         return False
     return call.method == "server/discover" or f"{_META}protocolVersion" in call.meta

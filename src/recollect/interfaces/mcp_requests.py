@@ -1,7 +1,7 @@
-"""The requests of the Model Context Protocol: parsed as JSON-RPC 2.0, answered from one memory.
+"""Parse and answer the requests of the Model Context Protocol (JSON-RPC 2.0).
 
-Results are plain objects, so that the two transports share them: `mcp` sends them over pipes,
-`http` hands them to the SDK. `mcp_tools` describes and calls the tools.
+Results are plain objects, shared by two transports: `mcp` sends them over pipes, `http` passes them
+to the SDK. `mcp_tools` describes and calls the tools.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Id = str | int | None
 
 
 class RequestError(Exception):
-    """An error of the protocol: the request cannot be answered. Errors that a model can correct
-    are results of the tool instead."""
+    """A protocol error: the request cannot be answered. Errors that a model can correct are tool
+    results instead."""
 
     def __init__(self, message: str, data: Json = None, code: int = INVALID_PARAMS) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class Call(NamedTuple):
 
 
 class MalformedMessage(NamedTuple):
-    """A message that cannot be understood, as the error that answers it."""
+    """The error that answers an invalid message."""
 
     id: Id
     code: int
@@ -113,7 +113,7 @@ def parse_line(line: bytes | None) -> Received | Batch | None:
 
 
 def _parse_message(value: object) -> Received | None:
-    """Return a request, a notification or an error; None for a response: we ask nothing."""
+    """Return a request, a notification or an error; None for a response, as we send no requests."""
     if not isinstance(value, dict):
         return MalformedMessage(None, INVALID_REQUEST, "a message must be an object")
     given, method, params = value.get("id"), value.get("method"), value.get("params")
@@ -306,9 +306,9 @@ def _text(text: str) -> dict[str, str]:
 
 
 def render_prompt(memory: Recollect, name: str, given: str) -> str:
-    """Return the text of a prompt: the output of the command line in a block of ours.
+    """Return the text of a prompt: command output, wrapped in a block of ours.
 
-    The host adds it to the conversation; the block keeps it from being learned from there.
+    The host adds it to the conversation; text in such a block is not learned again.
     """
     from .slash import run_slash
 

@@ -1,7 +1,7 @@
-"""The MCP tools: their schemas, made from the operations, and calling them.
+"""The MCP tools: derive their schemas from the operations, and call them.
 
 One table lists the operations of each tool and the parameters it offers. Descriptions are short:
-every host sends them with every request. This module does not depend on the SDK; `mcp` does.
+every host sends them with every request.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _PERSONS_ONLY = frozenset(
 
 
 class Tool(NamedTuple):
-    """A tool: `actions` maps action names to operations; `only` selects parameters."""
+    """A tool: `actions` maps action names to operations; `only` selects parameters; `reads` means
+    read-only; `gives` are the required fields of the result."""
 
     name: str
     description: str
@@ -214,7 +215,7 @@ def call_tool(
 
 
 def _make_visible(value: Json) -> Json:
-    """Escape invisible characters: a person must be able to see what a model reads."""
+    """Escape invisible characters, so that people can see everything that a model reads."""
     if isinstance(value, str):
         return display.escape_invisible(value)
     if isinstance(value, dict):
@@ -238,7 +239,7 @@ def _show_record(memory: Recollect, address: str) -> dict[str, Json]:
 
 
 class _ResolvedCall(NamedTuple):
-    """An operation, its values, and the parameters of its tool (empty: all)."""
+    """An operation, its values, and the parameters that its tool offers (empty: all)."""
 
     words: str
     values: Mapping[str, Json]

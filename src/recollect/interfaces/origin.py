@@ -52,8 +52,8 @@ class Caller(NamedTuple):
     sign: str = ""
 
     def explain(self) -> str:
-        """Say why an agent counts as the caller, and what the person can do."""
-        return f"this terminal counts as an agent's: {self.sign}. Run it in a terminal of your own"
+        """Return why the caller counts as an agent, and what a person can do."""
+        return f"this terminal counts as an agent's: {self.sign}. Use a terminal of your own"
 
 
 class Process(NamedTuple):
@@ -85,9 +85,9 @@ def open_as_caller(given: Arguments) -> tuple[Recollect, Caller]:
     from ..client import Recollect
     from ..opening import open_context
 
-    by = identify_caller(os.environ)
-    place = given.project or None
-    return Recollect(open_context(place, given.variables, given.incognito, by.origin)), by
+    caller = identify_caller(os.environ)
+    context = open_context(given.project or None, given.variables, given.incognito, caller.origin)
+    return Recollect(context), caller
 
 
 def find_agent_sign(process: Process) -> str:
@@ -118,7 +118,7 @@ def is_headless(environment: Mapping[str, str]) -> bool:
 
 
 def _agent_name(process: Process) -> str:
-    """Return the name by which a process is an agent's program, script or package, or ""."""
+    """Return the agent's name if a process runs its program, script or package, or ""."""
     program = _program_of(process)
     names = (process.name, program, *_script_names(program, process.words))
     return next((name for name in names if name in _AGENTS), "")
@@ -147,17 +147,17 @@ def _script_names(program: str, words: tuple[str, ...]) -> Iterator[str]:
 
 def _parents() -> Iterator[Process]:
     """Yield the parent processes, nearest first, as far as they are visible."""
-    look = _look_in_proc if os.path.isdir("/proc/self") else _make_ps_lookup()
+    find_process = _read_proc if os.path.isdir("/proc/self") else _make_ps_lookup()
     pid = os.getppid()
     for _ in range(_MOST_PARENTS):
-        process = look(pid) if pid > 0 else None
+        process = find_process(pid) if pid > 0 else None
         if process is None:
             return
         yield process
         pid = process.parent
 
 
-def _look_in_proc(pid: int) -> Process | None:
+def _read_proc(pid: int) -> Process | None:
     """Read a process from /proc; its environment is the one at its start."""
     stat = _read(f"/proc/{pid}/stat")
     head, _, tail = stat.rpartition(")")
@@ -188,7 +188,7 @@ def _make_ps_lookup() -> Callable[[int], Process | None]:
         pid, parent, terminal, *words = line.split()
         listed[int(pid)] = (int(parent), terminal.strip("?-") != "", tuple(words))
 
-    def look(pid: int) -> Process | None:
+    def find_process(pid: int) -> Process | None:
         if pid not in listed:
             return None
         parent, has_terminal, words = listed[pid]
@@ -196,7 +196,7 @@ def _make_ps_lookup() -> Callable[[int], Process | None]:
         marks = tuple(name for name in VARIABLES if f" {name}=" in printed)
         return Process(pid, parent, "", words, has_terminal=has_terminal, marks=marks)
 
-    return look
+    return find_process
 
 
 def _run_ps(*options: str) -> list[str]:

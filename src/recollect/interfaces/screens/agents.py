@@ -30,7 +30,7 @@ def _render_init(done: Initialised) -> str:
 
 
 def _render_outcome(done: Initialised) -> list[str]:
-    """Return what was not written and why, and how to write it."""
+    """Return why agents' settings were not written, and how to write them."""
     waiting = [change for change in done.changes if change.pending and not done.applied]
     found = []
     if not done.changes and done.removing:
@@ -49,7 +49,7 @@ def _render_outcome(done: Initialised) -> list[str]:
 
 
 def _render_next(done: Initialised) -> str:
-    """Return what a person does next: for the agents, past conversations, and the memory."""
+    """Return the next steps: for the agents, past conversations, and the memory."""
     from ...agents.settings.plan_io import NEXT_STEPS
 
     agents = dict.fromkeys(change.agent for change in done.changes if change.pending)
@@ -93,7 +93,7 @@ _WHAT = {
 
 
 def _render_plan(done: Initialised) -> list[str]:
-    """Return a line for each settings file: agent, what it gets, what happens to it, its path."""
+    """Return a line for each settings file: agent, entries, state, path."""
     rows = [_describe_change(change, done) for change in done.changes if not change.error]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     found = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
@@ -204,14 +204,14 @@ def render_diff(change: recollect.SettingsChange) -> str:
 
 # ---------------------------------------------------------------- import
 
-_DIFFERING = "of an agent's own folder with other words than an untrusted copy; both are kept"
+_DIFFERING = "in an agent's own folder differ from an untrusted copy; both are kept"
 _UNLEARNED = "commands, fixes and episodes follow in the background"
 _MOST_LISTED, _MOST_CAPTURES = 20, 8
-"""So that the result of an import fits a screen."""
+"""Limits, so that the result of an import fits a screen."""
 
 
 def render_import(done: recollect.Imported) -> str:
-    """Return what an import read and learned, what it left out, and what to do next."""
+    """Return what an import read, learned and skipped, and the next steps."""
     read = [item for item in done.transcripts if not item.error]
     failed = {one.path: one.error for one in done.transcripts if one.error} | {**done.passed_over}
     unread = [f"  not read: {format_line(path)}: {format_line(failed[path])}" for path in failed]
@@ -220,7 +220,7 @@ def render_import(done: recollect.Imported) -> str:
     vectors = f"{left}: found by words now; search by meaning follows in the background "
     return lines(
         _render_results(done, len(read)),
-        # After new messages these are records about the program, as expected.
+        # With new messages the skipped records are expected: they are about the agent's program.
         "" if done.messages else _render_counts("skipped", (item.skipped for item in read)),
         _render_counts("DAMAGED", (item.damaged for item in read)),
         _list_some(unread),
@@ -284,7 +284,7 @@ def _render_results(done: recollect.Imported, read: int) -> str:
 
 
 def _render_foreign_files(done: recollect.Imported) -> str:
-    """Name the files that count as imports, and how to accept their statements."""
+    """Return the untrusted files, and how to accept their statements."""
     foreign = [format_line(one.path) for one in done.transcripts if one.foreign and one.messages]
     if not foreign:
         return ""

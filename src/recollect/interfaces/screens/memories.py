@@ -94,7 +94,7 @@ def _render_list(memories: Sequence[recollect.Memory]) -> str:
         return style.render_none('no memories yet. Save one: recollect learn "…"', "memory")
     styles = {"id": "id", "kind": "", "layer": "faint", "status": "status", "text": ""}
     if style.page().is_terminal:
-        # What is the same in all rows leaves its room to the text.
+        # A column with the usual value in all rows is left out, to have more room for the text.
         for name, value in {"layer": "project", "status": "active"}.items():
             if all(getattr(item, name) == value for item in memories):
                 del styles[name]
@@ -205,7 +205,7 @@ _MOST_REASONS = 3
 
 
 def _why_silent(briefing: recollect.Briefing) -> str:
-    """Return why a briefing is empty: a mode, the budget, files, or because nothing is known."""
+    """Return why a briefing is empty: a mode, the budget, or no memories."""
     if briefing.notes:
         return f"(empty: {'; '.join(briefing.notes)})"
     reasons = Counter(one.reason for one in briefing.left_out)

@@ -116,14 +116,14 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
         if lessons.untrusted:
             number = format_count(lessons.untrusted, "conversation")
             return (
-                f"nothing yet. {number} imported from outside an agent's own folder: what anybody "
-                "could have written teaches no commands and fixes.\n"
-                "Copy transcripts to the folder where the agent keeps its own before you import "
-                "them. Statements in them: recollect review --reason quarantined"
+                f"nothing yet. {number} imported from outside an agent's own folder: commands and "
+                "fixes are not learned from untrusted files.\n"
+                "Copy your transcripts to the agent's own folder before you import them. "
+                "Statements in untrusted files: recollect review --reason quarantined"
             )
         return (
-            "nothing yet: in no conversation that was read an agent ran a command of the project "
-            "that worked, or resolved an error. Read past ones: recollect import"
+            "nothing yet: no agent has run a command of the project that worked, or resolved an "
+            "error, in a conversation that was read. Read past ones: recollect import"
         )
     rows = [
         (one.purpose or "-", str(one.sessions), style.day(one.last), _command_in(one))
@@ -131,12 +131,12 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
     ]
     heads = ("FOR", "SESSIONS", "LAST", "COMMAND THAT WORKED")
     table = style.render_table(heads, rows, styles=("", "", "", "id")) if rows else ""
-    untold = [
+    not_shown = [
         paint("faint", line)
         for one in lessons.commands
         if one.left_out
         for line in style.fill(
-            f"not told at the start: {one.command} ({one.left_out})", "    ", "  "
+            f"not in the start block: {one.command} ({one.left_out})", "    ", "  "
         )
     ]
     fixes: list[str] = []
@@ -146,10 +146,10 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
         named = f" ({fix.id})" if fix.id else ""
         summary = f"went away {often}, {style.day(fix.last)}, {fix.fix}{named}"
         fixes += style.fill(summary, "      ")
-    title = paint("title", "fixes, told when the error comes up again")
+    title = paint("title", "fixes, shown when the error occurs again")
     example = f"command:{lessons.commands[0].command}" if rows else lessons.fixes[0].id
     return lines(
-        [table, *untold, ""] if rows else "",
+        [table, *not_shown, ""] if rows else "",
         [title, *fixes] if fixes else "",
         paint("faint", f"a wrong one: recollect hide '{example}'"),
         f"({lessons.more} more: recollect lessons -n 1000)" if lessons.more else "",
@@ -170,11 +170,11 @@ _MOMENTS = {
     "failure": "after a failure",
 }
 _KEYS = "abcdefghijklmnoprstuvwxyz"
-"""The keys that stop an item; q quits."""
+"""The keys that hide an item; q quits."""
 
 
 def render_seen(seen: recollect.Seen, keys: Mapping[int, str] | None = None) -> str:
-    """Return what a session was shown, by moment; `keys` are those that stop an item."""
+    """Return what a session was shown, by moment; `keys` are those that hide an item."""
     if not seen.items:
         return lines(
             style.fill(
@@ -211,11 +211,11 @@ def _render_seen_item(item: recollect.SeenItem, key: str) -> list[str]:
 
 
 def converse_seen(memory: recollect.Recollect, session: str) -> bool:
-    """Show what a session was shown; a key stops an item, q quits."""
+    """Show what a session was shown; a key hides an item, q quits."""
     from ...maintenance.operations_overview import shorten_ids
     from . import terminal
 
-    stopped: list[str] = []
+    hidden: list[str] = []
     seen = memory.agents.seen(session)
     ids = [item.id for item in seen.items if item.id.startswith("m-")]
     style.use_page(style.page()._replace(short=shorten_ids(memory.context, ids)))
@@ -225,17 +225,17 @@ def converse_seen(memory: recollect.Recollect, session: str) -> bool:
             print(style.finish(render_seen(seen, offered)))
             if not offered:
                 break
-            print("\nA letter stops that item (it is hidden; recollect undo). q quits.", flush=True)
+            print("\nA letter hides that item (undo: recollect undo). q quits.", flush=True)
             key = keys.read_key()
             place = next((place for place, one in offered.items() if one == key), None)
             if place is None:
                 break
             item = memory.memories.hide(seen.items[place].id)
-            stopped.append(item.id)
+            hidden.append(item.id)
             seen = memory.agents.seen(seen.session)
             print("\033[2J\033[H" if style.can_redraw(sys.stdout) else "", end="")
-    if stopped:
-        print(f"hidden: {', '.join(stopped)}. Undo: recollect undo")
+    if hidden:
+        print(f"hidden: {', '.join(hidden)}. Undo: recollect undo")
     return True
 
 
@@ -252,7 +252,7 @@ def _offer_keys(seen: recollect.Seen) -> dict[int, str]:
 
 
 def _render_sizes(sizes: recollect.Sizes) -> str:
-    shared = "The figures are those of the whole database, of all who share it."
+    shared = "These figures are for the whole database, with all its members."
     head = [paint("title", format_line(sizes.place)), *([shared] if sizes.is_shared else [])]
     if not (sizes.project or sizes.user):
         return lines(head, "nothing is stored yet")
@@ -303,7 +303,7 @@ _PAUSES = {
     "all": ("all projects", "recollect resume --all"),
     "project": ("this project", "recollect resume"),
 }
-"""What a pause of this scope is for, and the command that ends it."""
+"""The projects that a pause of this scope covers, and the command that ends it."""
 
 
 SCREENS: dict[str, Callable[..., str]] = {

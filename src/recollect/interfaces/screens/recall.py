@@ -1,4 +1,4 @@
-"""Screens of hits: a few at a terminal, all of them with their scores in a pipe; of a task, and of
+"""Screens of search hits (a screenful at a terminal, all with scores in a pipe), of a task, and of
 the evaluation of recall."""
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def render_recalled(recalled: recollect.Recalled) -> str:
 
 
 def _merge_equal(hits: Sequence[Hit]) -> list[Hit]:
-    """Return one hit for each text, in the place of the best: a memory, where there is one.
+    """Return one hit for each text, at the rank of the best; a memory is preferred to a message.
 
-    Of hits with one score a memory comes first: the message that it came from is longer.
+    Of hits with the same score a memory comes first: the message that it came from is longer.
     """
     found: dict[str, Hit] = {}
     for hit in sorted(hits, key=lambda hit: (-round(hit.score, 2), bool(hit.role))):
@@ -72,7 +72,7 @@ out."""
 
 
 def drop_noise(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits without the tail of noise."""
+    """Return the hits without weak ones that share no word with the question (`NOISE`)."""
     best = max(hit.score for hit in hits)
     wanted = set(terms.query_stems(style.page().query))
     if not wanted:
@@ -170,7 +170,7 @@ def _describe_marks(hit: Hit) -> list[str]:
 
 
 def _describe_match(hit: Hit) -> str:
-    """Return in words why a hit was found: the words it shares, or its meaning."""
+    """Return why a hit was found: the words that it shares with the question, or its meaning."""
     found = _stems_of(hit.text)
     words = [word for word in terms.query_terms(style.page().query) if terms.stem(word) in found]
     shared = list(dict.fromkeys(words))[:5]

@@ -1,7 +1,7 @@
 """`recollect review` at a terminal: one item a screen, one key an answer.
 
-The last answer is written when the next one is given, or at the end: until then `u` takes it back
-as if it had not been given.
+The last answer is written with the next one, or at the end; until then `u` cancels it without a
+trace.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ReviewFilters(TypedDict, total=False):
 
 
 def converse(memory: Recollect, filters: ReviewFilters) -> None:
-    """Show the queue item by item and answer it as the person says."""
+    """Show the queue item by item, and read an answer to each."""
     items = memory.memories.review(**filters)
     if not items:
         print("nothing waits for review")
@@ -64,7 +64,7 @@ def converse(memory: Recollect, filters: ReviewFilters) -> None:
     with one_key_input() as keyboard:
         session = ReviewScreen(memory, filters, list(items), keyboard)
         # A closed terminal ends the program like `q`: the last answer is written.
-        before = {one: signal.signal(one, _leave) for one in (signal.SIGHUP, signal.SIGTERM)}
+        before = {one: signal.signal(one, _exit) for one in (signal.SIGHUP, signal.SIGTERM)}
         try:
             session.run()
         finally:
@@ -74,7 +74,7 @@ def converse(memory: Recollect, filters: ReviewFilters) -> None:
     print(session.summary())
 
 
-def _leave(number: int, _: object) -> None:
+def _exit(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
 
@@ -88,7 +88,7 @@ class GivenAnswer(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """Answers that are not written yet, and the items that were left before them."""
+    """Answers that are not written yet, and the queue before them."""
 
     answers: tuple[GivenAnswer, ...] = ()
     before: tuple[ReviewItem, ...] = ()
@@ -142,7 +142,7 @@ class ReviewScreen:
         return sum(self._counts.values()) + waiting
 
     def _ask_last(self) -> bool:
-        """Offer to take back the last answer; return whether it was."""
+        """Offer to undo the last answer; return whether it was undone."""
         if not self._pending.answers:
             return False
         self._clear()
@@ -165,7 +165,7 @@ class ReviewScreen:
         print("  ".join([*keys, "u undo", "q quit", "? more"]), flush=True)
 
     def _last_answer(self) -> str:
-        """Return the last answer in a few words, while it can be taken back."""
+        """Return the last answer in a few words, while it can be undone."""
         if not self._pending.answers:
             return ""
         first, *more = self._pending.answers
@@ -201,10 +201,10 @@ class ReviewScreen:
             scope = tuple(typed.split())
             if not scope:
                 return
-        self._give([GivenAnswer(item, answer, text, scope)])
+        self._set_pending([GivenAnswer(item, answer, text, scope)])
 
     def _write_rule(self, item: ReviewItem) -> None:
-        """Keep an item, and write it into an instruction file that is shown as a diff first."""
+        """Keep an item and write it into an instruction file, after showing the diff."""
         paths = instruction_files_io.find_rule_files(self._memory.context.top)
         path = paths[0]
         self._clear()
@@ -227,11 +227,11 @@ class ReviewScreen:
             return
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(after)
-        self._give([GivenAnswer(item, "keep")])
+        self._set_pending([GivenAnswer(item, "keep")])
         self._written = (path, before, after)
 
     def _answer_group(self, item: ReviewItem, answer: str) -> None:
-        """Answer all items that are shown under the same reason and kind."""
+        """Give one answer to all items with the same reasons and kind."""
         group = [one for one in self._left if (one.reasons, one.kind) == (item.reasons, item.kind)]
         width = min(terminal_width(), style.WIDEST)
         self._clear()
@@ -242,9 +242,9 @@ class ReviewScreen:
         what = f"{display.format_count(len(group), 'item')} ({', '.join(item.reasons)} {item.kind})"
         print(f"{answer} all {what}? y/N", flush=True)
         if self._keyboard.read_key() in ("y", "Y"):
-            self._give([GivenAnswer(one, answer) for one in group])
+            self._set_pending([GivenAnswer(one, answer) for one in group])
 
-    def _give(self, answers: list[GivenAnswer]) -> None:
+    def _set_pending(self, answers: list[GivenAnswer]) -> None:
         self.write_pending()
         self._pending = Pending(tuple(answers), tuple(self._left))
         gone = {one.item.id for one in answers}
@@ -264,7 +264,7 @@ class ReviewScreen:
         return True
 
     def write_pending(self) -> None:
-        """Write the last answer; one that is refused leaves its item in the queue."""
+        """Write the last answer; if it is refused, its item stays in the queue."""
         pending, self._pending = self._pending, Pending()
         self._written = ("", "", "")
         for item, answer, text, scope in pending.answers:

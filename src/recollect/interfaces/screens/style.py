@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 WIDEST = 100
-"""Text is wrapped here also where the terminal is wider: longer lines are hard to read."""
+"""Columns at which text is wrapped also in a wider terminal: longer lines are hard to read."""
 
 _NARROWEST = 20
 _CODES = {
@@ -36,8 +36,8 @@ _CODES = {
 light; bright ones are unreadable on white."""
 
 _FIRST_MARK = 0xF0000 + int.from_bytes(os.urandom(2), "big") % 60_000
-"""Styles are marks in the text until it is printed: all else that steers a terminal is escaped. The
-marks are drawn at random in each process, so no stored text can contain one."""
+"""Styles are private characters in the text until it is printed, because control sequences in it
+are escaped. They are chosen at random in each process, so that stored text cannot contain them."""
 _MARKS = {style: chr(_FIRST_MARK + place) for place, style in enumerate(_CODES, 1)}
 _END = chr(_FIRST_MARK)
 _ESCAPES = {ord(_MARKS[style]): f"\033[{code}m" for style, code in _CODES.items()}
@@ -48,7 +48,7 @@ class Page(NamedTuple):
     """The page that screens are made for; `height` is 0 without a limit.
 
     `short` maps ids to their unique prefixes, `query` is the question whose words are highlighted,
-    `given` are the arguments of the command, `whole` says that a limit was one of them.
+    `given` are the arguments of the command, `whole` is true if a limit was one of them.
     """
 
     width: int = WIDEST
@@ -128,7 +128,7 @@ def paint(style: str, text: str) -> str:
 
 
 def finish(text: str) -> str:
-    """Escape what could steer the terminal, shorten ids, and turn the marks into colours."""
+    """Escape control sequences, shorten ids, and turn the style marks into colours."""
     return _shorten(display.escape_invisible(text)).translate(_ESCAPES)
 
 
@@ -181,7 +181,7 @@ def minute(at: int) -> str:
 
 
 def clock(at: int) -> str:
-    """Return a time for a person: the date and time of day."""
+    """Return date and time of day with a space between them."""
     return minute(at).replace("T", " ")
 
 
@@ -272,13 +272,13 @@ def shorten_place(place: str) -> str:
 
 
 def shorten_home(path: str) -> str:
-    """Return a path for a person: with ~ in place of their home."""
+    """Return a path with ~ for the home directory."""
     home = os.environ.get("HOME", "").rstrip("/")
     return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
 
 
 def render_redacted(types: Sequence[str]) -> list[str]:
-    """Return a line with the types of secrets that were redacted, each once; none without."""
+    """Return a line with the types of redacted secrets, each once; none without secrets."""
     return [f"  redacted: {', '.join(dict.fromkeys(types))}"] if types else []
 
 
@@ -294,7 +294,7 @@ def format_size(number: int) -> str:
 def render_entry(name: str, text: str, start: int = 24) -> list[str]:
     """Return a name and its description in two columns, wrapped to the terminal."""
     room = text_width()
-    # A narrow terminal has no place for two columns.
+    # A narrow terminal has no room for two columns.
     indent = " " * (start + 3) if room >= start + 33 else "      "
     wrapped = wrap(text, max(room - len(indent), 20)) or [""]
     if len(indent) < start + 3 or len(name) > start:
@@ -310,9 +310,9 @@ def hints(*rows: tuple[str, str]) -> list[str]:
 
 
 def render_none(sentence: str, noun: str, place: str = "") -> str:
-    """Return why a list is empty: the limit, the filters, or because there is none at all.
+    """Return why a list is empty: the limit, the filters, or else `sentence`.
 
-    `place` names the argument that the list is about, which is no filter.
+    place: the argument that the list is about, which is not a filter
     """
     given = {name: value for name, value in _page.given.items() if name != place}
     if given.get("limit") == 0:
@@ -404,8 +404,7 @@ def render_diff(before: str, after: str, old: str, new: str) -> str:
 
 
 def print_page(text: str, paged: bool = True) -> None:
-    """Print a text that is finished; if `paged`, through a pager where it is longer than the
-    terminal."""
+    """Print a finished text; with `paged`, in a pager if it is longer than the terminal."""
     lines = text.count("\n") + 1
     if paged and _page.is_terminal and _page.height and lines >= _page.height:
         from .terminal import run_pager

@@ -1,5 +1,5 @@
-"""What needs a terminal: keys and lines, standard input, the progress of long work on one line, a
-pager, and the editor of `recollect edit` and `recollect config edit`."""
+"""Read keys, lines and standard input; show progress; run the pager, and the editor of
+`recollect edit` and `recollect config edit`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def is_attended() -> bool:
-    """Check whether a person can see an item and press a key."""
+    """Check whether standard input and output are a terminal."""
     return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
-_STRANGE = "[\x00-\x06\x0e-\x1a\x1c-\x1f\ufffd]"
-_MOST_STRANGE = 0.3
+_CONTROL = "[\x00-\x06\x0e-\x1a\x1c-\x1f\ufffd]"
+_MOST_CONTROL = 0.3
 
 
 def read_stdin(name: str) -> str:
@@ -37,7 +37,7 @@ def read_stdin(name: str) -> str:
     if not sys.stdin:
         raise InvalidInput("standard input is closed", where=name)
     text = sys.stdin.read()
-    if "\0" in text or len(re.findall(_STRANGE, text)) > _MOST_STRANGE * len(text):
+    if "\0" in text or len(re.findall(_CONTROL, text)) > _MOST_CONTROL * len(text):
         raise InvalidInput(
             "standard input is not text", where=name, hint="pass UTF-8 text; nothing was saved"
         )
@@ -54,7 +54,7 @@ class Keyboard:
         self._cooked = cooked
 
     def read_line(self, question: str, start: str = "") -> str:
-        """Return a line that the person typed or edited; empty when they gave up."""
+        """Return a line that the person typed or edited; empty after Ctrl-C or Ctrl-D."""
         with self._cooked():
             try:
                 import readline
@@ -74,7 +74,7 @@ class Keyboard:
 
 @contextmanager
 def one_key_input() -> Iterator[Keyboard]:
-    """Read keys without Enter while this lasts; the terminal is as before afterwards."""
+    """Read keys without Enter inside this context; restore the terminal afterwards."""
     import termios
     import tty
 
@@ -97,7 +97,7 @@ def one_key_input() -> Iterator[Keyboard]:
 
 
 def _read_key(terminal: int) -> str:
-    """Return the next key; "" at the end of the input or for Ctrl-D, "?" for what is no letter."""
+    """Return the next key; "" at the end of the input or for Ctrl-D, "?" for a special key."""
     from select import select
 
     # A signal just before a read does not end it: Ctrl-C would be seen with the next key.
@@ -141,7 +141,7 @@ _WORK = {
     "lessons": "learning from imported conversations",
     "questions": "asking questions",
 }
-"""What the work is called on the screen; the name of a file stands for reading it."""
+"""How tasks are shown on the screen; other names are files that are read."""
 
 KEPT = {
     "import": "What was read is kept; `recollect import` reads the rest.",
@@ -154,7 +154,7 @@ KEPT = {
     "backup": "No copy was written.",
     "demo": "Its temporary project is deleted.",
 }
-"""What is left of a command that Ctrl-C stopped."""
+"""The state after Ctrl-C, by command."""
 
 
 class ProgressLine:
@@ -182,7 +182,7 @@ class ProgressLine:
 
 
 def render_progress(progress: Progress | FileProgress, whole: float, seconds: float) -> str:
-    """Return a bar, the percentage, the time that is left, counts and the current item."""
+    """Return a bar, the percentage, the remaining time, counts and the current item."""
     number, of = getattr(progress, "number", 1), getattr(progress, "of", 1)
     filled = round(whole * _BAR)
     parts = [f"{'█' * filled}{'░' * (_BAR - filled)} {whole:4.0%}"]
@@ -287,11 +287,11 @@ def edit_memory(given: Arguments, id: str = "") -> int:
             hint="change the text with: recollect correct ID TEXT",
         )
     with open_as_caller(given)[0] as memory:
-        print(_change(memory, id))
+        print(_edit(memory, id))
     return 0
 
 
-def _change(memory: Recollect, id: str) -> str:
+def _edit(memory: Recollect, id: str) -> str:
     if not id:
         newest = memory.list(limit=1)
         if not newest:
