@@ -70,6 +70,10 @@ class Setting(NamedTuple):
         return Settings._field_defaults[self.name]
 
     @property
+    def is_secret(self) -> bool:
+        return self.name.endswith("_key")
+
+    @property
     def variable(self) -> str:
         return "RECOLLECT_" + self.name.upper()
 

@@ -363,12 +363,14 @@ def test_an_agent_cannot_undo_a_task_of_the_user(mem: recollect.Recollect) -> No
         mem.store.undo()
 
 
-def test_a_secret_setting_is_not_kept_for_an_undo(
-    mem: recollect.Recollect, variables: dict[str, str]
+@pytest.mark.parametrize("name", ["embedder_key", "models_key"])
+@pytest.mark.parametrize("key", ["sk-ant-api03-" + "a1B2c3D4" * 8, "a word of my own"])
+def test_a_secret_setting_is_neither_shown_nor_kept_for_an_undo(
+    mem: recollect.Recollect, variables: dict[str, str], name: str, key: str
 ) -> None:
-    key = "sk-ant-api03-" + "a1B2c3D4" * 8
-    mem.config.set("embedder_key", key)
-    mem.config.set("embedder_key", "")
+    assert mem.config.set(name, key).value == "(set, not shown)"
+    assert key not in str(mem.config.list()) and key not in str(mem.config.get(name))
+    mem.config.set(name, "")
     with pytest.raises(recollect.Conflict, match="secret"):
         mem.store.undo()
     assert key.encode() not in b"".join(
@@ -408,7 +410,7 @@ def test_undo_tells_an_empty_store_from_one_where_all_is_undone(mem: recollect.R
 def test_learn_recognises_a_rule_by_its_words(at_terminal: AtTerminal) -> None:
     said = at_terminal("learn", "always use pnpm,", "never npm")
     assert "(preference, project, active)" in said
-    assert "its words state a preference. Another kind: recollect undo" in said
+    assert "saved as a preference, by its words. Another kind: recollect undo" in said
     assert "(policy," in at_terminal("learn", "You must run make lint before each commit")
     plain = at_terminal("learn", "The API listens on port 8080")
     assert "(fact, project, active)" in plain and "its words" not in plain

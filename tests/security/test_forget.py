@@ -438,7 +438,7 @@ def test_the_preview_lists_what_would_be_erased_or_says_that_nothing_holds_the_t
     other = results.SCREENS["forget"](mem.memories.forget(text="secretword"))
     assert other == (
         "nothing holds 'secretword'\n"
-        f"2 records hold it in other letters: {id}, session/s1/messages/1"
+        f"2 records contain it with other upper and lower case: {id}, session/s1/messages/1"
     )
     nothing = results.SCREENS["forget"](mem.memories.forget(text="unheard of"))
     assert nothing == "nothing holds 'unheard of'"

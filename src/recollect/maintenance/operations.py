@@ -1,5 +1,5 @@
-"""Operations on the store and agent connections: init, stats, rebuild, backup, adopt, doctor; on
-the settings; and on a PostgreSQL server that a team shares: setup, members."""
+"""Operations on the store and the agent connections (init, stats, rebuild, backup, adopt, doctor),
+on settings, and on the PostgreSQL server of a team."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def initialise(
     """
     from ..agents import connections
 
-    write, look = yes and not (check or diff), not (check or diff or remove)
+    writes, sets_up = yes and not (check or diff), not (check or diff or remove)
     place = (context.project, context.environment, agent, scope, remove)
     changes = connections.connect_agents(*place, "")
     # Fail on a refused store before any agent's settings are written.
-    created = look and _make_project(context)
-    if write:
+    created = sets_up and _make_project(context)
+    if writes:
         changes = connections.connect_agents(*place, display.format_time(context.clock()))
     read = agents_operations_transcripts.import_transcripts
     unstarted = connections.find_unstarted_agents(context.project, context.environment)
@@ -73,13 +73,13 @@ def initialise(
         database=context.project.database,
         created=created,
         changes=changes,
-        applied=write,
+        applied=writes,
         checked=check,
         below=stores_below(find_project(context.project.root)),
-        past=agents_operations_transcripts.count_unread(context) if look and not import_ else 0,
-        former=agents_operations_transcripts.find_former_places(context) if look else {},
+        past=agents_operations_transcripts.count_unread(context) if sets_up and not import_ else 0,
+        former=agents_operations_transcripts.find_former_places(context) if sets_up else {},
         unstarted=() if agent or remove else unstarted,
-        imported=read(context) if look and import_ else None,
+        imported=read(context) if sets_up and import_ else None,
         removing=remove,
         diff=diff,
         exists=os.path.exists(context.project.database),
@@ -168,7 +168,7 @@ def doctor(context: Context) -> steps.Diagnosis:
     checks = steps.check_spaces(spaces, new_id("check"), context.clock())
     checks.append(records.Check("mode", True, context.settings.mode))
     checks += [
-        records.Check("settings", True, told, waits=True) for told in _describe_ignored(context)
+        records.Check("settings", True, line, waits=True) for line in _describe_ignored(context)
     ]
     runs = agents_steps_hooks.read_known_runs(context)
     checks += connections.check_agents(context.project, context.environment, runs)
@@ -176,7 +176,7 @@ def doctor(context: Context) -> steps.Diagnosis:
         try:
             checks += filter(None, [check(context)])
         except StoreError:
-            continue  # the check of the store says why
+            continue  # the check of the store reports it
     checks += [
         records.Check("stores below", False, f"not used, as it belongs to this project: {path}")
         for path in stores_below(context.project)
@@ -218,7 +218,7 @@ def _check_autonomous(context: Context) -> records.Check | None:
 
 
 def _check_review(context: Context) -> records.Check:
-    """Return how many items wait for a person: nothing is wrong with that."""
+    """Report how many items wait for review; this check never fails."""
     waiting = review_operations.count_review(context)
     text = f"{display.format_count(waiting, 'item')} waiting; answer: recollect review"
     return records.Check("review", True, text if waiting else "nothing waits")
@@ -296,7 +296,7 @@ def _write_setting(
     before = config.read_setting(path, setting.name)
     config.write_setting(path, setting.name, value, is_private=scope == "user")
     if before != value:
-        _record_setting(context, setting.name, path, before, value)
+        _record_setting(context, setting, path, before, value)
     (now,) = _read_values(context, [setting])
     shown = "" if value is None else _show_value(setting, value)
     return SettingChanged(setting.name, shown, path, now.value, now.source)
@@ -304,26 +304,26 @@ def _write_setting(
 
 def _record_setting(
     context: Context,
-    name: str,
+    setting: config.Setting,
     path: str,
     before: config.Value | None,
     value: config.Value | None,
 ) -> None:
-    """Record how to undo a change: one of the user's own file in the user's space."""
+    """Record how to undo a change of a setting: in the user's space for the user's own file."""
     is_private = path == find_paths(context).user
     is_here = context.project_space.present() and not is_private
     space = context.writable(context.project_space if is_here else context.user_space)
     body = {
-        "what": f"removed the setting {name}" if value is None else f"set {name}",
+        "what": f"removed the setting {setting.name}" if value is None else f"set {setting.name}",
         "text": "",
         "origin": context.origin,
         "path": path,
-        "name": name,
+        "name": setting.name,
         "before": before,
         "after": value,
         "is_private": is_private,
     }
-    is_secret = json.loads(redaction.redact_json(body).text) != body
+    is_secret = setting.is_secret or json.loads(redaction.redact_json(body).text) != body
     if is_secret:
         body |= {"before": None, "after": None}
     safe = redaction.redact_json({**body, "is_secret": is_secret}).text
@@ -349,15 +349,15 @@ def _read_values(context: Context, settings: Sequence[config.Setting]) -> tuple[
     values = []
     for setting in settings:
         value, source = found.get(setting.name, (setting.default, "default"))
-        in_vain = ignored.get(setting.name)
+        rejected = ignored.get(setting.name)
         values.append(
             SettingValue(
                 name=setting.name,
                 value=_show_value(setting, value),
-                # What a repository asks for in vain is no source: the default holds.
-                source="default" if in_vain and source == "project" else source,
+                # A value that a repository may not set has no effect: the default holds.
+                source="default" if rejected and source == "project" else source,
                 help=setting.help,
-                ignored=_show_value(setting, in_vain[0]) if in_vain else "",
+                ignored=_show_value(setting, rejected[0]) if rejected else "",
             )
         )
     return tuple(values)
@@ -368,7 +368,7 @@ def _show_value(setting: config.Setting, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)
-    if setting.name == "embedder_key" and text:
+    if setting.is_secret and text:
         return "(set, not shown)"
     if setting.name == "database" and "@" in text:
         lead, _, place = text.rpartition("@")
@@ -400,7 +400,7 @@ def server_setup(
     Example: recollect server setup --member alice --apply
     """
     if apply:
-        _refuse_others(context, "setup")
+        _require_person(context, "setup")
     done = context.project_space.server().setup(owner, member, apply)
     return ServerSetup(done, apply)
 
@@ -414,7 +414,7 @@ def server_grant(context: Context, role: str, space: str, read_only: bool = Fals
 
     Example: recollect server grant alice our-product
     """
-    _refuse_others(context, "grant")
+    _require_person(context, "grant")
     _check_name("role", role)
     _check_name("space", space)
     context.project_space.server().grant(role, space, not read_only)
@@ -429,7 +429,7 @@ def server_revoke(context: Context, role: str, space: str) -> bool:
 
     Example: recollect server revoke alice our-product
     """
-    _refuse_others(context, "revoke")
+    _require_person(context, "revoke")
     server = context.project_space.server()
     if not server.revoke(role, space):
         known = any(member.space == space for member in server.members())
@@ -446,7 +446,7 @@ def server_members(context: Context) -> tuple[ServerMember, ...]:
     return tuple(context.project_space.server().members())
 
 
-def _refuse_others(context: Context, command: str) -> None:
+def _require_person(context: Context, command: str) -> None:
     """Raise Refused for an agent: a membership opens another project's space."""
     hint = f"run `recollect server {command}` yourself"
     trust.require_person(context.origin, "change the members of a server", hint=hint)

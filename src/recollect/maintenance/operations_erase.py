@@ -1,8 +1,8 @@
-"""Erase for good: forget a record or a text.
+"""Forget a record or a text: erase it permanently.
 
-Forgetting erases the text in every table, in the search index and in every file that Recollect
-manages, and leaves a tombstone with digests only. Backups that Recollect made by itself are removed
-and made anew; copies that a person made elsewhere are not known here.
+The text is erased in every table, in the search index and in every file that Recollect manages; a
+tombstone with digests only stays. Automatic backups are removed and created again; copies that a
+person made elsewhere are not known here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..types.records import Memory
 from . import operations_repair, sql
 
 SHORTEST = 6
-"""A shorter text is erased in its own record only: other records contain it by chance."""
+"""Characters. A shorter text is erased in its own record only: others contain it by chance."""
 
 
 _LAST = 2**62
@@ -53,7 +53,7 @@ class Receipt(NamedTuple):
     notes: tuple[str, ...]
     applied: bool = True
     examples: tuple[str, ...] = ()
-    """Some of the records, each with its first line; only of what would be erased."""
+    """Some of the records that would be erased, each with its first line; empty afterwards."""
 
 
 def forget(context: Context, target: str = "", text: str = "", yes: bool = False) -> Receipt:
@@ -90,7 +90,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     if erased.outputs:
         notes += _remove_outputs(context)
     if text and not yes and not erased.rows:
-        notes += _find_in_other_letters(spaces, text)
+        notes += _find_in_other_case(spaces, text)
     receipt_id = new_id("receipt")
     needles = erased.needles()
     folders = (os.path.dirname(context.project.database), user_directory(context.environment))
@@ -130,7 +130,7 @@ class _Erasure:
         self.documents: list[str] = []
         self.memories: list[str] = []
         self.rows: dict[str, int] = {}
-        self.buried: list[str] = []
+        self.erased_texts: list[str] = []
         self.sessions: dict[str, set[int]] = {}
         self.columns: dict[str, list[str]] = context.load_repair().list_columns_of(
             tuple(TABLES), "TEXT"
@@ -138,10 +138,10 @@ class _Erasure:
         self.outputs = False
         self.examples: dict[str, str] = {}
         self.counted: set[str] = set()
-        """Records that were counted: a text is looked for in several forms."""
+        """Records that were counted already: each text is searched in several forms."""
 
     def needles(self) -> list[str]:
-        """Return the texts to look for, also as they are written in JSON and in base64."""
+        """Return the texts to search for, also as they are written in JSON and in base64."""
         long = [text for text in self.texts if len(text) >= SHORTEST]
         escaped = [json.dumps(text, ensure_ascii=False)[1:-1] for text in long]
         encoded = [form for text in long for form in operations_repair.encode_base64(text)]
@@ -149,7 +149,7 @@ class _Erasure:
 
     def digests(self) -> list[str]:
         return list(
-            dict.fromkeys(messages.text_digest(text) for text in (*self.texts, *self.buried))
+            dict.fromkeys(messages.text_digest(text) for text in (*self.texts, *self.erased_texts))
         )
 
     def plan(self, tx: Tx) -> None:
@@ -200,29 +200,30 @@ class _Erasure:
         for session, first, last in self.spans:
             for row in archive_sql.messages(tx, session, first, last, 10**9):
                 if row.body != messages.forgotten_body(row.role):
-                    self._message(tx, session, row.seq)
+                    self._erase_message(tx, session, row.seq)
             if last == _LAST and self.apply:
-                # The row stays: it keeps an import from bringing the messages back.
-                archive_sql.update_details(tx, session, {**_NAMELESS, **_NOWHERE})
+                # The row stays, so that an import does not bring the messages back.
+                archive_sql.update_details(tx, session, {**_ERASED_NAME, **_ERASED_PLACE})
         for memory in self.memories:
-            self._memory(tx, memory)
-        holds = operations_repair.hold_text([text for text in self.texts if len(text) >= SHORTEST])
-        for digest in sql.find_attachments(tx, holds) if self.texts else ():
+            self._erase_memory(tx, memory)
+        long = [text for text in self.texts if len(text) >= SHORTEST]
+        contains_text = operations_repair.make_text_check(long)
+        for digest in sql.find_attachments(tx, contains_text) if self.texts else ():
             self._count("attachments")
             for session, seq in sql.find_messages(tx, digest):
-                self._message(tx, session, seq)
+                self._erase_message(tx, session, seq)
         for text in self.needles():
             for session, seq in sql.find_messages(tx, text):
-                self._message(tx, session, seq)
+                self._erase_message(tx, session, seq)
             for memory in sql.find_memories(tx, text):
-                self._memory(tx, memory)
+                self._erase_memory(tx, memory)
             if self.apply:
-                self._rewrite(tx, text)
+                self._erase_text(tx, text)
         for session in sorted(self.sessions):
-            self._derived(tx, session)
+            self._erase_derived(tx, session)
         if self.apply:
             archive_sql.recount_begun(tx, self.now)
-            sql.bury(tx, self.digests(), self.target or "text", self.now)
+            sql.insert_tombstones(tx, self.digests(), self.target or "text", self.now)
 
     def _count(self, table: str, number: int = 1) -> None:
         if number:
@@ -232,23 +233,23 @@ class _Erasure:
         self._count(table, ref not in self.counted)
         self.counted.add(ref)
 
-    def _message(self, tx: Tx, session: str, seq: int) -> None:
+    def _erase_message(self, tx: Tx, session: str, seq: int) -> None:
         self._count_record("messages", f"session/{session}/messages/{seq}")
         self.sessions.setdefault(session, set()).add(seq)
         if not self.apply and len(self.examples) < _MOST_EXAMPLES:
             for row in archive_sql.messages(tx, session, seq, seq):
                 text = messages.plain_text(archive_steps_sessions.stored_message(row).message)
-                self._show(f"session/{session}/messages/{seq}", text)
+                self._add_example(f"session/{session}/messages/{seq}", text)
         if self.apply and (body := sql.erase_message(tx, session, seq)):
             index_sql.remove_entry(tx, "message", session, seq)
             stored = archive_sql.get(tx, session)
-            if stored and _begins_name(stored.name, body):
-                archive_sql.update_details(tx, session, _NAMELESS)
+            if stored and _is_named_after(stored.name, body):
+                archive_sql.update_details(tx, session, _ERASED_NAME)
 
-    def _show(self, ref: str, text: str) -> None:
+    def _add_example(self, ref: str, text: str) -> None:
         self.examples[ref] = f"{ref}  {display.format_line(text, 80)}"
 
-    def _derived(self, tx: Tx, session: str) -> None:
+    def _erase_derived(self, tx: Tx, session: str) -> None:
         """Erase the records derived from the erased messages of a session."""
         episodes = sql.list_episodes(tx, session)
         rows = [
@@ -257,19 +258,19 @@ class _Erasure:
         for memory, sources, evidence, origin in dict.fromkeys(map(tuple, rows)):
             named = [str(one) for one in (*json.loads(sources), *json.loads(evidence))]
             erased = [self._is_erased(one, session, episodes) for one in named]
-            # A lesson may quote any of its sources; it is made again from the remaining ones.
+            # A lesson may quote any of its sources; it is derived again from the remaining ones.
             if all(erased) or (origin == "system" and any(erased)):
-                self._memory(tx, memory)
+                self._erase_memory(tx, memory)
         if not self.apply:
             return
         for table, number in sql.delete_derived(tx, session).items():
             self._count(table, number)
-            # The pages of autonomous memory are made from all extractions: make them again.
+            # The pages of autonomous memory are made from all extractions: write them again.
             self.outputs |= table == "documents"
 
     def _is_erased(self, source: str, session: str, episodes: Sequence[str]) -> bool:
-        """Check whether a source of a memory is an episode of a session, or holds a message of it
-        that was erased."""
+        """Check whether a source of a memory is an episode of a session, or contains an erased
+        message of it."""
         ref = source.removeprefix(addresses.SCHEME)
         if ref in episodes or ref == f"session/{session}":
             return True
@@ -280,18 +281,18 @@ class _Erasure:
             and any(place.first <= seq <= place.last for seq in self.sessions[session])
         )
 
-    def _memory(self, tx: Tx, memory: str) -> None:
+    def _erase_memory(self, tx: Tx, memory: str) -> None:
         texts = sql.load_texts(tx, memory)
-        self.buried += texts
+        self.erased_texts += texts
         if texts:
             self._count_record("memories", memory)
         if texts and not self.apply and len(self.examples) < _MOST_EXAMPLES:
-            self._show(memory, texts[0])
+            self._add_example(memory, texts[0])
         if self.apply:
             sql.remove_index(tx, "memory", memory)
             sql.delete_memory(tx, memory)
 
-    def _rewrite(self, tx: Tx, text: str) -> None:
+    def _erase_text(self, tx: Tx, text: str) -> None:
         sql.remove_entries(tx, text)
         for table in sql.DROPPED:
             self._count(table, sql.drop(tx, table, text))
@@ -306,8 +307,8 @@ class _Erasure:
 _MOST_EXAMPLES = 10
 
 
-def _find_in_other_letters(spaces: Sequence[Database], text: str) -> list[str]:
-    """Return a note that names the records with a text in small or capital letters."""
+def _find_in_other_case(spaces: Sequence[Database], text: str) -> list[str]:
+    """Return a note with the records that contain a text in another case."""
     found: list[str] = []
     for space in spaces:
         found += space.read(lambda tx: sql.find_memories(tx, text.lower(), ("lower(text)",)))
@@ -315,24 +316,25 @@ def _find_in_other_letters(spaces: Sequence[Database], text: str) -> list[str]:
         found += [f"session/{session}/messages/{seq}" for session, seq in rows]
     if not found:
         return []
-    hold = "1 record holds" if len(found) == 1 else f"{len(found)} records hold"
-    return [f"{hold} it in other letters: {', '.join(found[:_MOST_EXAMPLES])}"]
+    contain = "1 record contains" if len(found) == 1 else f"{len(found)} records contain"
+    shown = ", ".join(found[:_MOST_EXAMPLES])
+    return [f"{contain} it with other upper and lower case: {shown}"]
 
 
-_NAMELESS = {"name": redaction.redact(messages.FORGOTTEN)}
-_NOWHERE = dict.fromkeys(("cwd", "branch"), redaction.redact(""))
+_ERASED_NAME = {"name": redaction.redact(messages.FORGOTTEN)}
+_ERASED_PLACE = dict.fromkeys(("cwd", "branch"), redaction.redact(""))
 """The columns of an erased session."""
 
 
-def _begins_name(name: str, body: str) -> bool:
-    """Check whether the name of a session was made of a message with this body."""
+def _is_named_after(name: str, body: str) -> bool:
+    """Check whether the name of a session was taken from a message with this body."""
     words = "".join(re.findall(r"\w", name))[:40]
     return bool(words) and words in "".join(re.findall(r"\w", re.sub(r"\\[nrt]", " ", body)))
 
 
 def _remove_outputs(context: Context) -> list[str]:
-    """Remove the pages of autonomous memory, which may paraphrase the erased text, and queue them
-    to be made again."""
+    """Remove the pages of autonomous memory, which may paraphrase the erased text, and queue a job
+    that writes them again."""
     types = (autonomous_steps.ROOT, "skill")
     now = context.clock()
 
@@ -346,4 +348,4 @@ def _remove_outputs(context: Context) -> list[str]:
         return []
     if context.settings.mode != "incognito":
         autonomous_files_io.remove_outputs(context.project.folder)
-    return ["MEMORY.md and its summary were removed: they are made again of what is left"]
+    return ["MEMORY.md and its summary were removed; they are written again without the text"]

@@ -88,7 +88,7 @@ def show_status(context: Context) -> Status:
 
 
 def make_status_line(context: Context) -> str:
-    """Return memories in use, tokens of the start block and items to review; no operation."""
+    """Return the status line for an agent: memories, tokens of the start block, items to review."""
     if agents_steps_hooks.find_pause(context.environment, context.project.root):
         return "paused"
     if not context.present_spaces():
@@ -320,7 +320,7 @@ def _write_picture(path: str, picture: str) -> Plotted:
 
 
 def shorten_ids(context: Context, ids: Sequence[str]) -> Mapping[str, str]:
-    """Return the shortest prefixes of these memories' ids that are unique; no operation."""
+    """Return the shortest unique prefixes of these memories' ids."""
     return context.read_both(lambda txs: steps_overview.shorten_ids(txs, ids))
 
 
@@ -364,6 +364,6 @@ def resume(context: Context, all: bool = False) -> Paused:
     return Paused(scope="all" if all else "project", paused=False, changed=changed, still=still)
 
 
-def _check_person(context: Context, what: str) -> None:
-    hint = f"run `recollect {what}` at a terminal"
-    trust.require_person(context.origin, f"{what} the hooks", where=what, hint=hint)
+def _check_person(context: Context, command: str) -> None:
+    hint = f"run `recollect {command}` at a terminal"
+    trust.require_person(context.origin, f"{command} the hooks", where=command, hint=hint)

@@ -1,5 +1,5 @@
-"""Repair what is stored: remove secrets, after the rules of redaction improved; texts in files and
-in bytes; the remains of deleted rows; recover a damaged store."""
+"""Repair a store: scrub secrets by improved rules, erase texts in files, overwrite the remains of
+deleted rows, recover a damaged store."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _scrub_value(value: str) -> redaction.Redacted:
     return redaction.redact_and_report(value)
 
 
-def _chain_again(tx: Tx, session: str) -> None:
-    """Compute the digests and the hash chain of a session again: its messages were changed."""
+def _rebuild_chain(tx: Tx, session: str) -> None:
+    """Recompute the digests and the hash chain of a session whose messages were changed."""
     head, at = "", 1
     while rows := archive_sql.messages(tx, session, at, 2**62, _PAGE):
         for row in rows:
@@ -135,7 +135,7 @@ def _write_scrubbed(tx: Tx, table: str, bad: Sequence[_Found]) -> None:
             recall_steps_reindex.reindex_record(tx, source, str(ref), seq)
     if table == "messages":
         for session in dict.fromkeys(str(session) for (session, _), _ in bad):
-            _chain_again(tx, session)
+            _rebuild_chain(tx, session)
 
 
 def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
@@ -149,8 +149,8 @@ def clean_traces(context: Context, space: Database) -> tuple[int, list[str]]:
         if removed:
             repair.rotate_backups(path, interval=-1)
         warning = (
-            "another process is using the store, and its file may hold remains: stop that process, "
-            "and run the same command again"
+            "another process is using the store, so its file may still contain erased text: stop "
+            "that process, and run the same command again"
         )
         return removed, [warning] if busy else []
     vacuum = getattr(space, "vacuum", None)
@@ -171,9 +171,9 @@ _STREAM = re.compile(rb"stream\r?\n")
 _INFLATED = 64 * 1024 * 1024
 
 
-def hold_text(texts: Sequence[str]) -> Callable[[bytes], bool]:
-    """Return a check for bytes that contain a text: as UTF-8, as UTF-16, or as UTF-8 in a deflated
-    stream of a PDF, a gzip file or a ZIP member."""
+def make_text_check(texts: Sequence[str]) -> Callable[[bytes], bool]:
+    """Return a function that checks whether bytes contain a text: as UTF-8, as UTF-16, or as UTF-8
+    in a deflated stream of a PDF, a gzip file or a ZIP member."""
     plain = [text.encode() for text in texts]
     forms = [text.encode(code) for text in texts for code in ("utf-8", "utf-16-le", "utf-16-be")]
 
@@ -195,8 +195,7 @@ def encode_base64(text: str) -> list[str]:
     found = []
     for before in range(3):
         whole = b64encode(bytes(before) + raw).decode().rstrip("=")
-        sure = whole[2 * before - (before > 1) : (before + len(raw)) * 8 // 6]
-        found.append(sure)
+        found.append(whole[2 * before - (before > 1) : (before + len(raw)) * 8 // 6])
     return [one for one in found if len(one) >= _LEAST_ENCODED]
 
 
@@ -254,8 +253,8 @@ def _replace_file(path: str, content: bytes) -> None:
 
 
 class Recovered(NamedTuple):
-    """By table: rows saved, gaps found, rows taken from elsewhere; `kept` is the folder with the
-    damaged files."""
+    """Rows by table: saved, missing (`gaps`), and restored from backups; `kept` is the folder with
+    the damaged files."""
 
     path: str
     saved: dict[str, int]
@@ -313,10 +312,10 @@ def _find_problems(space: Database) -> tuple[str, ...]:
 
 
 def _replace_store(repair: Any, space: Database, path: str, backup: str, alone: bool) -> Recovered:
-    """Write a new store beside the damaged one, then put it in its place."""
+    """Write a new store beside the damaged one, then replace that; `alone` uses only the backup."""
     target = f"{path}.recovering"
     if os.path.exists(target):
-        os.unlink(target)  # of a recovery that was killed
+        os.unlink(target)  # a recovery was killed
     others = repair.list_backups(path)
     read_from = backup or path
     try:

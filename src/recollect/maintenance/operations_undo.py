@@ -28,7 +28,7 @@ from ..procedures import steps as procedures_steps
 from ..storage.database import Database, Tx
 from ..text import addresses, display
 from ..types import trust
-from ..types.records import FOREVER, Json, Memory
+from ..types.records import FOREVER, STATUSES_IN_USE, Json, Memory
 from ..types.reports import Reverted
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
@@ -106,7 +106,7 @@ def _find_changes(tx: Tx, space: Database) -> list[LastChange]:
 
 
 def _undo_learning(context: Context, space: Database, ids: Sequence[str], print: bool) -> Reverted:
-    """Undo that one call saved these memories."""
+    """Undo the saving of memories by one call."""
     memory, now = _find_current(context, ids[-1]), context.clock()
     replaced = space.read(lambda tx: memory_steps_neighbours.find_replaced(tx, memory))
     if not print:
@@ -136,7 +136,7 @@ _CHANGES = {
     "confirm": "confirmed",
     "verify": "checked",
 }
-"""What a person reads for the change that made a revision."""
+"""Descriptions of the changes that make revisions."""
 
 
 def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
@@ -234,19 +234,17 @@ def _undo_statuses(
 def _undo_rows(
     context: Context, space: Database, record: undo_sql.UndoRecord, print: bool
 ) -> Reverted:
-    """Undo a change of documents, procedures or links, and let index and files follow."""
+    """Undo a change of documents, procedures or links, and update the index and files."""
     body, now = json.loads(record.body), context.clock()
 
     def work(tx: Tx) -> set[str]:
         rows = undo_steps.undo_rows(tx, record, context.origin, now)
-        follow = {
-            "documents": documents_steps.follow_undo,
-            "procedures": procedures_steps.follow_undo,
-        }
         changed = {(row.table, str(row.key[0])) for row in rows}
         for table, key in sorted(changed):
-            if table in follow:
-                follow[table](tx, key)
+            if table == "documents":
+                documents_steps.follow_undo(tx, key)
+            elif table == "procedures":
+                procedures_steps.follow_undo(tx, key)
         return {key for _, key in changed}
 
     if not print and work_steps.NOTES in context.writable(space).write(work):
@@ -362,7 +360,7 @@ def _retract(tx: Tx, ref: str) -> list[str]:
             if row[0] in done:
                 continue
             memory = memory_sql.get(tx, row[0], lock=True)
-            if memory is None or memory.status not in ("active", "proposed"):
+            if memory is None or memory.status not in STATUSES_IN_USE:
                 continue
             memory_sql.update(tx, memory.id, {"status": "hidden"})
             index_sql.set_status(tx, "memory", memory.id, "hidden")

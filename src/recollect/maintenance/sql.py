@@ -1,7 +1,7 @@
 """SQL of maintenance: quarantine a store made elsewhere, read the overview of a store, erase texts.
 
-A text is found by `replace`, which both engines have; forgetting is rare, so that reading whole
-tables is fine.
+A text is searched with `replace`, which both engines have. It reads whole tables, which is fine
+because forgetting is rare.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..types.records import FOREVER, SafeText
 from ..undo import sql as undo_sql
 
 _LABELLED = ("memories", "memory_revisions", "documents", "episodes", "procedures", "links")
-_IN_FORCE = ("memories", "documents", "episodes", "procedures")
+_WITH_STATUS = ("memories", "documents", "episodes", "procedures")
 
 
 def memory_vocabulary(tx: Tx) -> list[Row]:
@@ -43,7 +43,7 @@ def quarantine(tx: Tx) -> None:
     """
     for table in _LABELLED:
         tx.run(f"UPDATE {table} SET origin = 'import', label = 'import' WHERE space = :space")
-    for table in _IN_FORCE:
+    for table in _WITH_STATUS:
         tx.run(
             f"UPDATE {table} SET status = 'quarantined' "
             "WHERE space = :space AND status IN ('active', 'proposed')"
@@ -80,7 +80,7 @@ def last_changed_memory(tx: Tx) -> ChangedMemory | None:
 
 
 def has_memories(tx: Tx) -> bool:
-    """Check whether a space has a memory, maybe a hidden one."""
+    """Check whether a space has a memory, including hidden ones."""
     sql = f"SELECT 1 FROM memories WHERE space = :space AND valid_to = {FOREVER} LIMIT 1"
     return tx.one(sql) is not None
 
@@ -97,7 +97,7 @@ def list_learned_at(tx: Tx, at: int) -> list[str]:
 
 def measure_tables(tx: Tx) -> list[Row]:
     """Return each table with the bytes that it and its indexes take on disk."""
-    if tx.for_update:  # PostgreSQL: rows are locked there, and tables are shared by all spaces
+    if tx.is_remote:  # PostgreSQL, where all spaces share the tables
         return tx.run(
             "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' "
             "AND relnamespace = 'recollect'::regnamespace ORDER BY relname"
@@ -109,7 +109,7 @@ def measure_tables(tx: Tx) -> list[Row]:
 
 
 def nearest_ids(tx: Tx, ids: Sequence[str]) -> list[str]:
-    """Return the ids next to these in order, from which their prefixes must differ."""
+    """Return the ids directly before and after each of these, from which prefixes must differ."""
     found: list[str] = []
     for start in range(0, len(ids), _MOST_NEIGHBOURS):
         part = ids[start : start + _MOST_NEIGHBOURS]
@@ -150,14 +150,14 @@ DROPPED: Mapping[str, Sequence[str]] = {
     "findings": ("subject", "body"),
     "undos": ("body",),
 }
-"""Tables whose rows go with the text: they are derived, or would bring it back."""
+"""Tables whose rows are deleted with the text: they are derived, or would bring it back."""
 
 _KEPT_WHOLE = ("messages", "memories", "memory_revisions", "attachments", "tombstones")
 """Tables whose texts are not replaced here: functions of their own rewrite or delete their rows."""
 
 
 def _holds(columns: Sequence[str]) -> str:
-    """Return a condition: one of the columns contains the text."""
+    """Return the condition that one of the columns contains the text."""
     return "(" + " OR ".join(f"replace({name}, :text, '') <> {name}" for name in columns) + ")"
 
 
@@ -196,8 +196,8 @@ def find_messages(tx: Tx, text: str, column: str = "body") -> list[tuple[str, in
 
 
 def erase_message(tx: Tx, session: str, seq: int) -> str:
-    """Replace the body of a message; its digest and its place in the chain stay. Return the body
-    that was there; empty without one."""
+    """Replace the body of a message; its digest and its place in the chain stay. Return the former
+    body; empty without a message."""
     where, key = "session = :session AND seq = :seq", {"session": session, "seq": seq}
     rows = _select(tx, "role, body", "messages", where, **key)
     if not rows:
@@ -214,7 +214,7 @@ def erase_message(tx: Tx, session: str, seq: int) -> str:
 
 
 def find_attachments(tx: Tx, holds: Callable[[bytes], bool]) -> list[str]:
-    """Return the hashes of the attachments whose bytes fit; they are read one by one."""
+    """Return the hashes of the attachments whose bytes match a check; they are read one by one."""
     rows = tx.run("SELECT sha256 FROM attachments WHERE space = :space ORDER BY sha256")
     found = []
     for (digest,) in rows:
@@ -231,8 +231,8 @@ def list_episodes(tx: Tx, session: str) -> list[str]:
 
 
 def list_checkpoints(tx: Tx, session: str) -> list[str]:
-    """Return the addresses of the documents made from a session: its checkpoint, also as the newest
-    of all sessions, and its extraction."""
+    """Return the addresses of the documents made from a session: its extraction, its checkpoint,
+    and the newest checkpoint of all sessions."""
     newest = "memory://scratch/session_progress"
     where = "((owner = :session AND origin = 'system') OR address = :own OR address = :newest)"
     given = {"session": session, "own": f"{newest}:{session}", "newest": newest}
@@ -308,8 +308,8 @@ def remove_entries(tx: Tx, text: str) -> None:
 def rewrite(
     tx: Tx, table: str, text: str, keys: Sequence[str], columns: Sequence[str]
 ) -> tuple[int, list[str]]:
-    """Delete the rows whose key contains a text, and replace it in the other columns of the rest;
-    return the number of rows, and the first part of their keys."""
+    """Delete the rows whose key contains a text, and replace the text in other columns; return the
+    number of rows, and the first part of their keys."""
     found: list[Row] = []
     named = [name for name in keys if name in columns]
     if table in _UNIQUE:
@@ -331,7 +331,7 @@ def rewrite(
 
 
 _UNIQUE = {"procedures": "name"}
-"""Columns that name a record, besides its key."""
+"""Columns that name a record in addition to its key."""
 
 
 def drop(tx: Tx, table: str, text: str) -> int:
@@ -339,8 +339,8 @@ def drop(tx: Tx, table: str, text: str) -> int:
     return _delete(tx, table, _holds(DROPPED[table]), text=text)
 
 
-def bury(tx: Tx, digests: Sequence[str], ref: str, now: int) -> None:
-    """Leave tombstones, so that the texts with these digests are not learned again."""
+def insert_tombstones(tx: Tx, digests: Sequence[str], ref: str, now: int) -> None:
+    """Insert tombstones, so that the texts with these digests are not learned again."""
     tx.many(
         "INSERT INTO tombstones (space, digest, ref, at) VALUES (:space, :digest, :ref, :at) "
         "ON CONFLICT DO NOTHING",

@@ -65,8 +65,8 @@ class Stats(NamedTuple):
     embedded: int
     unembedded: int
     unindexed: int = 0
-    """The records of a store without an index, such as one that was just copied to another engine:
-    the first search indexes them and makes their vectors."""
+    """Records that are not indexed, as in a store that was just copied to another engine; the first
+    search indexes them and computes their vectors."""
     consolidation: str = ""
     """The result of the last consolidation of the project; empty before the first."""
     in_time: tuple[injections_sql.MomentCounts, ...] = ()
@@ -128,8 +128,8 @@ def check_spaces(spaces: Mapping[str, Database], token: str, now: int) -> list[r
     first = next(iter(spaces.values()))
     try:
         if not first.is_writable():
-            told = "you are a member that only reads: what you state is not saved for the project"
-            return [*checks, records.Check("write and read", True, told)]
+            detail = "you are a read-only member: what you state is not saved for the project"
+            return [*checks, records.Check("write and read", True, detail)]
         _round_trip(first, token, now)
         return [*checks, records.Check("write and read", True, "written, read back, removed")]
     except RecollectError as error:
@@ -167,7 +167,7 @@ _VOCABULARY = (frozenset(KINDS), LAYERS, STATUSES, PRIORITIES, ORIGINS, ORIGINS)
 
 
 class Adopted(NamedTuple):
-    """An adopted store; if not trusted, its records are out of use."""
+    """An adopted store; if not trusted, its records are quarantined."""
 
     path: str
     memories: int
@@ -196,14 +196,14 @@ def _adopt_records(tx: Tx, path: str, trust: bool) -> Adopted:
 
 
 def _check_records(tx: Tx, path: str) -> None:
-    """Refuse records that Recollect never writes: the code relies on known values."""
+    """Raise StoreCorrupt for records that Recollect never writes: code relies on known values."""
     for row in sql.memory_vocabulary(tx):
         for word, known in zip(row, _VOCABULARY, strict=True):
             if word not in known:
                 raise StoreCorrupt(
                     f"this store holds a memory that Recollect did not write: {word!r}",
                     where=path,
-                    hint="remove the store, and do not trust where it came from",
+                    hint="remove the store, and do not trust its source",
                 )
     ids = sql.memory_ids(tx)
     try:

@@ -43,20 +43,20 @@ def read_shown(txs: Sequence[Tx], session: str) -> list[SeenItem]:
     state_lines = (
         {ref: _state_line(block.text, ref) for ref in order if "#" in ref} if block else {}
     )
-    # A file or a further command is logged beside the item that names it.
-    own = {(line.at, line.moment) for line in lines if not line.ref.startswith("file:")}
+    # The files of an edit are logged too: leave them out beside the item that was shown for them.
+    with_items = {(line.at, line.moment) for line in lines if not line.ref.startswith("file:")}
     return [
         _seen(
             line._replace(ref=state_lines.get(line.ref, line.ref)), memories.get(line.ref), hidden
         )
         for line in sorted(lines, key=lambda line: (line.at, order.get(line.ref, len(order))))
-        if not (line.ref.startswith("file:") and (line.at, line.moment) in own)
+        if not (line.ref.startswith("file:") and (line.at, line.moment) in with_items)
     ]
 
 
 def count_shown(txs: Sequence[Tx], session: str, items: Sequence[SeenItem]) -> int:
-    """Return the tokens of all that a session was shown; its last start block counts as a whole,
-    with headings and reading rules."""
+    """Count the tokens that a session was shown; its last start block counts as a whole, with
+    headings and reading rules."""
     block = window_sql.load_block(txs, session)
     starts = [item for item in items if item.moment == "start"]
     if block is None or not starts:
@@ -71,8 +71,8 @@ _STATE = "state:"
 
 
 def _state_line(block: str, ref: str) -> str:
-    """Return the line of a start block for an item on the state of the work; its address without
-    one."""
+    """Return the line of a start block about the state of the work, by the address of its item; the
+    address itself without a line."""
     name = ref.rpartition("#")[2]
     found = (line for line in block.splitlines() if line.startswith(f"- {name}"))
     return next((f"{_STATE}{line[2:]}" for line in found), ref)
@@ -220,7 +220,7 @@ def draw_stats(
         [
             _draw_growth(days),
             charts.draw_bars("Budget", spent),
-            charts.draw_bars("What came of what was shown", shown),
+            charts.draw_bars("Shown advice that was followed", shown),
         ]
     )
 
