@@ -21,15 +21,15 @@ from ..types.records import Json, Stored
 from .statements import Evidence, Span, gives_reason
 
 MOST_SPANS = 7
-"""The most messages of one piece of evidence: a commit and six commands before it."""
+"""The maximum number of spans of one piece of evidence: a commit and six commands before it."""
 
 DIALOGUES = frozenset(("AskUserQuestion",))
-"""Exact names of the tools with which an agent asks its user. Similar names do not count: a server
-could put words into the user's mouth."""
+"""Exact names of the tools with which an agent asks the user. Similar names do not count: an MCP
+server could forge an answer of the user."""
 
 LONGEST_QUESTION, LONGEST_ANSWER = 240, 300
 FEWEST_WORDS = 5
-"""A shorter question refers to something that was on the screen."""
+"""Words. A shorter question refers to something on the screen."""
 
 _MISSING = ("command not found", "ERR_PNPM_", "not recognized as", "No such file or directory")
 
@@ -119,8 +119,8 @@ def _command(one: SessionObservation, tried: Sequence[CallAttempt], cwd: str) ->
 
 
 def _shows_result(attempt: CallAttempt) -> bool:
-    """Check whether the exit status of a call is that of its command: it did not go on in the
-    background, and no pipe hid that the program is missing."""
+    """Check whether the exit status of a call is that of its command: the command did not run in
+    the background, and no pipe hid that the program is missing."""
     line = attempt.script.strip()
     if line.endswith("&") or "&\n" in line or "running in background" in attempt.output:
         return False
@@ -332,7 +332,7 @@ def _drop_rewritten(found: list[Evidence], git: Sequence[Sequence[str]]) -> list
 
 
 def _sizes(commit: GitCommit, output: str) -> dict[str, Json]:
-    """Return how many files and lines git says that a commit changed; zero when it does not."""
+    """Return the numbers of changed files and lines in git's output of a commit; 0 without them."""
     shown = output.partition(commit.subject)[2]
     files = re.search(r"(\d+) files? changed", shown)
     lines = re.findall(r"(\d+) (?:insertions?\(\+\)|deletions?\(-\))", shown.partition("\n[")[0])

@@ -1,7 +1,6 @@
 """Files of the pipeline: the three outputs in the project's folder, and the prompts.
 
-A prompt is the file of its name in the user's configuration, or else ours. A repository cannot
-change it.
+The user's configuration can replace a prompt by a file of the same name; a repository cannot.
 """
 
 from __future__ import annotations

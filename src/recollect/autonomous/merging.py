@@ -1,8 +1,8 @@
-"""Phase 2 by rules: merge the extractions of all sessions and the memories in force.
+"""Phase 2 by rules: merge the extractions of all sessions and the memories in use.
 
-Every statement is made by our own code from calls and exit statuses (here), or quotes the user or
-an agent (`quotations`); none is prose of a tool. A command is shown with all its arguments, and
-every counted and cited session ran it in exactly this form.
+Every statement is computed from calls and exit statuses (here), or quotes the user or an agent
+(`quotations`); none is prose of a tool. A command is shown with all its arguments, and every
+counted and cited session ran it in exactly this form.
 """
 
 from __future__ import annotations
@@ -34,23 +34,24 @@ from .statements import (
 
 CONFIRMED = findings.CONFIRMED
 PROVEN = 3
-"""If a command worked in so many sessions, others of its purpose that worked once are left out."""
+"""Sessions. If a command worked in this many, others of its purpose that worked once are left out.
+"""
 
 FEWEST_WORDS, MOST_WORDS = 3, 6
 """A run or install command with fewer words that worked once lacks its arguments. A command with
 more words that worked once was for one occasion."""
 
 MOST_WORDINGS = 2
-"""The most wordings of one command that are shown: another option may do something else."""
+"""The maximum number of wordings shown of one command: another option may do something else."""
 
 MOST_OF = {CLAIMS: 40, HISTORY: 60}
-"""So many statements of a section are kept, the newest."""
+"""The maximum number of statements of a section; the newest are kept."""
 
 TOGETHER = 4
-"""The sessions that must have changed two files together, unless they have the same name."""
+"""The minimum number of sessions that changed two files together, unless the names are the same."""
 
 RECURRING = 3
-"""The sessions that must have an error for a line without a confirmed remedy."""
+"""The minimum number of sessions with an error for a line without a confirmed remedy."""
 
 _ALONE = frozenset(("test", "lint", "format", "typecheck", "build"))
 """Purposes of commands that are shown after one session if they ran without arguments."""
@@ -62,7 +63,7 @@ _CUSTOMARY = (
     r"(?:go (?:build|vet|mod tidy|fmt)|cargo (?:build|check|fmt)"
     r"|(?:npm|pnpm|yarn|bun) (?:install|i|ci))(?: (?:\.|\./\S*|-v))*"
 )
-"""Match commands that anybody would try first in a project of their kind."""
+"""Match commands that are obvious in a project of their kind."""
 
 
 def merge(
@@ -86,17 +87,17 @@ def merge(
             found.append(_WORDED[kind](subject, finding, seen))
         elif finding is not None and kind in quotations.WORDED:
             found.append(quotations.WORDED[kind](subject, seen))
-    found += _commands(commands, groups, now, scripts)
+    found += _command_statements(commands, groups, now, scripts)
     cited = [one for one in found if one and one.sources and not _is_hidden(one.refs, hidden)]
-    return _distinct(_limited(quotations.newest_attempts(cited, groups)))
+    return _dedupe(_sort_and_limit(quotations.newest_attempts(cited, groups)))
 
 
 def _is_hidden(refs: Sequence[str], hidden: frozenset[str]) -> bool:
     return any(not hidden.isdisjoint(findings.lesson_refs(ref)) for ref in refs)
 
 
-def _limited(found: Sequence[PageStatement]) -> list[PageStatement]:
-    """Order by weight and time; keep only the newest of sections without a natural limit."""
+def _sort_and_limit(found: Sequence[PageStatement]) -> list[PageStatement]:
+    """Sort by weight and time; keep only the newest of the sections in `MOST_OF`."""
     dropped: set[str] = set()
     for section, most in MOST_OF.items():
         inside = [one for one in found if one.section == section]
@@ -105,7 +106,7 @@ def _limited(found: Sequence[PageStatement]) -> list[PageStatement]:
     return sorted(kept, key=lambda one: (-one.weight, -one.at, one.key))
 
 
-def _distinct(found: Sequence[PageStatement]) -> list[PageStatement]:
+def _dedupe(found: Sequence[PageStatement]) -> list[PageStatement]:
     """Keep one statement for each key and line."""
     seen: set[str] = set()
     kept = []
@@ -155,7 +156,7 @@ def workflows(
     return sorted(found, key=lambda one: (-one.sessions, -one.last))
 
 
-def _commands(
+def _command_statements(
     merged: Mapping[str, findings.MergedFinding],
     groups: Mapping[tuple[str, str], Sequence[SessionEvidence]],
     now: int,
@@ -196,13 +197,13 @@ def _wordings_of(
     seen: Sequence[SessionEvidence],
     score: float,
 ) -> Iterator[PageStatement]:
-    """Yield a command in the wordings that worked in most sessions, with all arguments. Left out:
-    wordings that differed each time, and commands that every project of its kind has. One session
-    is enough for a script of the project, a check without arguments, and a part of the project."""
+    """Yield a command in the wordings that worked in most sessions, with all arguments. Wordings
+    that differed each time, and commands that every project of its kind has, are left out. One
+    session is enough for a script of the project, a check without arguments, and a part of it."""
     for text, folder, runs in _wordings(seen)[:MOST_WORDINGS]:
         is_whole = known.purpose in _ALONE and text == runs[0].evidence.body.get("wording")
-        one_will_do = bool(known.script) or is_whole or _names_part(text, folder)
-        if known.retired or len(runs) < (1 if one_will_do else CONFIRMED):
+        is_one_enough = bool(known.script) or is_whole or _names_part(text, folder)
+        if known.retired or len(runs) < (1 if is_one_enough else CONFIRMED):
             continue
         if command_words.suggests_danger(text) or (not folder and re.fullmatch(_CUSTOMARY, text)):
             continue
@@ -344,7 +345,7 @@ def _place(
 
 
 def _belong(path: str, place: findings.KnownPlace, finding: findings.MergedFinding) -> bool:
-    """Check whether two files are mostly changed together; a file and its test do not count."""
+    """Check whether two files are usually changed together; a file and its test do not count."""
     own, other = path.rpartition("/")[2], place.files[0].rpartition("/")[2]
     if own == other:
         return True

@@ -58,9 +58,9 @@ class ModelAnswer(NamedTuple):
 
 
 class ModelFailure(Exception):
-    """A model gave no usable answer. `pause` are seconds that its server asked to wait; a `final`
-    failure (a wrong key, an unknown model) is not worth another try. It never leaves this
-    capability: the job is given back with the reason."""
+    """A model gave no usable answer. `pause` are the seconds that its server asked to wait; after a
+    `final` failure (a wrong key, an unknown model) there is no other try. It is handled inside this
+    capability: the job is released with the error."""
 
     def __init__(self, message: str, *, where: str, pause: float = 0.0, final: bool = False):
         super().__init__(f"{message} ({where})")
@@ -184,8 +184,8 @@ def _too_long(spec: ModelSpec) -> ModelFailure:
 
 
 def _refused(spec: ModelSpec, error: HTTPError) -> ModelFailure:
-    """Return the failure that an error status means; the server's words are not repeated."""
-    passing = error.code in _OVERLOADED
+    """Return the failure for an HTTP error status, without the server's text."""
+    is_temporary = error.code in _OVERLOADED
     given = error.headers.get("retry-after", "")
     pause = min(float(given), LONGEST_PAUSE) if given.replace(".", "", 1).isdigit() else 0.0
     why = {401: ": the key is missing or wrong", 403: ": not allowed", 404: ": no such model"}
@@ -194,7 +194,7 @@ def _refused(spec: ModelSpec, error: HTTPError) -> ModelFailure:
         f"the model's server answered {error.code}{why.get(error.code, '')}",
         where=spec.title,
         pause=pause,
-        final=not passing,
+        final=not is_temporary,
     )
 
 

@@ -32,7 +32,7 @@ MOST_ERRORS = 10
 
 WORKER = "worker"
 HEARTBEAT = 30.0
-"""The most seconds between two renewals of a lease; a short one is renewed after a quarter."""
+"""The maximum seconds between two renewals; a short lease is renewed after a quarter of it."""
 
 
 class Planned(NamedTuple):
@@ -84,8 +84,8 @@ class WorkerRun(NamedTuple):
         return steps.Lease(self.owner, length, cap)
 
     def heartbeat(self, job: jobs_sql.Job, length: int) -> jobs_operations.Heartbeat:
-        """Renew a lease while the work goes on. The loss of a job's lease shows at its next
-        write."""
+        """Renew a lease while the work goes on. A lost lease of a job is detected at its next
+        write; that of the worker ends the run."""
 
         def renew() -> None:
             until = self.context.clock() + length
@@ -216,7 +216,7 @@ def rebuild(context: Context, dry_run: bool = False) -> Rebuilt:
 def start(context: Context, parent: int = 0) -> Rebuilt:
     """Run the pipeline if autonomous memory is enabled and the project has a store.
 
-    parent: the process that this work is for; it ends when that is gone
+    parent: the process that this work is for; the run ends when it has exited
     """
     if not context.settings.memories_enabled or context.settings.mode == "incognito":
         return Rebuilt()
@@ -226,7 +226,7 @@ def start(context: Context, parent: int = 0) -> Rebuilt:
 
 
 def run(context: Context, parent: int = 0) -> Rebuilt:
-    """Queue the sessions that are due and process the queue, as the only worker of the store."""
+    """Queue the sessions that are due and process the queue, unless another worker does it."""
     now = context.clock()
     context.project_space.write(lambda tx: steps.queue_sessions(tx, context.settings, now))
     if not context.project_space.read(lambda tx: steps.is_work_due(tx, now)):

@@ -25,16 +25,16 @@ from . import evidence, files_io, merging, models_io, pages, prompts, sql, state
 from .operations import Rebuilt, WorkerRun, add
 
 RETRY = 60 * steps.SECOND
-"""The first delay after a failure; it doubles with each failure, plus a random half of it."""
+"""The first delay after a failure. It doubles with each failure, and varies by half at random."""
 
 SUMMARISE_LEASE = 1.5
-"""The lease of phase 2 in leases of phase 1 (180 s to 120 s)."""
+"""The lease of phase 2 as a multiple of that of phase 1 (180 s to 120 s)."""
 
 
 Work = Callable[[WorkerRun, jobs_sql.Job], Rebuilt]
 
 
-def _process(run: WorkerRun, kind: str, work: Work, instead: Work | None = None) -> Rebuilt:
+def _process(run: WorkerRun, kind: str, work: Work, fallback: Work | None = None) -> Rebuilt:
     """Process the jobs of a kind, one after another."""
     done = Rebuilt()
     is_extraction = kind == steps.EXTRACT
@@ -47,14 +47,14 @@ def _process(run: WorkerRun, kind: str, work: Work, instead: Work | None = None)
         if job is None:
             break
         with run.heartbeat(job, lease.length):
-            done = add(done, _attempt(run, job, work, instead))
+            done = add(done, _attempt(run, job, work, fallback))
     return done
 
 
-def _attempt(run: WorkerRun, job: jobs_sql.Job, work: Work, instead: Work | None) -> Rebuilt:
-    """Run the work of a job; after a failure release it with the reason.
+def _attempt(run: WorkerRun, job: jobs_sql.Job, work: Work, fallback: Work | None) -> Rebuilt:
+    """Run the work of a job; after a failure release the job with the error.
 
-    instead: the work to run after the last failed try
+    fallback: the work to run after the last failed try
     """
     try:
         return work(run, job)
@@ -64,18 +64,20 @@ def _attempt(run: WorkerRun, job: jobs_sql.Job, work: Work, instead: Work | None
         message = f"{error.message} ({error.where})" if error.where else error.message
         wait = getattr(error, "pause", 0.0)
         delay = round(wait * steps.SECOND) or _delay(job.failures)
-        how = {
-            "counts": not (isinstance(error, Refused) and "cap" in error.message),
-            "final": bool(getattr(error, "final", False)),
-            "pause": bool(wait),
-        }
+        failure = steps.JobFailure(
+            message,
+            delay,
+            counts=not (isinstance(error, Refused) and "cap" in error.message),
+            is_final=bool(getattr(error, "final", False)),
+            is_pause=bool(wait),
+        )
         now = run.context.clock()
         try:
-            status = run.space.write(lambda tx: steps.give_back(tx, job, message, now, delay, how))
+            status = run.space.write(lambda tx: steps.release_failed(tx, job, failure, now))
         except Conflict as lost:
             return Rebuilt(notes=(lost.message,))
-        if status == "error" and instead:
-            instead(run, job)
+        if status == "error" and fallback:
+            fallback(run, job)
         return Rebuilt(failed=1, notes=(message,))
 
 
@@ -130,9 +132,9 @@ def phase_one(run: WorkerRun) -> Rebuilt:
 
 def _extract(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     """Extract one session by rules, and with a model the statements that rules miss."""
-    extraction, messages = _observed(run, job)
+    extraction, messages = _extract_observations(run, job)
     if run.default:
-        picked, synopsis, slug = _picked(run, job, messages, run.default)
+        picked, synopsis, slug = _pick_sentences(run, job, messages, run.default)
         extraction = extraction._replace(
             evidence=(*extraction.evidence, *picked),
             by=run.default.title,
@@ -146,14 +148,17 @@ def _extract(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
 
 
 def _extract_by_rules(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
-    """Save the extraction by rules of a session whose model failed for good."""
-    extraction, _ = _observed(run, job)
+    """Save the extraction by rules of a session after the model's last failure."""
+    extraction, _ = _extract_observations(run, job)
     now = run.context.clock()
     run.space.write(lambda tx: steps.keep_extraction(tx, extraction, now))
     return Rebuilt()
 
 
-def _observed(run: WorkerRun, job: jobs_sql.Job) -> tuple[statements.Extraction, list[Stored]]:
+def _extract_observations(
+    run: WorkerRun, job: jobs_sql.Job
+) -> tuple[statements.Extraction, list[Stored]]:
+    """Return the extraction of a session by rules, and its messages."""
     session, messages, tasks = run.space.read(
         lambda tx: steps.load_session(tx, job.subject, job.input_watermark)
     )
@@ -171,10 +176,11 @@ def _observed(run: WorkerRun, job: jobs_sql.Job) -> tuple[statements.Extraction,
     ), messages
 
 
-def _picked(
+def _pick_sentences(
     run: WorkerRun, job: jobs_sql.Job, messages: list[Stored], model: models_io.ModelSpec
 ) -> tuple[list[statements.Evidence], str, str]:
-    """Ask a model about each chunk of a session; a retry continues with the next chunk."""
+    """Ask a model about each chunk of a session; return evidence, synopsis and slug. A retry
+    continues after the last finished chunk."""
     parts = prompts.chunks(messages, run.settings.memories_chunk_tokens)
     progress: dict[str, Json] = dict(job.progress)
     if progress.get("up_to") != job.input_watermark:
@@ -211,12 +217,12 @@ def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     folder, now = context.project.folder, context.clock()
     material = run.space.read(steps.load_material)
     before = files_io.read_memory(folder)
-    edits, note = _edits(folder, before, material.page, job.progress)
+    edits, note = _read_edits(folder, before, material.page, job.progress)
     root = context.project.root
     manifests = manifests_io.read(root)
     scripts = list(manifests.scripts) if manifests.complete else None
     found = merging.merge(material.extractions, material.memories, now, scripts, material.hidden)
-    curated, problem = _curated_or_not(run, job, found, material)
+    curated, problem = _try_curation(run, job, found, material)
     found = prompts.apply_curation(found, curated)
     made = pages.choose_skills(
         material.extractions, material.skills, material.refused, material.hidden
@@ -260,10 +266,10 @@ def _summarise(run: WorkerRun, job: jobs_sql.Job) -> Rebuilt:
     )
 
 
-def _edits(
+def _read_edits(
     folder: str, text: str | None, page: pages.MemoryPage, progress: Mapping[str, Json]
 ) -> tuple[pages.Edits, str]:
-    """Return the edits of a person in MEMORY.md. A file that we did not write is moved aside."""
+    """Return a person's edits of MEMORY.md, and a note. A file that we did not write is renamed."""
     if text is None or messages.text_digest(text) == progress.get("writing"):
         return page.edits, ""
     if not page.text:
@@ -272,17 +278,18 @@ def _edits(
     return pages.read_edits(redaction.redact(text), page), ""
 
 
-def _curated_or_not(
+def _try_curation(
     run: WorkerRun,
     job: jobs_sql.Job,
     found: list[statements.PageStatement],
     material: steps.Material,
 ) -> tuple[prompts.Curated, str]:
-    """Ask a model, if there is one; if its last try fails, go on without it and return why."""
+    """Ask a model for its choice, if there is one; if the last try fails, return an empty choice
+    and the reason."""
     if not run.smol or not found:
         return prompts.Curated(), ""
     try:
-        return _curated(run, job, found, material), ""
+        return _ask_curation(run, job, found, material), ""
     except (models_io.ModelFailure, InvalidInput) as error:
         final = isinstance(error, models_io.ModelFailure) and error.final
         if job.failures < jobs_sql.TRIES and not final:
@@ -290,7 +297,7 @@ def _curated_or_not(
         return prompts.Curated(), f"written by rules: {error.message} ({error.where})"
 
 
-def _curated(
+def _ask_curation(
     run: WorkerRun,
     job: jobs_sql.Job,
     found: list[statements.PageStatement],
@@ -298,7 +305,7 @@ def _curated(
 ) -> prompts.Curated:
     """Ask a model which statements come first, and which are left out."""
     assert run.smol is not None
-    sent = prompts.within(found, run.settings.memories_chunk_tokens)
+    sent = prompts.fit_statements(found, run.settings.memories_chunk_tokens)
     template = files_io.load_prompt("consolidation.md", user_directory(run.context.environment))
     listed = [
         {"session": one.session, "slug": one.slug, "synopsis": one.synopsis}

@@ -1,7 +1,7 @@
-"""Render MEMORY.md, memory_summary.md and the skills; read the edits of a person in MEMORY.md.
+"""Render MEMORY.md, memory_summary.md and the skills; read a person's edits of MEMORY.md.
 
 Every line of MEMORY.md ends with the numbers of its sources; the addresses are at the end of the
-file. A line that a person deleted does not come back; one that they wrote or changed stays.
+file. A line that a person deleted is not written again; a line that they wrote or changed stays.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class HandLine(NamedTuple):
 
 
 class Edits(NamedTuple):
-    """The edits of a person in MEMORY.md: the keys of removed lines, and the lines they wrote."""
+    """A person's edits of MEMORY.md: the keys of the removed lines, and the lines they wrote."""
 
     removed: frozenset[str] = frozenset()
     lines: tuple[HandLine, ...] = ()
@@ -135,7 +135,7 @@ def _numbered(text: str, numbers: dict[str, int]) -> str:
 
 
 def read_edits(text: str, page: MemoryPage) -> Edits:
-    """Return the edits of a person in the file since the page was written, and earlier ones."""
+    """Return a person's edits of the file since the page was written, and earlier ones."""
     found = set(text.splitlines())
     gone = {key for line, key in page.keys.items() if line not in found}
     known = {*page.text.splitlines(), ""}
@@ -294,8 +294,8 @@ def choose_skills(
     refused: Container[str],
     hidden: frozenset[str] = frozenset(),
 ) -> list[Procedure]:
-    """Return the procedures in use, and as procedures the commands that sessions ran before
-    commits; without those of a refused name, or with a hidden command."""
+    """Return the procedures in use, and the observed workflows before commits as procedures;
+    without those of a refused name, or with a hidden command."""
     observed = map(workflow_skill, workflows(extractions, hidden))
     named = {one.name: one for one in (*observed, *procedures)}
     return [one for one in named.values() if one.name not in refused]
@@ -304,12 +304,12 @@ def choose_skills(
 def command_skills(
     chosen: Iterable[tuple[str, Sequence[str]]], statements: Iterable[PageStatement]
 ) -> Iterator[Procedure]:
-    """Yield the skills that a model put together: names, and keys of commands that worked."""
+    """Yield the skills that a model composed from names and the keys of commands that worked."""
     known = {one.key: one for one in statements}
     for name, keys in chosen:
         inside = [known[key] for key in keys if key in known]
         if len(inside) < 2:
-            continue  # it left out what it wants to have done
+            continue  # the model named steps that it dropped
         sources = dict.fromkeys(one.sources[0] for one in inside)
         yield Procedure(
             name=name,

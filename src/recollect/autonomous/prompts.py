@@ -1,8 +1,8 @@
 """Build the prompts for a model, and check its answers.
 
-A model picks: it names messages and repeats sentences of them, or it names statements. Its own
-words are never stored, so that text it reads cannot make it state something. Answers are parsed
-leniently (fences, words around the JSON) and validated strictly: invalid parts are dropped.
+A model only picks: it names messages and repeats sentences of them, or it names statements. Its own
+words are never stored, so that an injected prompt cannot make it state something. Answers are
+parsed leniently (fences, words around the JSON) and validated strictly: invalid parts are dropped.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ class Curated(NamedTuple):
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Return a template with its placeholders filled, each once: filled text is not searched for
-    placeholders."""
+    """Fill the placeholders of a template; filled text is not searched for placeholders."""
     return re.sub(
         r"\{\{(\w+)\}\}", lambda found: values.get(found[1], found[0]), template, flags=re.ASCII
     )
@@ -70,8 +69,8 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 
 def chunks(stored: Sequence[Stored], budget: int) -> list[list[dict[str, Json]]]:
-    """Return a whole session as lists of messages within a limit of tokens; a long message goes
-    on in the next list."""
+    """Split a whole session into lists of messages within a limit of tokens; a long message is
+    continued in the next list."""
     found: list[list[dict[str, Json]]] = [[]]
     room = budget
     for item in _items(stored, max(budget // 2, 200)):
@@ -98,7 +97,7 @@ def _items(stored: Sequence[Stored], longest: int) -> Iterator[dict[str, Json]]:
 
 
 def items_json(items: Sequence[Mapping[str, Json]]) -> str:
-    """Return messages as JSON in which no delimiter can be closed."""
+    """Return messages as JSON without < and >, so that they cannot close a tag of the prompt."""
     return json.dumps(items, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
@@ -118,7 +117,7 @@ def parse_answer(text: str) -> dict[str, Json]:
 
 
 def read_picks(answer: Mapping[str, Json], stored: Mapping[int, Stored]) -> PickedSentences:
-    """Check the sentences that a model picked. A quote must stand in its message, character for
+    """Validate the sentences that a model picked. A quote must be in its message, character for
     character except for spaces; its label is that of the quoted words."""
     given = answer.get("statements", [])
     if not isinstance(given, list):
@@ -181,7 +180,7 @@ def with_proof(one: Evidence, stored: Sequence[Stored]) -> Evidence:
 
 
 def slug_of(text: str) -> str:
-    """Return a short name for a session; empty without words for it."""
+    """Return a short name for a session from a text; empty without words."""
     words = " ".join(text.split()[:8])
     return addresses.slugify(words)[:60].strip("-") if any(map(str.isalnum, words)) else ""
 
@@ -189,7 +188,7 @@ def slug_of(text: str) -> str:
 # ---------------------------------------------------------------- phase 2
 
 
-def within(statements: Sequence[PageStatement], budget: int) -> list[PageStatement]:
+def fit_statements(statements: Sequence[PageStatement], budget: int) -> list[PageStatement]:
     """Return the first statements that fit into a budget of tokens."""
     kept, used = [], 0
     for one in statements:
@@ -239,8 +238,8 @@ _SLUG = r"(?a)[a-z0-9]+(?:-[a-z0-9]+){0,6}"
 
 
 def apply_curation(statements: Sequence[PageStatement], curated: Curated) -> list[PageStatement]:
-    """Return the statements in a model's order, those it left out at the end; the user's own stay
-    first in their section."""
+    """Return the statements in a model's order; those that it does not name are last, and the
+    user's own stay first."""
     place = {key: number for number, key in enumerate(curated.order)}
     kept = [one for one in statements if one.key not in curated.drop]
     last = len(place)

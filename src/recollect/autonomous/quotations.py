@@ -1,4 +1,4 @@
-"""Statements that quote: memories in force, conclusions, sentences that a model picked, past tasks
+"""Statements that quote: memories in use, conclusions, sentences that a model picked, past tasks
 and commits."""
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from .statements import (
 )
 
 FEWEST_WORDS = 4
-"""A goal with fewer content words means nothing to a later reader."""
+"""Content words. A shorter goal means nothing to a later reader."""
 
 RECURRING = 3
-"""The sessions that must repeat a request for a line, unless it was stated as a rule."""
+"""The minimum number of sessions with a request for a line, unless it was stated as a rule."""
 
 FEWEST_CHARACTERS = 60
-"""A shorter description of a pull request only repeats its title."""
+"""Characters. A shorter description of a pull request only repeats its title."""
 
 SMALL, LARGE = 20, 40
 """Changed lines. A smaller commit must give a cause; a larger one of several files needs no
 reason."""
 
 SAME, SAME_PULL = 0.5, 0.4
-"""The share of common words from which a later commit replaces an earlier one of the same file, and
-a commit the pull request about it."""
+"""The minimum share of common words for a later commit to replace an earlier one of the same file,
+and for a commit to replace the pull request about it."""
 
 MOST_FILES, LONGEST_GOAL, LONGEST_QUOTE = 3, 160, 400
 _PLANS = ("Implement the following plan: ", "Plan: ")
@@ -51,7 +51,7 @@ _RULE_KINDS = (*BASELINE_KINDS, "workflow")
 
 
 class CitedMemory(NamedTuple):
-    """A memory in force, and the addresses of the messages that state it. If it was captured from a
+    """A memory in use, and the addresses of the messages that state it. If it was captured from a
     conversation, `message` is the newest of them and `after` the user's next messages."""
 
     memory: Memory
@@ -73,7 +73,7 @@ def messages_around(
 
 
 def memory_statement(cited: CitedMemory) -> PageStatement | None:
-    """Return a memory as a statement; None if it is never shown unasked."""
+    """Return a memory as a statement; None if it may not be injected."""
     memory, sources = cited.memory, cited.sources
     if selection.why_excluded(memory) or not sources:
         return None
@@ -89,8 +89,8 @@ def memory_statement(cited: CitedMemory) -> PageStatement | None:
     item = selection.memory_item(memory, "")
     scope = f"for {', '.join(memory.scope)}" if memory.scope else ""
     line = rendering.line(item._replace(note=scope))
-    # A claim of an agent is shown unasked only with evidence.
-    is_shown = section != CLAIMS or selection.has_evidence(memory, "")
+    # A claim of an agent is injected only with evidence.
+    is_injected = section != CLAIMS or selection.has_evidence(memory, "")
     return PageStatement(
         key=f"memory:{memory.root}",
         section=section,
@@ -100,7 +100,7 @@ def memory_statement(cited: CitedMemory) -> PageStatement | None:
         at=memory.last_reinforced or memory.valid_from,
         weight=memory.reinforcement + memory.confidence,
         refs=(memory.id,),
-        in_summary=is_shown,
+        in_summary=is_injected,
     )
 
 
@@ -167,7 +167,7 @@ def task_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStateme
 
 
 def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
-    """Return a commit of an agent with its reason and files, quoted; None if it is of no use to
+    """Return a commit of an agent with its reason and files, quoted; None if it is not useful to
     later sessions."""
     body = seen[0].evidence.body
     title, reason = str(body["subject"]), str(body.get("reason", ""))
@@ -185,12 +185,12 @@ def commit_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageState
         line += f": {display.quote_data(reason)}"
     line += _changed(body["files"], int(body["count"]))
     made = _past(f"commit:{subject}", line, seen[:1], short)
-    # Words of a session that read the web are not shown unasked.
+    # Text of a session that read the web is not injected.
     return made._replace(in_summary=not body.get("foreign"))
 
 
 def pull_statement(subject: str, seen: Sequence[SessionEvidence]) -> PageStatement | None:
-    """Return a pull request of an agent with its reasons, quoted; None if it says too little."""
+    """Return a pull request of an agent with its reasons, quoted; None if it is too short."""
     body = seen[0].evidence.body
     title, reason = str(body["subject"]), str(body["reason"])
     words = set(terms.query_terms(title))
@@ -256,7 +256,7 @@ def _past(key: str, line: str, seen: Sequence[SessionEvidence], short: str = "")
 
 
 def _changed(files: Sequence[str], count: int) -> str:
-    """Name some of the files that were changed, sources first; `count` is their number."""
+    """Return the names of some changed files, sources first; `count` is the number of all."""
     clear = [path for path in files if "REDACTED" not in path]
     named = sorted(clear, key=lambda path: (path.endswith(".md"), _is_test(path)))[:MOST_FILES]
     if not named:
@@ -334,4 +334,4 @@ WORDED = {
     "answer": answer_statement,
     "quote": quotes_statement,
 }
-"""How evidence of each kind is worded."""
+"""The function that makes a statement of each kind of evidence."""

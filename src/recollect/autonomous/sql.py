@@ -63,8 +63,8 @@ def list_calls(tx: Tx, limit: int) -> list[SpendRow]:
 def waiting_sessions(
     tx: Tx, kind: str, since: int, until: int, active_since: int, limit: int
 ) -> list[WaitingSession]:
-    """Return sessions last active between two times that grew since their job was last queued, the
-    latest first; without those that go on."""
+    """Return sessions last active between two times that have new messages since their job was
+    last queued, the latest first; without those that are still active."""
     rows = tx.run(
         "SELECT s.id, s.next_seq - 1, s.last_active FROM sessions s "
         "LEFT JOIN jobs j ON j.space = s.space AND j.kind = :kind AND j.subject = s.id "

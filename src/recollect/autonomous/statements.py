@@ -138,7 +138,7 @@ def from_json(given: Mapping[str, Json]) -> Extraction:
 
 
 def gives_cause(text: str) -> bool:
-    """Check whether a text gives a cause: why the code must be as it is."""
+    """Check whether a text explains why the code must be as it is."""
     return re.search(_CAUSE, text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Transactions of the two phases. Whatever is written for a job is written under its lease."""
+"""Transactions of the two phases. Every write for a job checks its lease."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def queue_sessions(tx: Tx, settings: Settings, now: int) -> list[sql.WaitingSess
 
 
 def find_waiting(tx: Tx, settings: Settings, now: int) -> list[sql.WaitingSession]:
-    """Return the sessions that grew, not too old, long enough idle, and not the active one."""
+    """Return the sessions with new messages that are not too old, idle for long enough, and not
+    active."""
     return sql.waiting_sessions(
         tx,
         EXTRACT,
@@ -107,7 +108,7 @@ def is_capped(tx: Tx, cap: int, now: int) -> bool:
 
 
 def paused_until(tx: Tx) -> int:
-    """Return until when the model's server asked to wait."""
+    """Return the time until which the model's server asked to wait."""
     return int(storage_sql.get_value(tx, PAUSE) or 0)
 
 
@@ -122,16 +123,24 @@ def begin_call(tx: Tx, job: jobs_sql.Job, call: sql.SpendRow, cap: int) -> None:
     sql.insert_call(tx, call)
 
 
-def give_back(
-    tx: Tx, job: jobs_sql.Job, error: str, now: int, delay: int, how: Mapping[str, bool]
-) -> str:
-    """Release a job after a failure; return its status. `how` says whether the failure counts,
-    whether it is final, and whether the server asked to wait for the delay."""
-    message = redaction.redact(error)
-    if how.get("pause"):
-        storage_sql.set_value(tx, PAUSE, redaction.redact(str(now + delay)), now)
-    tries = 1 if how.get("final") else jobs_sql.TRIES
-    return jobs_sql.retry_later(tx, job, message, now + delay, tries, how.get("counts", True))
+class JobFailure(NamedTuple):
+    """A failed try of a job: the error, and the delay until the next try. `counts` is false if it
+    is not the job's own failure; with `is_pause`, the model's server asked for the delay."""
+
+    error: str
+    delay: int
+    counts: bool
+    is_final: bool
+    is_pause: bool
+
+
+def release_failed(tx: Tx, job: jobs_sql.Job, failure: JobFailure, now: int) -> str:
+    """Release a job after a failure; return its status."""
+    message, run_after = redaction.redact(failure.error), now + failure.delay
+    if failure.is_pause:
+        storage_sql.set_value(tx, PAUSE, redaction.redact(str(run_after)), now)
+    tries = 1 if failure.is_final else jobs_sql.TRIES
+    return jobs_sql.retry_later(tx, job, message, run_after, tries, failure.counts)
 
 
 # ---------------------------------------------------------------- phase 1
@@ -192,7 +201,7 @@ def save_extraction(
 
 def keep_extraction(tx: Tx, extraction: statements.Extraction, now: int) -> None:
     """Store the extraction of a session in place of an earlier one, and queue phase 2."""
-    # A model read everything in the session, also what tools said.
+    # A model read everything in the session, including the output of tools.
     label = "system" if extraction.by == "rules" else "tool"
     address = f"memory://{TYPE}/{extraction.session}"
     fields = statements.to_json(extraction)
@@ -232,7 +241,7 @@ def prepare_proposals(
 
 
 def load_material(tx: Tx) -> Material:
-    """Return everything that MEMORY.md is made of, and the last one."""
+    """Return the input of MEMORY.md, and its last version."""
     documents = documents_sql.list_documents(tx, TYPE, MOST_EXTRACTIONS)
     own = memory_steps_visible.find_memory_owners([tx])
     memories = memory_sql_lists.list_in_force(tx, MOST_MEMORIES, own)
@@ -276,7 +285,7 @@ def _cited(tx: Tx, memories: Sequence[Memory]) -> list[quotations.CitedMemory]:
 def _messages_of(
     tx: Tx, address: str, memory: Memory, typed: dict[str, list[tuple[int, str]]]
 ) -> list[str]:
-    """Return the addresses of the messages that a source of a memory means."""
+    """Return the addresses of the messages that a source of a memory refers to."""
     if not address.startswith("memory://session/"):
         return []
     place = addresses.parse_address(address)
@@ -344,7 +353,7 @@ def count(tx: Tx) -> dict[str, int]:
 
 
 def is_work_due(tx: Tx, now: int) -> bool:
-    """Check whether a job may run now: one that waits, or whose runner was lost."""
+    """Check whether a job may run now: it is pending and due, or its lease has expired."""
     turn = jobs_sql.next_run_time(tx, JOBS)
     return 0 < turn <= now or jobs_sql.has_expired_lease(tx, JOBS, now)
 
