@@ -210,7 +210,7 @@ def test_an_exported_session_comes_back_as_it_was(mem: Mem, tmp_path: Path) -> N
         ("hello", "neither JSON nor JSON lines"),
         ('{"role": "user", "content": "a"}\n{"role": "user"', "not JSON"),
         ('{"role": "user", "content": "a"}\n[1]', "not a JSON object"),
-        ('{"role": "user", "content": "a"}\n{"content": "b"}', "cannot be understood"),
+        ('{"role": "user", "content": "a"}\n{"content": "b"}', "is invalid: it has no role"),
         ("[" * 100_000, "neither JSON nor JSON lines"),
     ],
 )

@@ -125,7 +125,7 @@ def test_a_colleagues_export_waits_beside_what_is_there(
         before = ada.briefing("edit a file").text
         done = ada.store.load(path)
         assert (done.status, done.new > 3) == ("quarantined", True)
-        assert "forgot and undid" in done.loss
+        assert "tombstones" in done.loss
         assert ada.briefing("edit a file").text == before
         waiting = {one.text: one for one in ada.list(status="quarantined")}
         assert {*waiting} == {
@@ -455,7 +455,7 @@ def test_a_named_file_that_is_not_read_is_an_error_with_its_line(
     text.write_text("hello")
     with pytest.raises(recollect.InvalidInput, match=r"not valid JSON.*bad\.jsonl:2\)"):
         mem.store.load(str(bad))
-    with pytest.raises(recollect.InvalidInput, match=r"not a format.*notes\.txt\)"):
+    with pytest.raises(recollect.InvalidInput, match=r"unknown format.*notes\.txt\)"):
         mem.store.load(str(text))
 
 

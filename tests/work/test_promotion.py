@@ -71,7 +71,7 @@ def test_a_near_duplicate_and_an_opposite_wait_for_the_writer() -> None:
     assert review_note(WHOLE, [nearly]).like == ("m-1",)
     verdict = review_note(WHOLE, [nearly, opposite])
     assert (verdict.decision, verdict.like) == ("defer", ("m-2",))
-    assert "opposite" in verdict.reason
+    assert "contradicts" in verdict.reason
 
 
 def test_a_changed_value_may_be_promoted() -> None:

@@ -6,9 +6,9 @@
     with recollect.open() as mem:
         client.beta.messages.tool_runner(tools=[MemoryTool(mem)], …)
 
-The files below `/memories` are scratch documents; a folder exists while a file is in it. Paths are
-names, never places on disk. Errors are `ValueError`s in the wording of Anthropic's API. Secrets in
-what the model writes are redacted.
+The files below `/memories` are scratch documents; a folder exists while it contains a file. Paths
+are names, not paths on disk. Errors are `ValueError`s in the wording of Anthropic's API. Secrets in
+the files are redacted.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class MemoryFiles:
 
 
 def _check_path(path: str) -> str:
-    """Return the path below the root; ValueError if it leads elsewhere."""
+    """Return the path below the root; raise ValueError if it leaves the root."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ValueError(f"Path must start with {ROOT}, got: {path}")
     parts = [part for part in path[len(ROOT) :].split("/") if part not in ("", ".")]

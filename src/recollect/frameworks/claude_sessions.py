@@ -41,18 +41,18 @@ HOST = "claude-agent-sdk"
 
 
 class MemorySessionStore:
-    """All methods of the protocol, also the optional ones. Appends keep their order."""
+    """All methods of the protocol, including the optional ones. Appends keep their order."""
 
     def __init__(self, memory: Recollect) -> None:
         self._storage = storage.FrameworkStorage(memory, HOST)
-        self._turn = asyncio.Lock()
+        self._append_lock = asyncio.Lock()
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         if not entries:
             return
         given = [dict(entry) for entry in entries]
         fold = None if key.get("subpath") else _make_fold(key)
-        async with self._turn:
+        async with self._append_lock:
             await self._storage.run(self._storage.mirror_records, _folder(key), given, fold)
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:

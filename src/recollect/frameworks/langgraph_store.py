@@ -9,8 +9,8 @@
         store.search(("users",), query="which editor")
 
 A search with a query needs no embeddings: the memory's own index matches words. With `index` the
-given embeddings are used, as in LangGraph's other stores. A query sorts and does not filter: items
-that do not match come last, without a score. Expired items are never returned.
+given embeddings are used, as in LangGraph's other stores. A query sorts the items and does not
+filter them: items that do not match come last, without a score. Expired items are never returned.
 """
 
 from __future__ import annotations
@@ -73,26 +73,26 @@ class MemoryStore(BaseStore):
         given = list(ops)
         queries, texts = _collect_texts(given, self.index_config)
         if self.embeddings is None:
-            return self._done(given, {})
-        near = dict(zip(texts, self.embeddings.embed_documents(texts), strict=True))
-        near |= {query: self.embeddings.embed_query(query) for query in queries}
-        return self._done(given, near)
+            return self._execute(given, {})
+        vectors = dict(zip(texts, self.embeddings.embed_documents(texts), strict=True))
+        vectors |= {query: self.embeddings.embed_query(query) for query in queries}
+        return self._execute(given, vectors)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         given = list(ops)
         queries, texts = _collect_texts(given, self.index_config)
-        near: dict[str, Vector] = {}
+        vectors: dict[str, Vector] = {}
         if self.embeddings is not None:
-            near |= zip(texts, await self.embeddings.aembed_documents(texts), strict=True)
+            vectors |= zip(texts, await self.embeddings.aembed_documents(texts), strict=True)
             for query in queries:
-                near[query] = await self.embeddings.aembed_query(query)
-        return await self._storage.run(self._done, given, near)
+                vectors[query] = await self.embeddings.aembed_query(query)
+        return await self._storage.run(self._execute, given, vectors)
 
     def sweep_ttl(self) -> int:
         """Remove expired items and return their number."""
         return self._storage.write(steps_folders.remove_expired)
 
-    def _done(self, ops: Sequence[Op], near: Mapping[str, Vector]) -> list[Result]:
+    def _execute(self, ops: Sequence[Op], vectors: Mapping[str, Vector]) -> list[Result]:
         """Answer all reads, then write; the last value of a key wins."""
         results: list[Result] = []
         puts: dict[tuple[tuple[str, ...], str], PutValue] = {}
@@ -100,13 +100,13 @@ class MemoryStore(BaseStore):
             validate_op_namespace(op)
             answer: Result = None
             if isinstance(op, GetOp):
-                answer = self._item(op)
+                answer = self._get_item(op)
             elif isinstance(op, SearchOp):
-                answer = self._found(op, near)
+                answer = self._search(op, vectors)
             elif isinstance(op, ListNamespacesOp):
-                answer = self._namespaces(op)
+                answer = self._list_namespaces(op)
             elif isinstance(op, PutOp):
-                puts[op.namespace, op.key] = self._put(op, near)
+                puts[op.namespace, op.key] = self._put(op, vectors)
             else:
                 raise TypeError(f"{type(op).__name__} is not an operation of a store")
             results.append(answer)
@@ -114,7 +114,7 @@ class MemoryStore(BaseStore):
             self._storage.write(steps_folders.put_values, list(puts.values()))
         return results
 
-    def _put(self, op: PutOp, near: Mapping[str, Vector]) -> PutValue:
+    def _put(self, op: PutOp, vectors: Mapping[str, Vector]) -> PutValue:
         if op.value is None:
             return PutValue(op.namespace, op.key, None)
         texts = _texts(op, self.index_config)
@@ -123,19 +123,19 @@ class MemoryStore(BaseStore):
             key=op.key,
             value=op.value,
             words="\n".join([op.key, *texts]) if texts else "",
-            vectors=[near[text] for text in texts if text in near],
+            vectors=[vectors[text] for text in texts if text in vectors],
             life=round((op.ttl or 0) * _MINUTE),
         )
 
-    def _item(self, op: GetOp) -> Item | None:
+    def _get_item(self, op: GetOp) -> Item | None:
         kept = self._storage.read(steps_folders.get_value, op.namespace, op.key)
         if kept is None:
             return None
         self._refresh([kept], op.refresh_ttl)
         return Item(**_item_fields(kept))
 
-    def _found(self, op: SearchOp, near: Mapping[str, Vector]) -> list[SearchItem]:
-        there = [
+    def _search(self, op: SearchOp, vectors: Mapping[str, Vector]) -> list[SearchItem]:
+        found = [
             item
             for item in self._storage.read(steps_folders.list_below, tuple(op.namespace_prefix))
             if all(
@@ -145,20 +145,20 @@ class MemoryStore(BaseStore):
         ]
         scores: Mapping[str, float] = {}
         if op.query and self.embeddings is not None:
-            wanted = near[op.query]
+            wanted = vectors[op.query]
             scores = {
                 item.address: max(_cosine(wanted, vector) for vector in item.vectors)
-                for item in there
+                for item in found
                 if item.vectors
             }
         elif op.query:
             scores = self._storage.read(steps_folders.find_matches, op.query)
-        there.sort(key=lambda item: -scores.get(item.address, -2.0))
-        page = there[op.offset : op.offset + op.limit]
+        found.sort(key=lambda item: -scores.get(item.address, -2.0))
+        page = found[op.offset : op.offset + op.limit]
         self._refresh(page, op.refresh_ttl)
         return [SearchItem(**_item_fields(item), score=scores.get(item.address)) for item in page]
 
-    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         named = {
             folder[: op.max_depth]
             for folder, _ in self._storage.list_folders()

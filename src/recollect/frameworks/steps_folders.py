@@ -1,7 +1,7 @@
 """Values under keys in folders, stored as documents for other frameworks.
 
-A change ends one revision of the document and begins the next; a removed value is ended, not
-erased. Values are never part of a briefing and are trusted as an agent's at most.
+A change closes one revision of the document and opens the next; a removed value is closed, not
+erased. Values are never part of a briefing, and their label is `agent` at most.
 """
 
 from __future__ import annotations
@@ -182,12 +182,12 @@ def remove_expired(tx: Tx, owner: Owner) -> int:
     """Remove expired values and return their number."""
     turn, _ = lock_records(tx, owner)
     every = documents_sql.list_below(tx, owner.type, "")
-    over = [item for item in every if _is_expired(item, owner.now)]
-    for document in over:
+    expired = [item for item in every if _is_expired(item, owner.now)]
+    for document in expired:
         _remove(tx, document.address, owner.now)
     left = (item.fields["expires"] for item in every if not _is_expired(item, owner.now))
     _set_state(tx, owner, turn, min(left, default=FOREVER))
-    return len(over)
+    return len(expired)
 
 
 def lock_records(tx: Tx, owner: Owner) -> tuple[int, int]:

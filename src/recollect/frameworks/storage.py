@@ -1,9 +1,9 @@
 """Storage for the adapters of other frameworks: transactions, and conversations.
 
-Each framework has its own keys. Values are kept by `steps_folders`. Of a conversation the
-framework's records are stored unchanged to be returned later, and the messages in them go into the
-archive. A removed record is gone; the archive keeps its messages. A cleared thread continues in a
-new session, so that each session of the archive is one conversation.
+Each framework has its own keys. `steps_folders` stores values. The records of a conversation are
+stored unchanged, to be returned later, and their messages are added to the archive. Removing a
+record does not remove its messages from the archive. A cleared thread continues in a new session,
+so that each session of the archive is one conversation.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class FrameworkStorage:
         # The transcript may also exist as a file, with the same ids and session.
         source = Transcript(transcripts.HOST, "/".join((self._framework, *folder)))
         typed = self._context.origin == "user"
-        how = agents_operations_import.ImportOptions(
+        options = agents_operations_import.ImportOptions(
             capture=self._context.settings.capture and typed, clock=self._context.clock
         )
 
@@ -106,7 +106,7 @@ class FrameworkStorage:
                     item = item._replace(origin="agent" if item.message.role == "user" else "")
                 yield item
 
-        agents_operations_import.import_items(self._space, source, items, how)
+        agents_operations_import.import_items(self._space, source, items, options)
 
 
 # ---------------------------------------------------------------- turns of a thread
@@ -161,7 +161,7 @@ def _add_turns(
         place += 1
         puts.append(PutValue((thread,), f"{place:012d}", item.value))
         for at, message in enumerate(item.messages):
-            # A turn that is removed and added again at the same place is the same message.
+            # A turn that is removed and added again at the same position is the same message.
             key = f"{place}.{at}:{text_messages.text_digest(message.body)[:24]}"
             prepared.append(_drop_known_calls(tx, session.id, message)._replace(key=key))
     steps_folders.put_values(tx, owner._replace(origin=about.origin), puts)

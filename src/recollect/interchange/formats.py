@@ -1,6 +1,6 @@
-"""Read statements out of the files of other memory systems.
+"""Read statements from the files of other memory systems.
 
-Each reader yields `ForeignStatement`s; `LOSS` lists what is lost on the way.
+Each reader yields `ForeignStatement`s; `LOSS` describes the data that is not kept.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ForeignStatement(NamedTuple):
     """Its id in that file, for links."""
     scope: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
-    """Relation and id of other statements. A statement without a text only carries links."""
+    """Relation and id of other statements. A statement without a text has only links."""
     episodes: tuple[str, ...] = ()
     """Ids of the episodes that it was derived from."""
 
@@ -72,9 +72,9 @@ def describe_unreadable(name: str, text: str, why: str = "") -> str:
             json.loads(line or "null")
         except json.JSONDecodeError as error:
             return f"{name}:{number + error.lineno - 1}: not valid JSON: {error.msg}"
-        except (ValueError, RecursionError) as error:  # made to exhaust the parser
+        except (ValueError, RecursionError) as error:  # a file that exhausts the parser
             return f"{name}:{number}: {error}"
-    return f"{name}: {why or 'not a format that is known here'}"
+    return f"{name}: {why or 'unknown format'}"
 
 
 def _detect_json(text: str) -> str:
@@ -90,7 +90,7 @@ def read(form: str, name: str, text: str) -> Iterator[ForeignStatement]:
     yield from _READERS[form](name, text)
 
 
-def _mcp_memory(name: str, text: str) -> Iterator[ForeignStatement]:
+def _read_mcp_memory(name: str, text: str) -> Iterator[ForeignStatement]:
     for line in filter(None, map(str.strip, text.splitlines())):
         one = json.loads(line)
         if one.get("type") == "entity":
@@ -104,7 +104,7 @@ def _mcp_memory(name: str, text: str) -> Iterator[ForeignStatement]:
             yield ForeignStatement(" ".join(map(str, words)), subject=str(one.get("from", "")))
 
 
-def _mem0(name: str, text: str) -> Iterator[ForeignStatement]:
+def _read_mem0(name: str, text: str) -> Iterator[ForeignStatement]:
     value = json.loads(text)
     rows: Json = value
     if isinstance(value, dict):
@@ -119,7 +119,7 @@ def _mem0(name: str, text: str) -> Iterator[ForeignStatement]:
 _CLAUDE_MEM = {"bugfix": "solution", "decision": "decision", "discovery": "fact"}
 
 
-def _claude_mem(name: str, text: str) -> Iterator[ForeignStatement]:
+def _read_claude_mem(name: str, text: str) -> Iterator[ForeignStatement]:
     for one in json.loads(text).get("observations", ()):
         facts = one.get("facts") or ()
         facts = json.loads(facts) if isinstance(facts, str) else facts
@@ -135,7 +135,7 @@ _RELATED = re.compile(r"^([\w -]{1,60})\s+\[\[([^\]]{1,200})\]\]")
 _TAG = re.compile(r"(?<=\s)#([\w-]{1,40})")
 
 
-def _bullets(text: str) -> Iterator[tuple[str, str]]:
+def _list_bullets(text: str) -> Iterator[tuple[str, str]]:
     """Yield heading and text of the list items outside of code blocks."""
     heading, fenced, item = "", False, ""
     for line in text.splitlines():
@@ -157,10 +157,10 @@ def _bullets(text: str) -> Iterator[tuple[str, str]]:
         yield heading, item
 
 
-def _basic_memory(name: str, text: str) -> Iterator[ForeignStatement]:
+def _read_basic_memory(name: str, text: str) -> Iterator[ForeignStatement]:
     title = re.search(r"(?m)^title:\s*(.+)$", text[:2000])
     subject = title[1].strip("'\" ") if title else name
-    for _, item in _bullets(text):
+    for _, item in _list_bullets(text):
         tags = tuple(_TAG.findall(item))
         content = _TAG.sub("", item).strip()
         if observed := _OBSERVED.match(content):
@@ -173,14 +173,14 @@ def _basic_memory(name: str, text: str) -> Iterator[ForeignStatement]:
 _RULE = re.compile(r"(?i)\b(?:always|never|must|do not|don't|only|avoid|use|prefer|run)\b")
 
 
-def _rules(name: str, text: str) -> Iterator[ForeignStatement]:
+def _read_rules(name: str, text: str) -> Iterator[ForeignStatement]:
     """Yield the list items and rules of CLAUDE.md, AGENTS.md, Codex memories and MEMORY.md."""
     about = re.match(r"(?s)---\n(.*?)\n---\n", text)
     if about and (kind := re.search(r"(?m)^type:\s*(\w+)\s*$", about[1])):
-        yield from _memory_file(about[1], kind[1], text[about.end() :])
+        yield from _read_memory_file(about[1], kind[1], text[about.end() :])
         return
     body = text[about.end() :] if about else text
-    for heading, item in _bullets(body):
+    for heading, item in _list_bullets(body):
         content = item.replace("**", "")
         if len(content) < 8 or content.startswith("@"):
             continue
@@ -192,7 +192,7 @@ def _rules(name: str, text: str) -> Iterator[ForeignStatement]:
             yield ForeignStatement(
                 content, "policy" if _RULE.search(content) else "fact", subject=heading[:120]
             )
-    for heading, line in _prose(body):
+    for heading, line in _list_prose(body):
         if _RULE_ONLY.search(line):
             yield ForeignStatement(line.replace("**", ""), "policy", subject=heading[:120])
 
@@ -201,7 +201,7 @@ _RULE_ONLY = re.compile(r"(?i)^(?:always|never|do not|don't|only|avoid|prefer)\b
 _FILE_KINDS = {"user": "preference", "feedback": "policy", "reference": "reference"}
 
 
-def _memory_file(about: str, type: str, text: str) -> Iterator[ForeignStatement]:
+def _read_memory_file(about: str, type: str, text: str) -> Iterator[ForeignStatement]:
     """Yield the one statement of a Claude Code memory file: prose under name and description."""
     content, _, why = text.strip().partition("**Why:**")
     named = re.search(r"(?m)^(?:name|description):\s*(.+)$", about)
@@ -213,7 +213,7 @@ def _memory_file(about: str, type: str, text: str) -> Iterator[ForeignStatement]
         yield ForeignStatement(content[:2000], kind, subject=subject[:120], reason=reason[:1000])
 
 
-def _prose(text: str) -> Iterator[tuple[str, str]]:
+def _list_prose(text: str) -> Iterator[tuple[str, str]]:
     """Yield heading and text of the lines that are neither list items, code nor headings."""
     heading, fenced = "", False
     for line in text.splitlines():
@@ -236,13 +236,13 @@ CLIO = {
 """The lists of ltm.json, and the kind of their entries."""
 
 
-def _clio(name: str, text: str) -> Iterator[ForeignStatement]:
+def _read_clio(name: str, text: str) -> Iterator[ForeignStatement]:
     for kind, entries in json.loads(text).get("patterns", {}).items():
         for one in entries if kind in CLIO else ():
-            yield _entry(one, CLIO[kind])
+            yield _make_statement(one, CLIO[kind])
 
 
-def _entry(one: Json, kind: str) -> ForeignStatement:
+def _make_statement(one: Json, kind: str) -> ForeignStatement:
     """Return the statement of an entry; its fields have different names in each format."""
     if isinstance(one, str):
         return ForeignStatement(one, kind)
@@ -257,7 +257,7 @@ def _entry(one: Json, kind: str) -> ForeignStatement:
         id=str(one.get("id") or ""),
         tags=tuple(map(str, one.get("tags") or ())),
         scope=tuple(map(str, one.get("scope") or ())),
-        links=_links(one.get("links")),
+        links=_read_links(one.get("links")),
         episodes=tuple(map(str, one.get("source_episodes") or ())),
     )
 
@@ -281,7 +281,7 @@ _PAIRS = (
 """The two parts of a solution, a failure and a rule of a context."""
 
 
-def _links(given: Json) -> tuple[tuple[str, str], ...]:
+def _read_links(given: Json) -> tuple[tuple[str, str], ...]:
     """Return relation and target of the links of an entry; unknown relations are left out."""
     links = [one for one in given or () if isinstance(one, dict)]
     pairs = [(str(one.get("relation", "")), str(one.get("to", ""))) for one in links]
@@ -301,7 +301,7 @@ def _first(one: Mapping[str, Json], names: Iterable[str]) -> str:
 _LOKI = {"patterns": "pattern", "anti-patterns": "pitfall", "facts": "fact", "links": ""}
 
 
-def _loki(name: str, text: str) -> Iterator[ForeignStatement]:
+def _read_loki(name: str, text: str) -> Iterator[ForeignStatement]:
     stem = name.replace("\\", "/").rpartition("/")[2].removesuffix(".json")
     kind = _LOKI.get(stem, "pitfall")
     value = json.loads(text)
@@ -310,30 +310,30 @@ def _loki(name: str, text: str) -> Iterator[ForeignStatement]:
         value = lists[0] if lists else [value]
     for one in value:
         if not kind:
-            yield ForeignStatement("", id=str(one.get("from", "")), links=_links([one]))
+            yield ForeignStatement("", id=str(one.get("from", "")), links=_read_links([one]))
             continue
-        statement = _entry(one, kind)
+        statement = _make_statement(one, kind)
         if statement.text:
             yield statement
 
 
-def _repo(name: str, text: str) -> Iterator[ForeignStatement]:
+def _read_repo(name: str, text: str) -> Iterator[ForeignStatement]:
     """Yield the facts of /memories/repo: JSON objects with the five fields, or Markdown."""
     if name.endswith(".json"):
         value = json.loads(text)
         for one in value if isinstance(value, list) else [value]:
-            yield _entry(one, "fact")
+            yield _make_statement(one, "fact")
     else:
-        yield from _rules(name, text)
+        yield from _read_rules(name, text)
 
 
 _READERS = {
-    "mcp-memory": _mcp_memory,
-    "mem0": _mem0,
-    "claude-mem": _claude_mem,
-    "basic-memory": _basic_memory,
-    "rules": _rules,
-    "clio": _clio,
-    "loki": _loki,
-    "repo": _repo,
+    "mcp-memory": _read_mcp_memory,
+    "mem0": _read_mem0,
+    "claude-mem": _read_claude_mem,
+    "basic-memory": _read_basic_memory,
+    "rules": _read_rules,
+    "clio": _read_clio,
+    "loki": _read_loki,
+    "repo": _read_repo,
 }

@@ -35,7 +35,7 @@ class Exported(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What was read from a file, by format: statements found, and how many were new."""
+    """The result of loading a file: its format, the number of statements, and of new ones."""
 
     form: str
     read: int
@@ -79,7 +79,9 @@ def export_memory(
         )
         loss = "" if local else "left out: data of this machine only (--local adds it)"
         return Exported(
-            (os.path.abspath(path),), rows - 2, "; ".join(filter(None, [loss, _altered(altered)]))
+            (os.path.abspath(path),),
+            rows - 2,
+            "; ".join(filter(None, [loss, _describe_altered(altered)])),
         )
     if form not in steps_layouts.WRITERS:
         raise InvalidInput(
@@ -87,10 +89,10 @@ def export_memory(
             where="form",
             hint=f"jsonl, {', '.join(steps_layouts.WRITERS)}",
         )
-    holdings = space.read(lambda tx: steps_layouts.gather(tx, form == "clio"))
-    files = steps_layouts.WRITERS[form](holdings, display.format_time(context.clock()))
+    records = space.read(lambda tx: steps_layouts.load_records(tx, form == "clio"))
+    files = steps_layouts.WRITERS[form](records, display.format_time(context.clock()))
     written = user_files_io.write_files(path, files)
-    return Exported(written, len(holdings.memories), f"not kept in this form: {formats.LOSS[form]}")
+    return Exported(written, len(records.memories), f"not kept in this form: {formats.LOSS[form]}")
 
 
 def load_memory(context: Context, path: str, form: str = "", trust: bool = False) -> Loaded:
@@ -104,7 +106,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
     path: the file, or a folder with such files
     form: recollect, mcp-memory, mem0, claude-mem, basic-memory, rules, clio, loki or repo; found by
         name and content
-    trust: the content is your own; use it at once
+    trust: the content is your own; use it immediately
 
     Example: recollect load memory.jsonl
     Example: recollect load AGENTS.md --trust
@@ -158,8 +160,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
 def _save_record(
     context: Context, record: steps_layouts.ForeignRecord, trust: bool, problems: list[str]
 ) -> bool:
-    """Save a record of another layout; return whether it is new. One that is refused does not keep
-    the others out."""
+    """Save a record of another layout; return whether it is new. Errors are added to `problems`."""
     origin, now = "user" if trust else "import", context.clock()
     try:
         if record.what == "session":
@@ -203,14 +204,14 @@ def _copy_verified(context: Context, source: Database, target: Database, to: str
         raise Refused("the target is not empty", where=to, hint="name an empty one")
     after = steps.copy_space(source, target, _columns(context), context.clock())
     digest = f"{sum(int(value, 16) for value in after.tables.values()) % 2**256:064x}"
-    return Migrated(place, after.rows, digest, _altered(source.read(sql.count_altered)))
+    return Migrated(place, after.rows, digest, _describe_altered(source.read(sql.count_altered)))
 
 
-def _altered(count: int) -> str:
+def _describe_altered(count: int) -> str:
     if not count:
         return ""
     what = "1 record that was" if count == 1 else f"{count} records that were"
-    return f"left out: {what} changed by something else than Recollect (see `recollect doctor`)"
+    return f"left out: {what} changed outside Recollect (see `recollect doctor`)"
 
 
 def _columns(context: Context) -> dict[str, list[str]]:
@@ -242,7 +243,7 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
     read, new, forgotten = space.write(load)
     recall_operations.reindex_outdated(context)
     status = "as exported" if trust else "quarantined"
-    left_out = "" if trust else "left out: what another person forgot and undid, and their counts"
+    left_out = "" if trust else "left out: the other person's tombstones, undo records and counts"
     for id in forgotten:
         operations_erase.forget(context, id, yes=True)
     notes = (f"forgotten on the other machine, and erased here too: {', '.join(forgotten)}",)
@@ -252,12 +253,13 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
 def _learn_all(
     context: Context, found: list[formats.ForeignStatement], trust: bool, problems: list[str]
 ) -> int:
-    """Learn statements in one transaction; one that is refused does not keep the others out."""
+    """Learn statements in one transaction; return the number of new ones. Refused statements are
+    added to `problems`."""
     origin = "user" if trust else "import"
     now = context.clock()
     ready: list[memory_steps.PreparedMemory] = []
     texts: list[str] = []
-    for statement in _unique(found):
+    for statement in _dedupe(found):
         draft = memory_steps.Draft(
             text=statement.text,
             kind=statement.kind,
@@ -286,8 +288,8 @@ def _learn_all(
 def _link_all(
     tx: Tx, found: list[formats.ForeignStatement], done: dict[str, Learned], now: int
 ) -> None:
-    """Connect the statements of a file as it says, by the ids that they got here; ids such as
-    sem-001 become addresses of them."""
+    """Store the links of a file between the memories learned from it; ids of the file such as
+    sem-001 become addresses of these memories."""
     here = {one.id: done[one.text] for one in found if one.id and one.text in done}
     for name, learned in here.items():
         if addresses.is_loaded_memory(name):
@@ -299,7 +301,7 @@ def _link_all(
             memory_steps_neighbours.link(tx, here[one.id].id, relation, [target], "loaded", now)
 
 
-def _unique(found: list[formats.ForeignStatement]) -> Iterator[formats.ForeignStatement]:
+def _dedupe(found: list[formats.ForeignStatement]) -> Iterator[formats.ForeignStatement]:
     seen: set[str] = set()
     for one in found:
         if one.text and one.text not in seen:

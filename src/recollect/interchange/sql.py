@@ -1,4 +1,4 @@
-"""All rows of a space, page by page, and rows written back."""
+"""Read all rows of a space, page by page, and insert rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
     binary = [place for place, name in enumerate(columns) if (table, name) in BINARY]
     limit = _PAGE_OF_BYTES if binary else _PAGE
     later = ""
-    # Such a row would get a valid seal where it is written.
+    # A changed row would get a valid seal when it is inserted elsewhere.
     unchanged = f"AND NOT ({tx.altered(table)}) " if table in seals.COLUMNS else ""
     params: dict[str, object] = {}
     while True:
@@ -48,7 +48,7 @@ def pages(tx: Tx, table: str, columns: Sequence[str]) -> Iterator[list[Row]]:
 
 def insert_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
     """Insert the rows with a new key; return their number."""
-    # SQLite seals memories only as they are inserted; a server seals all rows itself.
+    # On SQLite we compute the seals; a server seals its rows itself.
     sealed = () if tx.is_remote else seals.COLUMNS.get(table, ())
     names = [*columns, "seal"] if sealed else columns
     statement = (

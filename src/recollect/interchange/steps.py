@@ -1,4 +1,4 @@
-"""Copy the rows of a space to another one or to JSON lines, with a digest that proves it.
+"""Copy the rows of a space to another one or to JSON lines, verified by a digest.
 
 The digest of a table is the sum of the digests of its rows, so that it does not depend on their
 order, which differs between engines.
@@ -18,7 +18,16 @@ from ..fast_typing import NamedTuple
 from ..secrets import redaction
 from ..storage.database import Database, Row, Tx
 from ..text import addresses, messages
-from ..types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, ROLES, STATUSES, Json
+from ..types.records import (
+    KINDS,
+    LAYERS,
+    ORIGINS,
+    PRIORITIES,
+    ROLES,
+    STATUSES,
+    STATUSES_IN_USE,
+    Json,
+)
 from ..undo import sql as undo_sql
 from . import sql
 
@@ -161,16 +170,16 @@ _IDS = {"memories": "m-", "memory_revisions": "m-", "episodes": "e-", "procedure
 
 def _check_row(table: str, row: Mapping[str, Json], texts: Collection[str], number: int) -> None:
     """Raise InvalidInput for a row that Recollect cannot have written: SQLite would store it, but
-    no function could read it."""
+    it could not be read."""
     for name, value in row.items():
-        # The engine knows which columns may be empty.
-        if value is not None and not _fits(table, name, value, name in texts):
+        # The engine checks which columns may be NULL.
+        if value is not None and not _is_valid(table, name, value, name in texts):
             raise InvalidInput(
                 f"{table}.{name} cannot be {str(value)[:40]!r}", where=f"line {number}"
             )
 
 
-def _fits(table: str, name: str, value: Json, is_text: bool) -> bool:
+def _is_valid(table: str, name: str, value: Json, is_text: bool) -> bool:
     if not is_text and (table, name) not in sql.BINARY:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return number and -(2**63) <= value < 2**63
@@ -183,9 +192,9 @@ def _fits(table: str, name: str, value: Json, is_text: bool) -> bool:
     if name in _WORDS:
         return value in _WORDS[name]
     if name in _LISTS:
-        return isinstance(_parsed(value), list)
+        return isinstance(_parse_json(value), list)
     if _OBJECTS.get(table) == name or (name == "body" and table in _BODIES):
-        return isinstance(_parsed(value), dict)
+        return isinstance(_parse_json(value), dict)
     return True
 
 
@@ -193,7 +202,7 @@ def _is_text(value: str) -> bool:
     return "\0" not in value and value == value.encode("utf-8", "replace").decode()
 
 
-def _parsed(value: str) -> Json:
+def _parse_json(value: str) -> Json:
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
@@ -215,29 +224,29 @@ _PARENTS = {
 
 def merge_rows(tx: Tx, found: Mapping[str, list[Row]], columns: Columns, trust: bool) -> int:
     """Add new records with all their parts; return the number of rows. An existing record is
-    extended if the other one has only grown since, otherwise it stays. Records that were forgotten
-    here are left out. Without `trust` all of them wait for review."""
+    extended if the other one is a continuation of it, otherwise it stays unchanged. Records that
+    were forgotten here are left out. Without `trust` all of them wait for review."""
     new, tombstones = 0, sql.load_tombstones(tx)
-    taken: dict[str, set[str]] = {"sessions": set(), "memories": set()}
+    added: dict[str, set[str]] = {"sessions": set(), "memories": set()}
     for table, names in columns.items():
         rows = [dict(zip(names, row, strict=True)) for row in found.get(table, ())]
         if not trust:
-            rows = [] if table in OWN else [_quarantined(table, row) for row in rows]
+            rows = [] if table in OWN else [_quarantine_row(table, row) for row in rows]
         if table in _PARENTS:
             parent, column = _PARENTS[table]
-            rows = [row for row in rows if row[column] in taken[parent]]
+            rows = [row for row in rows if row[column] in added[parent]]
         rows = [row for row in rows if not _is_forgotten(table, row, tombstones)]
         if table == "links" and not trust:
-            rows = [row for row in rows if {row["source"], row["target"]} <= taken["memories"]]
+            rows = [row for row in rows if {row["source"], row["target"]} <= added["memories"]]
         if table == "memories" and trust:
-            _remove_outgrown(tx, rows, found, columns)
+            _remove_outdated(tx, rows, found, columns)
         if table == "sessions" and trust:
-            taken[table] |= _continue_sessions(tx, rows, found, columns)
+            added[table] |= _continue_sessions(tx, rows, found, columns)
         for row in rows:
             if sql.insert_rows(tx, table, list(row), [tuple(row.values())]):
                 new += 1
-                if table in taken:
-                    taken[table].add(str(row["id"]))
+                if table in added:
+                    added[table].add(str(row["id"]))
     return new
 
 
@@ -254,14 +263,14 @@ def _is_forgotten(table: str, row: Mapping[str, Json], tombstones: sql.Tombstone
     return False
 
 
-def _quarantined(table: str, row: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a row as another person's. The origin of a message is part of its hash chain."""
+def _quarantine_row(table: str, row: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a row labelled as imported. The origin of a message stays: it is part of its hash."""
     changed = dict(row)
     if "label" in row:
         changed["label"] = "import"
     if "origin" in row and table not in ("messages", "sessions"):
         changed["origin"] = "import"
-    if row.get("status") in ("active", "proposed") and table != "sessions":
+    if row.get("status") in STATUSES_IN_USE and table != "sessions":
         changed["status"] = "quarantined"
     return changed
 
@@ -269,12 +278,11 @@ def _quarantined(table: str, row: Mapping[str, Json]) -> dict[str, Json]:
 def _continue_sessions(
     tx: Tx, rows: Sequence[Mapping[str, Json]], found: Mapping[str, list[Row]], columns: Columns
 ) -> set[str]:
-    """Extend our sessions by the messages that another copy has after our last; return their
-    ids."""
+    """Extend our sessions with the later messages of another copy; return their ids."""
     names = columns["messages"]
     session, seq, hash = (names.index(name) for name in ("session", "seq", "hash"))
     hashes = {(row[session], row[seq]): row[hash] for row in found.get("messages", ())}
-    taken = set()
+    added = set()
     for row in rows:
         key, changed = (row["id"],), {name: row[name] for name in row if name != "id"}
         ours = undo_sql.read_columns(tx, "sessions", key, ("next_seq", "head"))
@@ -282,14 +290,14 @@ def _continue_sessions(
             continue
         if hashes.get((row["id"], ours["next_seq"] - 1)) == ours["head"]:
             undo_sql.set_columns(tx, "sessions", key, changed)
-            taken.add(str(row["id"]))
-    return taken
+            added.add(str(row["id"]))
+    return added
 
 
-def _remove_outgrown(
+def _remove_outdated(
     tx: Tx, rows: Sequence[Mapping[str, Json]], found: Mapping[str, list[Row]], columns: Columns
 ) -> None:
-    """Remove our open revision of memories that were revised elsewhere only: theirs is newer."""
+    """Remove our open revision of memories that were only revised in the other copy since."""
     names = columns["memory_revisions"]
     id, revision, digest = (names.index(name) for name in ("id", "revision", "digest"))
     earlier = {(row[id], row[revision]): row[digest] for row in found.get("memory_revisions", ())}
@@ -313,7 +321,7 @@ def _parse(line: str, number: int) -> dict[str, Json]:
 
 
 def _is_clean_attachment(row: Mapping[str, Json], number: int) -> bool:
-    """Check whether bytes are those that their hash names, and hold no secret."""
+    """Check that an attachment matches its hash; return whether it is free of secrets."""
     try:
         data = b64decode(str(row.get("data", "")), validate=True)
     except ValueError as error:
@@ -334,7 +342,7 @@ def _clean(value: Json) -> Json:
     """Redact a text of a loaded file."""
     if not isinstance(value, str):
         return value
-    parsed = _parsed(value) if value[:1] in ("{", "[") else None
+    parsed = _parse_json(value) if value[:1] in ("{", "[") else None
     if parsed is None:
         return redaction.redact(value)
     clean = redaction.redact_json(parsed)

@@ -36,8 +36,8 @@ _MOST = 100_000
 ARTIFACTS = "plans/artifacts"
 
 
-class Holdings(NamedTuple):
-    """The records of a space that another layout can hold; texts by name."""
+class SpaceRecords(NamedTuple):
+    """The records of a space that other layouts can contain, by name."""
 
     memories: Sequence[Memory]
     notes: str = ""
@@ -76,8 +76,8 @@ _PLACES = (
 
 
 def read_record(path: str, text: str) -> ForeignRecord | None:
-    """Return the record of a file by its place; None for one that holds statements. Raise
-    ValueError for JSON that cannot be parsed."""
+    """Return the record of a file by its path; None for a file of statements. Raise ValueError for
+    invalid JSON."""
     place = path.replace("\\", "/")
     for what, pattern in _PLACES:
         if found := pattern.search(place):
@@ -106,7 +106,7 @@ def _dump(value: Json) -> str:
 
 
 def _entry(one: Memory, text: str) -> dict[str, Json]:
-    """Return an entry with its statement under the name that the layout uses."""
+    """Return a memory as an entry; `text` is the layout's name for its text."""
     return {
         "id": one.id,
         text: one.text,
@@ -121,20 +121,20 @@ def _entry(one: Memory, text: str) -> dict[str, Json]:
     }
 
 
-def write_clio(holdings: Holdings, now: str) -> dict[str, str]:
+def write_clio(records: SpaceRecords, now: str) -> dict[str, str]:
     """Return the files of `.clio/`: ltm.json, the session store, and the sessions."""
     lists: dict[str, list[Json]] = {name: [] for name in CLIO}
     names = {kind: name for name, kind in CLIO.items()}
-    for one in holdings.memories:
+    for one in records.memories:
         lists[names.get(one.kind, "discoveries")].append(_entry(one, "fact"))
     value = {"patterns": lists, "metadata": {"last_updated": now, "version": "1.0"}}
     return {
         ".clio/ltm.json": _dump(value),
         **{
             f".clio/memory/{key}.json": _dump({"key": key, "content": text})
-            for key, text in holdings.scratch.items()
+            for key, text in records.scratch.items()
         },
-        **{f".clio/sessions/{name}.json": _dump(one) for name, one in holdings.sessions.items()},
+        **{f".clio/sessions/{name}.json": _dump(one) for name, one in records.sessions.items()},
     }
 
 
@@ -146,50 +146,50 @@ _LOKI = {
 """The file of a kind, and the name of its text; other kinds are facts."""
 
 
-def write_loki(holdings: Holdings, now: str) -> dict[str, str]:
+def write_loki(records: SpaceRecords, now: str) -> dict[str, str]:
     """Return the files of `.loki/memory/`."""
     place = ".loki/memory"
     lists: dict[str, list[Json]] = {stem: [] for stem, _ in _LOKI.values()}
-    for one in holdings.memories:
+    for one in records.memories:
         stem, name = _LOKI.get(one.kind, _LOKI["fact"])
         lists[stem].append(_entry(one, name))
     folders = {
         "semantic": lists,
-        "episodic": holdings.episodes,
-        "ledgers": holdings.ledgers,
-        "handoffs": holdings.handoffs,
+        "episodic": records.episodes,
+        "ledgers": records.ledgers,
+        "handoffs": records.handoffs,
     }
     files = {
         f"{place}/{folder}/{name}.json": _dump(value)
         for folder, values in folders.items()
         for name, value in values.items()
     }
-    return files | {f"{place}/skills/{name}.md": text for name, text in holdings.skills.items()}
+    return files | {f"{place}/skills/{name}.md": text for name, text in records.skills.items()}
 
 
-def write_repo(holdings: Holdings, now: str) -> dict[str, str]:
+def write_repo(records: SpaceRecords, now: str) -> dict[str, str]:
     """Return a file of /memories/repo for each memory, NOTES.md, and the pages of tasks."""
     files = {
         f"memories/repo/{one.id}.json": _dump(
             {**_entry(one, "fact"), "category": one.category or one.kind}
         )
-        for one in holdings.memories
+        for one in records.memories
     }
-    if holdings.notes:
-        files["NOTES.md"] = holdings.notes
-    return files | {f"{ARTIFACTS}/{name}": text for name, text in holdings.pages.items()}
+    if records.notes:
+        files["NOTES.md"] = records.notes
+    return files | {f"{ARTIFACTS}/{name}": text for name, text in records.pages.items()}
 
 
-def write_markdown(holdings: Holdings, now: str) -> dict[str, str]:
+def write_markdown(records: SpaceRecords, now: str) -> dict[str, str]:
     """Return MEMORY.md, the memories as list items by kind, and the skills."""
     by_kind: dict[str, list[str]] = {}
-    for one in holdings.memories:
+    for one in records.memories:
         where = f" (for {', '.join(one.scope)})" if one.scope else ""
         by_kind.setdefault(one.kind, []).append(f"- {' '.join(one.text.split())}{where}")
     parts = [f"## {kind}\n\n" + "\n".join(lines) for kind, lines in sorted(by_kind.items())]
     return {
         "MEMORY.md": "# Memory\n\n" + "\n\n".join(parts) + "\n",
-        **{f"skills/{name}/SKILL.md": text for name, text in holdings.skills.items()},
+        **{f"skills/{name}/SKILL.md": text for name, text in records.skills.items()},
     }
 
 
@@ -201,15 +201,15 @@ WRITERS = {
 }
 
 
-# ---------------------------------------------------------------- gather and save
+# ---------------------------------------------------------------- load_records and save
 
 
-def gather(tx: Tx, with_sessions: bool) -> Holdings:
-    """Return the records of a space; conversations only if the layout has a place for them."""
+def load_records(tx: Tx, with_sessions: bool) -> SpaceRecords:
+    """Return the records of a space; sessions only if the layout has them."""
     notes = documents_sql.get_document(tx, work_steps.NOTES)
     tasks = documents_sql.list_documents(tx, steps_visible.TASK, _MOST)
     sessions = archive_sql.latest_sessions(tx, _MOST) if with_sessions else []
-    return Holdings(
+    return SpaceRecords(
         memories=memory_sql_lists.list_open(tx, {"status": "active"}, _MOST),
         notes=notes.text if notes else "",
         scratch={one.title: one.text for one in documents_steps.list_scratch(tx, _MOST)},
@@ -264,24 +264,24 @@ def save(
     return record.what in _SAVERS and _SAVERS[record.what](tx, record, origin, now)
 
 
-def _is_there(tx: Tx, address: str, text: str) -> bool:
+def _exists(tx: Tx, address: str, text: str) -> bool:
     """Check whether a document exists; raise Conflict if it has another text."""
     current = documents_sql.get_document(tx, address)
     if current and current.text.strip() != text.strip():
-        raise Conflict("another one is here already, and stays", where=address)
+        raise Conflict("a different one exists already and was kept", where=address)
     return current is not None
 
 
 def _save_scratch(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
     key = addresses.slugify(given.name) if "." in given.name else given.name
-    if _is_there(tx, documents_steps.scratch_address(key), given.value):
+    if _exists(tx, documents_steps.scratch_address(key), given.value):
         return False
     documents_steps.store_scratch(tx, key, given.value, origin, now)
     return True
 
 
 def _save_notes(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
-    if _is_there(tx, work_steps.NOTES, given.value):
+    if _exists(tx, work_steps.NOTES, given.value):
         return False
     work_steps.write_notes(tx, given.value, origin, now)
     return True
@@ -294,7 +294,7 @@ def _save_page(tx: Tx, given: ForeignRecord, origin: str, now: int) -> bool:
     if documents_sql.get_document(tx, work_steps_tasks.task_address(slug)) is None:
         work_steps_tasks.start_task(tx, slug.replace("-", " "), (), origin, now)
         # The pages of a new task are empty forms.
-    elif _is_there(tx, address, given.value):
+    elif _exists(tx, address, given.value):
         return False
     new = documents_steps.NewDocument(
         address=address,
@@ -345,4 +345,4 @@ _SAVERS: dict[str, Callable[..., bool]] = {
     "handoff": _save_handoff,
     "episode": _save_episode,
 }
-"""How each kind of record is saved; the index of a folder is not."""
+"""The function that saves each type of record; the index of a folder is not saved."""

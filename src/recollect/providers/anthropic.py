@@ -1,10 +1,10 @@
-"""Anthropic messages: one record holds all of one side's turn, with tool results among the words.
+"""Anthropic messages: one record is a whole turn of the user or the assistant.
 
-A user record becomes one message for each result and each stretch of words; an assistant record
-becomes one message with its calls. On the way back neighbours of one side become one record again,
-so that the sides alternate as the format requires.
+A user record becomes one message for each tool result and for each run of other blocks between
+them; an assistant record becomes one message with its calls. When they are encoded, adjacent
+messages of one side become one record again, so that the sides alternate as the format requires.
 
-Usual shape: a user's words alone are a string, everything else is a list of blocks.
+Usual shape: the text of a user alone is a string, everything else is a list of blocks.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ SYSTEM_ROLES = ("system", "developer")
 def decode(record: Record) -> list[Message]:
     """Return the messages of one record."""
     if record["role"] == "assistant":
-        return [_assistant(record)]
+        return [_decode_assistant(record)]
     if isinstance(record.get("content"), str):
         return [Message(record["role"], record["content"])]
-    return _listed(record) or [_words(record["role"], [], wire.content_shape(record))]
+    return _decode_blocks(record) or [
+        _make_text_message(record["role"], [], wire.content_shape(record))
+    ]
 
 
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
@@ -38,17 +40,17 @@ def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
     for side, group in groupby(messages, _side):
         together = list(group)
         if side == "system":
-            records += [_record("system", [message]) for message in together]
+            records += [_encode_record("system", [message]) for message in together]
         else:
-            records.append(_record(side, together))
+            records.append(_encode_record(side, together))
     return records
 
 
 def build_request(records: list[dict[str, Json]], opener: str) -> dict[str, Json]:
-    """Return the arguments of a request, with the system prompt apart.
+    """Return the arguments of a request, with the system prompt as its own argument.
 
-    A system message in the middle becomes words of the user's turn, empty turns are dropped, and
-    `opener` is inserted if the assistant would come first.
+    A later system message becomes a text in the user's turn, empty turns are dropped, and `opener`
+    is inserted if the assistant would come first.
     """
     system: list[Json] = []
     turns: list[dict[str, Json]] = []
@@ -57,29 +59,29 @@ def build_request(records: list[dict[str, Json]], opener: str) -> dict[str, Json
         if record["role"] == "system":
             if turns:
                 reminder = f"<system-reminder>\n{_plain(content)}\n</system-reminder>"
-                _add(turns, "user", [{"type": "text", "text": reminder}])
+                _append_turn(turns, "user", [{"type": "text", "text": reminder}])
             else:
                 system.append(content)
         elif content := _sendable(content):
-            _add(turns, record["role"], content)
+            _append_turn(turns, record["role"], content)
     if turns and turns[0]["role"] != "user":
         turns.insert(0, {"role": "user", "content": opener})
     for turn in turns:
         if not isinstance(turn["content"], str):
             # Results must come first in a turn; the order is kept otherwise.
-            turn["content"] = sorted(turn["content"], key=_is_no_result)
+            turn["content"] = sorted(turn["content"], key=_sorts_after_results)
     out: dict[str, Json] = {"messages": turns}
     if len(system) == 1:
         out["system"] = system[0]
     elif system:
-        out["system"] = [block for content in system for block in _raw_blocks(content)]
+        out["system"] = [block for content in system for block in _list_blocks(content)]
     return out
 
 
 # ---------------------------------------------------------------- from the wire
 
 
-def _assistant(record: Record) -> Message:
+def _decode_assistant(record: Record) -> Message:
     raw = record.get("content")
     usage = record.get("usage")
     blocks: list[Block] = []
@@ -87,14 +89,14 @@ def _assistant(record: Record) -> Message:
     rests: dict[str, Json] = {}
     for block in raw if isinstance(raw, (list, tuple)) else ():
         if block.get("type") == "tool_use":
-            call = _call(block)
+            call = _decode_call(block)
             calls.append(call)
             blocks.append({"type": "call", "id": call.id})
             if rest := wire.omit_keys(block, "type", "id", "name", "input"):
                 rests[call.id] = rest
         else:
-            blocks.append(_block(block))
-    content = raw if isinstance(raw, str) else wire.simplify_blocks(_places_if_between(blocks))
+            blocks.append(_decode_block(block))
+    content = raw if isinstance(raw, str) else wire.simplify_blocks(_keep_call_positions(blocks))
     shape = wire.content_shape(record)
     return Message(
         "assistant",
@@ -111,7 +113,7 @@ def _assistant(record: Record) -> Message:
     )
 
 
-def _places_if_between(blocks: list[Block]) -> list[Block]:
+def _keep_call_positions(blocks: list[Block]) -> list[Block]:
     """Keep the positions of calls, unless all calls come last, which is the usual order."""
     kinds = [block["type"] == "call" for block in blocks]
     if kinds == sorted(kinds):
@@ -119,7 +121,7 @@ def _places_if_between(blocks: list[Block]) -> list[Block]:
     return blocks
 
 
-def _call(block: Record) -> ToolCall:
+def _decode_call(block: Record) -> ToolCall:
     name = wire.required_text(block, "name", "a tool_use block")
     arguments = block.get("input", {})
     return ToolCall(
@@ -129,24 +131,24 @@ def _call(block: Record) -> ToolCall:
     )
 
 
-def _listed(record: Record) -> list[Message]:
+def _decode_blocks(record: Record) -> list[Message]:
     messages: list[Message] = []
     words: list[Block] = []
     raw = record.get("content") or ()
     for block in raw:
         if block.get("type") == "tool_result":
             if words:
-                messages.append(_words(record["role"], words, ""))
+                messages.append(_make_text_message(record["role"], words, ""))
                 words = []
-            messages.append(_result(block))
+            messages.append(_decode_result(block))
         else:
-            words.append(_block(block))
+            words.append(_decode_block(block))
     if words:
-        messages.append(_words(record["role"], words, "" if messages else "list"))
+        messages.append(_make_text_message(record["role"], words, "" if messages else "list"))
     return messages
 
 
-def _words(role: str, blocks: list[Block], shape: str) -> Message:
+def _make_text_message(role: str, blocks: list[Block], shape: str) -> Message:
     content = wire.simplify_blocks(blocks)
     usual = "str" if isinstance(content, str) else "list"
     return Message(
@@ -154,13 +156,13 @@ def _words(role: str, blocks: list[Block], shape: str) -> Message:
     )
 
 
-def _result(block: Record) -> Message:
+def _decode_result(block: Record) -> Message:
     raw = block.get("content")
     failed = block.get("is_error") is True
     content = (
         raw
         if isinstance(raw, str)
-        else wire.simplify_blocks(list(map(_block, wire.optional_list(block, "content"))))
+        else wire.simplify_blocks(list(map(_decode_block, wire.optional_list(block, "content"))))
     )
     usual = "str" if isinstance(content, str) else "list"
     shape = wire.content_shape(block)
@@ -176,7 +178,7 @@ def _result(block: Record) -> Message:
     )
 
 
-def _block(raw: Json) -> Block:
+def _decode_block(raw: Json) -> Block:
     if not isinstance(raw, JSON_OBJECT):
         raise InvalidInput("a content block is not an object")
     kind = raw.get("type")
@@ -212,47 +214,47 @@ def _side(message: Message) -> str:
     return "assistant" if message.role == "assistant" else "user"
 
 
-def _record(role: str, messages: Sequence[Message]) -> dict[str, Json]:
+def _encode_record(role: str, messages: Sequence[Message]) -> dict[str, Json]:
     out: dict[str, Json] = {"role": role}
     if len(messages) == 1 and messages[0].role != "tool" and not messages[0].calls:
         message = messages[0]
         usual = "list" if role == "assistant" else ""
         shape = wire.read_extra(message, FORMAT).get("shape") or usual
-        wire.put_content(out, "content", message.content, shape, _raw_block)
+        wire.put_content(out, "content", message.content, shape, _encode_block)
     else:
-        out["content"] = [raw for message in messages for raw in _raw_parts(message)]
+        out["content"] = [raw for message in messages for raw in _encode_parts(message)]
     return out
 
 
-def _raw_parts(message: Message) -> Iterator[Json]:
+def _encode_parts(message: Message) -> Iterator[Json]:
     if message.role == "tool":
-        yield _raw_result(message)
+        yield _encode_result(message)
         return
     rests = wire.read_extra(message, FORMAT).get("calls", {})
-    calls = {call.id: _raw_call(call, rests.get(call.id, {})) for call in message.calls}
+    calls = {call.id: _encode_call(call, rests.get(call.id, {})) for call in message.calls}
     for block in blocks_of(message.content):
-        raw = calls.pop(block["id"], None) if block.get("type") == "call" else _raw_block(block)
+        raw = calls.pop(block["id"], None) if block.get("type") == "call" else _encode_block(block)
         if raw:
             yield raw
     yield from calls.values()
 
 
-def _raw_result(message: Message) -> dict[str, Json]:
+def _encode_result(message: Message) -> dict[str, Json]:
     note = wire.read_extra(message, FORMAT)
     out: dict[str, Json] = {"type": "tool_result", "tool_use_id": message.call_id}
-    wire.put_content(out, "content", message.content, note.get("shape", ""), _raw_block)
+    wire.put_content(out, "content", message.content, note.get("shape", ""), _encode_block)
     if message.is_error:
         out["is_error"] = True
     return {**out, **note.get("rest", {})}
 
 
-def _raw_call(call: ToolCall, rest: Record) -> dict[str, Json]:
+def _encode_call(call: ToolCall, rest: Record) -> dict[str, Json]:
     arguments = parse_arguments(call.arguments)
     given = {"input": call.arguments} if arguments is None else arguments
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": given, **rest}
 
 
-def _raw_block(block: Block) -> Json | None:
+def _encode_block(block: Block) -> Json | None:
     kind = block.get("type")
     rest = wire.read_rest(block, FORMAT)
     if kind == "text":
@@ -260,7 +262,7 @@ def _raw_block(block: Block) -> Json | None:
     if kind == "reasoning" and "data" in rest:
         return {"type": "redacted_thinking", **rest}
     if kind == "reasoning" and "signature" in rest:
-        # Unsigned thinking is refused: drop that of other models.
+        # The API rejects thinking without a signature, as that of other models.
         return {"type": "thinking", "thinking": block["text"], **rest}
     if kind == "image" and "url" in block:
         return {"type": "image", "source": {"type": "url", "url": block["url"]}, **rest}
@@ -277,16 +279,16 @@ def _raw_block(block: Block) -> Json | None:
 # ---------------------------------------------------------------- as a request
 
 
-def _raw_blocks(content: Json) -> list[Json]:
+def _list_blocks(content: Json) -> list[Json]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
 def _plain(content: Json) -> str:
-    return "\n".join(block.get("text", "") for block in _raw_blocks(content))
+    return "\n".join(block.get("text", "") for block in _list_blocks(content))
 
 
 def _sendable(content: Json) -> Json:
-    """Drop the empty texts that the API refuses."""
+    """Return content without empty texts, which the API rejects."""
     if isinstance(content, str):
         return content if content.strip() else ""
     return [
@@ -296,12 +298,12 @@ def _sendable(content: Json) -> Json:
     ]
 
 
-def _is_no_result(block: Record) -> bool:
+def _sorts_after_results(block: Record) -> bool:
     return block.get("type") != "tool_result"
 
 
-def _add(turns: list[dict[str, Json]], role: str, content: Json) -> None:
+def _append_turn(turns: list[dict[str, Json]], role: str, content: Json) -> None:
     if turns and turns[-1]["role"] == role:
-        turns[-1]["content"] = _raw_blocks(turns[-1]["content"]) + _raw_blocks(content)
+        turns[-1]["content"] = _list_blocks(turns[-1]["content"]) + _list_blocks(content)
     else:
         turns.append({"role": role, "content": content})

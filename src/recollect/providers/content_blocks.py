@@ -44,12 +44,12 @@ def omit_keys(record: Record, *keys: str) -> dict[str, Json]:
 
 
 def attach_rest(block: dict[str, Json], form: str, rest: Record) -> dict[str, Json]:
-    """Attach the fields to a block that only its own format uses."""
+    """Attach fields that only this format uses to a block."""
     return {**block, "rest": {form: dict(rest)}} if rest else block
 
 
 def read_rest(block: Block, form: str) -> dict[str, Json]:
-    """Return the fields that a block carries for this format."""
+    """Return the fields of a block that only this format uses."""
     return dict(block.get("rest", {}).get(form, {}))
 
 
@@ -86,11 +86,11 @@ def put_content(
         out[key] = [raw for block in blocks_of(content) if (raw := raw_block(block))]
 
 
-def required_text(record: Record, key: str, what: str) -> str:
+def required_text(record: Record, key: str, owner: str) -> str:
     """Return a required text of a record; raise InvalidInput without one."""
     value = record.get(key)
     if not isinstance(value, str) or not value:
-        raise InvalidInput(f"{what} has no {key}")
+        raise InvalidInput(f"{owner} has no {key}")
     return value
 
 
@@ -129,12 +129,12 @@ def inline_image(media_type: str, data: str) -> dict[str, Json]:
 
 
 def opaque_block(form: str, block: Record, **more: Json) -> dict[str, Json]:
-    """Keep a block that only its own format knows."""
+    """Return a block of which only its own format knows the type."""
     return {"type": "opaque", "as": form, "block": dict(block), **more}
 
 
 def whole_block(block: Block, form: str) -> Json | None:
-    """Return a block that only this format knows; a text if its bytes were not kept."""
+    """Return the original of an opaque block of this format; None if its bytes were not kept."""
     if block["as"] != form:
         return None
     inner = block["block"]
@@ -149,7 +149,7 @@ def _lacks_bytes(value: Json) -> bool:
 
 
 def stub_text(block: Block) -> str:
-    """Describe a block in words, for a format that does not take it."""
+    """Return a text for a block that a format does not accept."""
     return block_text(block).strip()
 
 

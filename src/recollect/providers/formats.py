@@ -1,8 +1,8 @@
 """Convert provider messages to our normal form and back.
 
-Detects the wire format of a record, repairs legacy shapes, and refuses unknown ones by name: a
-batch is converted whole or not at all. The formats are in `openai_chat`, `openai_responses` and
-`anthropic`.
+Detects the wire format of a record, repairs legacy shapes, and raises an error for unknown ones: a
+batch is converted completely or not at all. The formats are in `openai_chat`, `openai_responses`
+and `anthropic`.
 
 The conversion is lossless: `to_wire(from_wire(x), form) == x` for a well-formed `x`.
 """
@@ -31,7 +31,7 @@ _ALIASES = {
     "openai-chat": "chat",
     "openai-responses": "responses",
 }
-_OTHER_NAMES = {
+_OTHER_ROLES = {
     "human": "user",
     "model": "assistant",
     "ai": "assistant",
@@ -48,28 +48,28 @@ def from_wire(raw: Json, provider: str = "auto") -> list[Message]:
 
     Raises InvalidInput naming the invalid record; then nothing is returned.
     """
-    records = [_legacy(given, at) for at, given in enumerate(_records(raw))]
+    records = [_repair_record(given, at) for at, given in enumerate(_list_records(raw))]
     form = (
         resolve_format(provider)
         if provider != "auto"
-        else _guess([record for record, _ in records])
+        else _detect_format([record for record, _ in records])
     )
     messages: list[Message] = []
     for at, (record, unknown_role) in enumerate(records):
-        messages += _decoded(record, unknown_role, form, at)
+        messages += _decode_record(record, unknown_role, form, at)
     if messages and isinstance(raw, JSON_OBJECT) and not messages[-1].usage:
         model, usage = raw.get("model") or "", raw.get("usage")
         if model or usage:
             messages[-1] = messages[-1]._replace(model=model, usage=usage)
-    return _own(messages)
+    return _strip_injections(messages)
 
 
 def from_record(record: Mapping[str, Json], form: str) -> list[Message]:
     """Return the messages in one record of a known format, as in a transcript."""
-    return _own(_decoded(*_legacy(record, 0), form, 0))
+    return _strip_injections(_decode_record(*_repair_record(record, 0), form, 0))
 
 
-def _own(messages: Iterable[Message]) -> list[Message]:
+def _strip_injections(messages: Iterable[Message]) -> list[Message]:
     """Remove our own injections; raise InvalidInput for a repeated call id."""
     own = [mine for message in messages if (mine := strip_injected_message(message)) is not None]
     if sum([len(message.calls) for message in own]) > 1:
@@ -77,15 +77,17 @@ def _own(messages: Iterable[Message]) -> list[Message]:
     return own
 
 
-def _decoded(record: Mapping[str, Json], unknown_role: str, form: str, at: int) -> list[Message]:
+def _decode_record(
+    record: Mapping[str, Json], unknown_role: str, form: str, at: int
+) -> list[Message]:
     if "role" not in record and form != "responses":
-        raise _not_understood(
+        raise _invalid_record(
             at, record, f"it is not a message of the {form} format (it has no role)"
         )
     try:
         decoded = FORMATS[form][0](record)
     except InvalidInput as error:
-        raise _not_understood(at, record, error.message, error.hint) from None
+        raise _invalid_record(at, record, error.message, error.hint) from None
     return [m._replace(name=unknown_role) for m in decoded] if unknown_role else decoded
 
 
@@ -119,15 +121,15 @@ def resolve_format(provider: str) -> str:
 # ---------------------------------------------------------------- finding the records
 
 
-def _records(raw: Json) -> list[Json]:
+def _list_records(raw: Json) -> list[Json]:
     """Return the records of a list, one record, a request or a response."""
     if isinstance(raw, JSON_OBJECT):
         if raw.get("messages") is not None and "role" not in raw:
-            return _led_by(raw.get("system"), raw["messages"])
+            return _prepend_system(raw.get("system"), raw["messages"])
         if raw.get("input") is not None and "role" not in raw and "type" not in raw:
             given = raw["input"]
             given = [{"role": "user", "content": given}] if isinstance(given, str) else given
-            return _led_by(raw.get("instructions"), given)
+            return _prepend_system(raw.get("instructions"), given)
         if isinstance(raw.get("output"), list) and "call_id" not in raw:
             return list(raw["output"])
         if isinstance(raw.get("choices"), list):
@@ -137,17 +139,17 @@ def _records(raw: Json) -> list[Json]:
         return list(raw)
     raise InvalidInput(
         f"messages come as a list or an object, not as {type(raw).__name__}",
-        hint="Pass the list of messages as the provider takes it.",
+        hint="Pass the list of messages as the provider accepts it.",
     )
 
 
-def _led_by(system: Json, records: Json) -> list[Json]:
+def _prepend_system(system: Json, records: Json) -> list[Json]:
     if not isinstance(records, (list, tuple)):
         raise InvalidInput(f"the messages are {type(records).__name__}, not a list")
     return [{"role": "system", "content": system}, *records] if system else list(records)
 
 
-def _guess(records: Sequence[Mapping[str, Json]]) -> str:
+def _detect_format(records: Sequence[Mapping[str, Json]]) -> str:
     """Detect the format of a batch by features that only one format has."""
     anthropic = False
     for record in records:
@@ -170,11 +172,11 @@ def _guess(records: Sequence[Mapping[str, Json]]) -> str:
 # ---------------------------------------------------------------- legacy shapes
 
 
-def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
-    """Return a record with a known role and content that is text, nothing, or a list of blocks; and
-    the original role, if it is unknown."""
+def _repair_record(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
+    """Return a record with a known role, and content that is text, None or a list of blocks; and
+    the original role if it is unknown."""
     if not isinstance(given, JSON_OBJECT):
-        raise _not_understood(at, given, "it is not an object")
+        raise _invalid_record(at, given, "it is not an object")
     role, kind, unknown = given.get("role"), given.get("type"), ""
     if role in ROLES and "parts" not in given and _is_usual(given.get("content")):
         return given, unknown
@@ -187,16 +189,16 @@ def _legacy(given: Json, at: int) -> tuple[Mapping[str, Json], str]:
         record.pop("role", None)
         return record, unknown
     if not isinstance(role, str) or not role.strip():
-        raise _not_understood(at, given, "it does not say who speaks (no role)")
+        raise _invalid_record(at, given, "it has no role")
     if role not in ROLES and role != "function":
-        known = _OTHER_NAMES.get(role.strip().lower(), "")
+        known = _OTHER_ROLES.get(role.strip().lower(), "")
         unknown = "" if known else role
         # Never `user`: an unknown role must not gain the user's trust.
         record["role"] = known or "assistant"
     if "parts" in record and "content" not in record:
         record["content"] = record.pop("parts")
     if "content" in record:
-        record["content"] = _legacy_content(record["content"], at, given)
+        record["content"] = _repair_content(record["content"], at, given)
     return record, unknown
 
 
@@ -212,12 +214,12 @@ def _is_usual(content: Json) -> bool:
     return True
 
 
-def _legacy_content(content: Json, at: int, record: Json) -> Json:
+def _repair_content(content: Json, at: int, record: Json) -> Json:
     if content is None or isinstance(content, str):
         return content
     if not isinstance(content, (list, tuple)):
         if not isinstance(content, JSON_OBJECT):
-            raise _not_understood(at, record, f"its content is {type(content).__name__}")
+            raise _invalid_record(at, record, f"its content is {type(content).__name__}")
         content = [content]
     blocks = []
     for block in content:
@@ -226,17 +228,17 @@ def _legacy_content(content: Json, at: int, record: Json) -> Json:
         elif isinstance(block, JSON_OBJECT) and "type" not in block and "text" in block:
             block = {"type": "text", **block}
         if not isinstance(block, JSON_OBJECT) or not isinstance(block.get("type"), str):
-            raise _not_understood(at, record, "a block of its content has no type")
+            raise _invalid_record(at, record, "a block of its content has no type")
         blocks.append(block)
     return blocks
 
 
-def _not_understood(at: int, record: Json, why: str, hint: str = "") -> InvalidInput:
+def _invalid_record(at: int, record: Json, why: str, hint: str = "") -> InvalidInput:
     look = repr(record)
     if len(look) > 120:
         look = look[:119] + "…"
     return InvalidInput(
-        f"message {at} cannot be understood: {why}",
+        f"message {at} is invalid: {why}",
         where=f"messages[{at}] = {look}",
         hint=hint or "Nothing was imported. Correct this message, or leave it out.",
     )
@@ -255,7 +257,7 @@ class TokenUsage(NamedTuple):
 
 
 def read_usage(counted: Mapping[str, Json] | None) -> TokenUsage:
-    """Return the tokens of one request by the provider's numbers; zero without any."""
+    """Return the tokens of one request from the provider's usage; zero without one."""
     if not counted:
         return TokenUsage()
     prompt = _number(counted, "input_tokens") or _number(counted, "prompt_tokens")

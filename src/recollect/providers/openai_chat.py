@@ -22,7 +22,7 @@ def decode(record: Record) -> list[Message]:
     """Return the message of a chat record."""
     if record["role"] == "function" or "function_call" in record:
         raise InvalidInput(
-            "it uses the retired function_call, which has no call id",
+            "it uses the deprecated function_call, which has no call id",
             hint="Write it as tool_calls, and its result as a message of role tool.",
         )
     taken = {"role", "content"}
@@ -34,12 +34,12 @@ def decode(record: Record) -> list[Message]:
         taken.add("tool_call_id")
     if record.get("tool_calls"):
         taken.add("tool_calls")
-    decoded = [_call(call) for call in wire.optional_list(record, "tool_calls")]
-    reasoning = _reasoning(record)
+    decoded = [_decode_call(call) for call in wire.optional_list(record, "tool_calls")]
+    reasoning = _decode_reasoning(record)
     taken.update(block["rest"][FORMAT]["field"] for block in reasoning)
     message = Message(
         role=record["role"],
-        content=_content(record.get("content"), reasoning),
+        content=_decode_content(record.get("content"), reasoning),
         calls=tuple(call for call, _ in decoded),
         call_id=call_id,
         name=name,
@@ -56,7 +56,7 @@ def decode(record: Record) -> list[Message]:
 
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
     """Return chat records, one for each message."""
-    return [_record(message) for message in messages]
+    return [_encode_record(message) for message in messages]
 
 
 _MOVED = {"type": "text", "text": "[shown in the next user message]"}
@@ -64,8 +64,8 @@ _FROM_RESULTS = {"type": "text", "text": "From the tool results above:"}
 
 
 def build_request(records: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Return the records as the provider takes them: the result of a tool is text there, so its
-    images follow the results in a message of the user."""
+    """Return the records as the provider accepts them: a tool result can only be text, so its
+    images are moved to a user message after the results."""
     sent: list[dict[str, Json]] = []
     moved: list[Json] = []
     for record in records:
@@ -82,7 +82,7 @@ def build_request(records: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
     return sent + [{"role": "user", "content": [_FROM_RESULTS, *moved]}] * bool(moved)
 
 
-def _reasoning(record: Record) -> list[Block]:
+def _decode_reasoning(record: Record) -> list[Block]:
     return [
         wire.attach_rest({"type": "reasoning", "text": text}, FORMAT, {"field": field})
         for field in _REASONING
@@ -90,13 +90,13 @@ def _reasoning(record: Record) -> list[Block]:
     ]
 
 
-def _content(content: Json, reasoning: list[Block]) -> Content:
+def _decode_content(content: Json, reasoning: list[Block]) -> Content:
     if isinstance(content, str):
         return simplify_content([*reasoning, *blocks_of(content)]) if reasoning else content
-    return wire.simplify_blocks([*reasoning, *map(_block, content or ())])
+    return wire.simplify_blocks([*reasoning, *map(_decode_block, content or ())])
 
 
-def _block(raw: Record) -> Block:
+def _decode_block(raw: Record) -> Block:
     kind = raw.get("type")
     if kind == "text":
         bare = {"type": "text", "text": raw.get("text")}
@@ -113,14 +113,14 @@ def _block(raw: Record) -> Block:
     return wire.opaque_block(FORMAT, raw)
 
 
-def _call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
+def _decode_call(raw: Json) -> tuple[ToolCall, dict[str, Json]]:
     """Return a call, and its deviations from the usual shape."""
     if not isinstance(raw, JSON_OBJECT):
         raise InvalidInput("a tool call is not an object")
     kind = raw.get("type", "function")
     inner = raw.get(kind) if isinstance(kind, str) else None
     if not isinstance(inner, JSON_OBJECT):
-        raise InvalidInput(f"a tool call of type {kind!r} does not say what it calls")
+        raise InvalidInput(f"a tool call of type {kind!r} has no {kind!r} object")
     name = wire.required_text(inner, "name", "a tool call")
     rest = wire.omit_keys(raw, "id", "type", kind)
     if kind == "custom":
@@ -148,7 +148,7 @@ def _usual_shape(message: Message) -> str:
     return "null" if message.calls and not content else "str"
 
 
-def _record(message: Message) -> dict[str, Json]:
+def _encode_record(message: Message) -> dict[str, Json]:
     note = wire.read_extra(message, FORMAT)
     out: dict[str, Json] = {"role": message.role, **note.get("rest", {})}
     for block in blocks_of(message.content):
@@ -157,18 +157,18 @@ def _record(message: Message) -> dict[str, Json]:
         ):
             out[field] = block["text"]
     shape = note.get("shape") or _usual_shape(message)
-    wire.put_content(out, "content", _supported_content(message), shape, _raw_block)
+    wire.put_content(out, "content", _supported_content(message), shape, _encode_block)
     if message.name:
         out["name"] = message.name
     if message.calls:
         rests = note.get("calls", {})
-        out["tool_calls"] = [_raw_call(call, rests.get(call.id, {})) for call in message.calls]
+        out["tool_calls"] = [_encode_call(call, rests.get(call.id, {})) for call in message.calls]
     if message.role == "tool":
         out["tool_call_id"] = message.call_id
     return out
 
 
-def _raw_block(block: Block) -> Json | None:
+def _encode_block(block: Block) -> Json | None:
     kind = block.get("type")
     rest = wire.read_rest(block, FORMAT)
     if kind == "text":
@@ -186,7 +186,7 @@ def _raw_block(block: Block) -> Json | None:
     return None
 
 
-def _raw_call(call: ToolCall, rest: Record) -> dict[str, Json]:
+def _encode_call(call: ToolCall, rest: Record) -> dict[str, Json]:
     if rest.get("type") == "custom":
         custom = {"name": call.name, "input": json.loads(call.arguments)["input"]}
         return {**rest, "id": call.id, "custom": custom}

@@ -1,4 +1,4 @@
-"""OpenAI responses items: one item is one message; calls and results are items of their own.
+"""OpenAI responses items: each message, call and result is one item.
 
 Usual shape: a message item has type `message` and a list of `input_text` or `output_text`
 blocks, a call is a `function_call`, the output of a result is a string.
@@ -26,13 +26,13 @@ def decode(record: Record) -> list[Message]:
     """Return the message of one item."""
     kind = wire.optional_text(record, "type") or "message"
     if kind == "message":
-        return [_message(record)]
+        return [_decode_message(record)]
     if kind == "reasoning":
-        return [Message("assistant", (_reasoning(record),))]
+        return [Message("assistant", (_decode_reasoning(record),))]
     if kind.endswith("_call") and record.get("call_id"):
-        return [_call(kind, record)]
+        return [_decode_call(kind, record)]
     if kind.endswith("_output") and record.get("call_id"):
-        return [_result(kind, record)]
+        return [_decode_result(kind, record)]
     if kind in _SEALED_ITEMS or kind.endswith(_SEALED_ENDINGS):
         # A built-in tool of the provider: there is no result that could lose its call.
         return [Message("assistant", (wire.opaque_block(FORMAT, record, item=True),))]
@@ -40,8 +40,8 @@ def decode(record: Record) -> list[Message]:
 
 
 def encode(messages: Sequence[Message]) -> list[dict[str, Json]]:
-    """Return items in order; a message with words and calls becomes several."""
-    return [item for message in messages for item in _items(message)]
+    """Return items in order; a message with text and calls becomes several."""
+    return [item for message in messages for item in _encode_items(message)]
 
 
 _HOSTED = {
@@ -50,13 +50,13 @@ _HOSTED = {
     "image_generation_call": "ig",
     "code_interpreter_call": "ci",
 }
-"""Calls that the provider runs itself, and how their ids begin."""
+"""Calls that the provider runs itself, and the prefixes of their ids."""
 
 
 def complete_items(items: Sequence[dict[str, Json]]) -> None:
-    """Add the fields that a request needs: the detail of an image, the annotations of an answer,
-    the id of a search that the provider ran (Codex stores none). An answer recorded in another
-    format has no id, and is sent as plain text."""
+    """Add the fields that a request requires: the detail of an image, the annotations of an answer,
+    the id of a call that the provider ran (Codex stores none). An answer without an id, recorded in
+    another format, is sent as plain text."""
     for item in items:
         if (prefix := _HOSTED.get(item.get("type", ""))) and not item.get("id"):
             item |= {"id": f"{prefix}_{body_digest(json.dumps(item, sort_keys=True))[:32]}"}
@@ -86,10 +86,14 @@ def is_item(kind: str) -> bool:
 # ---------------------------------------------------------------- from the wire
 
 
-def _message(record: Record) -> Message:
+def _decode_message(record: Record) -> Message:
     role = record["role"]
     raw = record.get("content")
-    content = raw if isinstance(raw, str) else _content(wire.optional_list(record, "content"), role)
+    content = (
+        raw
+        if isinstance(raw, str)
+        else _decode_content(wire.optional_list(record, "content"), role)
+    )
     shape = wire.content_shape(record)
     return Message(
         role,
@@ -104,11 +108,11 @@ def _message(record: Record) -> Message:
     )
 
 
-def _content(raw: Sequence[Json], role: str) -> Content:
-    return wire.simplify_blocks([_block(block, role) for block in raw])
+def _decode_content(raw: Sequence[Json], role: str) -> Content:
+    return wire.simplify_blocks([_decode_block(block, role) for block in raw])
 
 
-def _block(raw: Json, role: str) -> Block:
+def _decode_block(raw: Json, role: str) -> Block:
     if not isinstance(raw, JSON_OBJECT):
         raise InvalidInput("a content block is not an object")
     kind = raw.get("type")
@@ -126,7 +130,7 @@ def _text_kind(role: str) -> str:
     return "output_text" if role == "assistant" else "input_text"
 
 
-def _reasoning(record: Record) -> Block:
+def _decode_reasoning(record: Record) -> Block:
     text = "\n\n".join(
         str(part["text"])
         for part in (*wire.optional_list(record, "summary"), *wire.optional_list(record, "content"))
@@ -142,7 +146,7 @@ def _summary(text: str) -> list[Json]:
     return [{"type": "summary_text", "text": text}] if text else []
 
 
-def _call(kind: str, record: Record) -> Message:
+def _decode_call(kind: str, record: Record) -> Message:
     call_id = wire.required_text(record, "call_id", f"a {kind}")
     common = ("type", "call_id")
     if kind == "function_call":
@@ -165,7 +169,7 @@ def _call(kind: str, record: Record) -> Message:
     )
 
 
-def _result(kind: str, record: Record) -> Message:
+def _decode_result(kind: str, record: Record) -> Message:
     output = record.get("output")
     shape = wire.content_shape(record, "output")
     if not isinstance(output, str) and isinstance(output, JSON_OBJECT):
@@ -175,7 +179,7 @@ def _result(kind: str, record: Record) -> Message:
         content = (
             output
             if isinstance(output, str)
-            else _content(wire.optional_list(record, "output"), "tool")
+            else _decode_content(wire.optional_list(record, "output"), "tool")
         )
     usual = "str" if isinstance(content, str) else "list"
     return Message(
@@ -195,10 +199,10 @@ def _result(kind: str, record: Record) -> Message:
 # ---------------------------------------------------------------- to the wire
 
 
-def _items(message: Message) -> Iterator[dict[str, Json]]:
+def _encode_items(message: Message) -> Iterator[dict[str, Json]]:
     note = wire.read_extra(message, FORMAT)
     if message.role == "tool":
-        yield _raw_result(message, note)
+        yield _encode_result(message, note)
         return
     words: list[Block] = []
     if isinstance(message.content, str):
@@ -215,22 +219,22 @@ def _items(message: Message) -> Iterator[dict[str, Json]]:
                 words.append(block)
         content = tuple(words)
     if content or not (message.calls or message.content):
-        yield _raw_message(message, content, note)
+        yield _encode_message(message, content, note)
     for call in message.calls:
-        yield _raw_call(call, note)
+        yield _encode_call(call, note)
 
 
-def _raw_message(message: Message, content: Content, note: Record) -> dict[str, Json]:
+def _encode_message(message: Message, content: Content, note: Record) -> dict[str, Json]:
     out: dict[str, Json] = {} if note.get("untyped") else {"type": "message"}
     out |= {"role": message.role, **note.get("rest", {})}
     if message.name:
         out["name"] = message.name
-    raw_block = partial(_raw_block, _text_kind(message.role))
+    raw_block = partial(_encode_block, _text_kind(message.role))
     wire.put_content(out, "content", content, note.get("shape", "list"), raw_block)
     return out
 
 
-def _raw_block(text_kind: str, block: Block) -> Json | None:
+def _encode_block(text_kind: str, block: Block) -> Json | None:
     kind = block.get("type")
     rest = wire.read_rest(block, FORMAT)
     if kind == "text":
@@ -247,7 +251,7 @@ def _raw_block(text_kind: str, block: Block) -> Json | None:
     return None
 
 
-def _raw_call(call: ToolCall, note: Record) -> dict[str, Json]:
+def _encode_call(call: ToolCall, note: Record) -> dict[str, Json]:
     kind = note.get("kind", "function_call")
     out = {"type": kind, "call_id": call.id, **note.get("rest", {})}
     if kind == "function_call":
@@ -258,14 +262,14 @@ def _raw_call(call: ToolCall, note: Record) -> dict[str, Json]:
     return {**out, **arguments}
 
 
-def _raw_result(message: Message, note: Record) -> dict[str, Json]:
+def _encode_result(message: Message, note: Record) -> dict[str, Json]:
     out: dict[str, Json] = {
         "type": note.get("kind", "function_call_output"),
         "call_id": message.call_id,
         **note.get("rest", {}),
     }
     shape = note.get("shape", "")
-    wire.put_content(out, "output", message.content, shape, partial(_raw_block, "input_text"))
+    wire.put_content(out, "output", message.content, shape, partial(_encode_block, "input_text"))
     if shape == "object" and isinstance(out.get("output"), list) and len(out["output"]) == 1:
         out["output"] = out["output"][0]
     return out

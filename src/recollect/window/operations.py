@@ -22,10 +22,10 @@ class RequestAbout(TypedDict, total=False):
     """The parts of a request beside the conversation.
 
     max_output: tokens reserved for the answer
-    max_prompt: the largest prompt in tokens, where a model takes less than its context window
+    max_prompt: the largest prompt in tokens, if the model accepts less than its context window
     tools: the tools as sent to the model, or their cost in tokens
     system: a system prompt that is not in the archive; it is sent first
-    model: the model's name; tokens per character are measured for each
+    model: the model's name; characters per token are learned for each model
     """
 
     max_output: int

@@ -1,8 +1,8 @@
-"""What is stored of a session's window and of its model's context.
+"""The stored state of a session's window, and of its model's context.
 
-A window has its first message, its state as JSON, and its summary. A context holds our stable block
-and the records shown since. A compaction or a clear throws the context away: then a new stable
-block is built, and records shown before may be shown again.
+A window has its first message, its state as JSON, and its summary. A context contains our stable
+block and the records shown since. A compaction or a clear discards the context: then a new stable
+block is built, and records may be shown again.
 """
 
 from __future__ import annotations
@@ -76,19 +76,19 @@ def shown_ids(txs: Sequence[Tx], session: str) -> set[str]:
 
 
 def began(txs: Sequence[Tx], session: str) -> int:
-    """Return when the session's context was last thrown away; 0 if never."""
+    """Return the time at which the session's context was last discarded; 0 if never."""
     return max((int(_load(tx, session).get("since", 0)) for tx in txs), default=0)
 
 
 def write_block(session: str, block: StableBlock, since: int) -> tuple[str, SafeText]:
-    """Return the key and the value of state that keep the block of a context, which began at
-    `since`. The block is made of stored texts."""
+    """Return the key and value under which to store the block of a context, which began at
+    `since`. The block consists of stored texts, so it needs no redaction."""
     body = json.dumps({**block._asdict(), "since": since}, ensure_ascii=False)
     return _key(session), redaction.trust_stored(body)
 
 
 def forget_context(tx: Tx, session: str, now: int) -> None:
-    """Record that the context was thrown away, with all records shown in it."""
+    """Record that the context was discarded, with all records shown in it."""
     body = redaction.trust_stored(json.dumps({"since": now}))
     storage_sql.set_value(tx, _key(session), body, now)
 

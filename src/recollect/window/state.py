@@ -1,9 +1,9 @@
 """The state of a window, the prompt that follows from it, and the token limits of a trim.
 
 In the prompt, old units are elided (`units`) and long messages cut. Cutting keeps head and tail of
-a long tool result, with its address between them. All results of a unit are cut to one length, so
-that the short ones stay whole; only if that is not enough, the reasoning of the unit is dropped,
-then the texts in the arguments of its calls are cut as the results are.
+a long tool result, with its address between them. All results of a unit are cut to the same length,
+so that short ones stay whole. If that is not enough, the reasoning of the unit is dropped, and then
+long texts in the arguments of its calls are cut in the same way.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def state_from_json(body: Mapping[str, Json]) -> WindowState:
         **{
             **body,
             "pinned": tuple(body["pinned"]),
-            # States of versions that did not skip, cut or wait have none.
+            # States of earlier versions lack these fields.
             "skipped": tuple(body.get("skipped", ())),
             "waiting": tuple((seq, call) for seq, call in body.get("waiting", ())),
             "cuts": tuple((seq, length) for seq, length in body.get("cuts", ())),
@@ -192,15 +192,16 @@ def proactive_budget(limits: Limits) -> Budget:
 
 
 def validation_budget(limits: Limits) -> Budget:
-    """Return the budget just before sending: above what fits, to half a prompt."""
+    """Return the budget just before sending: if the prompt does not fit, to half a prompt."""
     room = _room(limits)
     return Budget(room, min(_half(limits), room), limit=room, summary=int(room * SUMMARY_SHARE))
 
 
 def reactive_budget(limits: Limits, attempt: int, rejected: int) -> Budget:
-    """Return the budget after a refusal; `rejected` are the tokens of the first refused prompt.
+    """Return the budget after the provider rejected a prompt as too long.
 
-    Attempts count from 1; each keeps less than the one before.
+    attempt: counted from 1; each keeps less than the one before
+    rejected: the tokens of the first rejected prompt
     """
     if not 1 <= attempt <= len(ATTEMPTS):
         raise Overflow(
@@ -235,7 +236,7 @@ def _room(limits: Limits) -> int:
 LEAST_SHOWN = 200
 """Characters that a cut message keeps at least."""
 NO_REASONING = 0
-"""A length that means: whole, but without reasoning."""
+"""The length of a message that is whole, but without reasoning."""
 
 
 def cut_units(units: Sequence[Unit], lengths: Mapping[int, int], session: str) -> list[Unit]:
@@ -322,7 +323,7 @@ def _shorten(message: Message, length: int, address: str) -> Message:
 
 
 def _shorten_arguments(arguments: str, length: int, address: str) -> str:
-    """Cut the long texts in the arguments of a call; what is no JSON stays whole."""
+    """Cut the long texts in the arguments of a call; arguments that are not JSON stay whole."""
 
     def shorten(value: Json) -> Json:
         if isinstance(value, dict):
@@ -344,7 +345,7 @@ def _shorten_arguments(arguments: str, length: int, address: str) -> str:
 
 
 def _take(blocks: Sequence[Block], room: int, from_end: bool = False) -> list[Block]:
-    """Return the first or last blocks within `room` characters; the one at the cut may be cut."""
+    """Return the first or last blocks within `room` characters; a text at the limit is cut."""
     kept: list[Block] = []
     for block in reversed(blocks) if from_end else blocks:
         if _count_block(block) > room:

@@ -30,7 +30,7 @@ from . import state as window_state
 
 _SMALLEST_PORTION = 10_000
 _MARGIN = 0.01
-"""The share of the context window that is left free, as tokens are estimated."""
+"""The share of the context window that is left free, because tokens are estimated."""
 
 _NO_LIMIT = 2**62
 
@@ -232,14 +232,14 @@ def plan_before_sending(loaded: LoadedWindow) -> trim.TrimPlan:
 def plan_after_refusal(
     loaded: LoadedWindow, attempt: int, refused: int, trees: git_io.GitState
 ) -> trim.TrimPlan:
-    """Plan what to keep after the provider refused a prompt as too long (the reactive stage).
+    """Plan a trim after the provider refused a prompt as too long (the reactive stage).
 
     attempt: 1, 2 or 3; each keeps less than the one before
     refused: the counted tokens of the first refused prompt, 0 if unknown
     trees: the git state for the checkpoint
     """
     now = _count_prompt(loaded)
-    # Without that count: each attempt so far has about halved the refused prompt.
+    # If it is unknown: each attempt so far has about halved the refused prompt.
     budget = window_state.reactive_budget(
         loaded.limits, attempt, refused or now << min(max(attempt, 1), 9) - 1
     )
@@ -298,7 +298,7 @@ def save_plan(
 ) -> LoadedWindow | None:
     """Save checkpoint and pointer together; return None if another process moved the window.
 
-    Dropped messages take the memory blocks in the model's context with them: these are forgotten.
+    Dropped messages may contain our memory blocks, so the model's context counts as discarded.
     """
     session = loaded.session.id
     archive_sql.lock_session(tx, session)
@@ -315,7 +315,7 @@ def save_plan(
 
 
 def write_checkpoint(tx: Tx, loaded: LoadedWindow, trees: git_io.GitState, now: int) -> None:
-    """Write a checkpoint without moving the window: the agent compacts its own context."""
+    """Write a checkpoint without moving the window, for an agent that compacts its own context."""
     _store_checkpoint(tx, loaded, _plan_nothing(loaded), trees, now)
 
 
@@ -333,7 +333,7 @@ def _store_checkpoint(
     last = max((placed.seq for placed in loaded.messages), default=1)
     text += f"\nAll messages: {text_messages.range_address(session, 1, max(last, 1))}\n"
     for name in names:
-        # Tool output is part of it, so it is trusted no more than that.
+        # It contains tool output, so it is labelled as such.
         documents_steps.store_scratch(tx, name, text, "tool", now)
 
 

@@ -17,10 +17,10 @@ MOST_TODOS = 20
 
 
 SUMMARY_SHARES = (1.0, 0.5, 0.25, 0.1)
-"""The forms of a summary: the share of its lines, and of their characters, that each keeps."""
+"""The share of its lines, and of their characters, that each shorter form of a summary keeps."""
 
 SHORTEST_LINE = 80
-"""Characters that a shortened line keeps at least."""
+"""The minimum number of characters of a shortened line."""
 
 
 def render_summary(facts: Facts, session: str, share: float = 1.0) -> str:

@@ -1,8 +1,8 @@
 """Extract facts from messages that leave the window, and merge them over all trims.
 
-A fact knows its position in the session, so merging is a union that keeps the newest of each kind:
-the order and the portions in which messages leave do not matter. `window.summary` renders the
-facts, `window.trim` decides when messages leave.
+A fact has its position in the session, so merging is a union that keeps the newest facts of each
+kind; the result does not depend on the order and batches in which messages leave. `window.summary`
+renders the facts, `window.trim` decides when messages leave.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ CAPS: Mapping[str, int] = {
     "todo_texts": 50,
     "todo_statuses": 50,
 }
-"""The number of newest facts kept of each kind; of `original` only the oldest is kept. Of the files
-read 10 are shown, without those that were also written: as many more are kept."""
+"""The number of newest facts kept of each kind; of `original` only the oldest is kept. Of 40 read
+files 10 are shown: those that were also written are left out."""
 
 STANDING = (
     *("original", "phase", "constraints", "blocked", "resolved"),
@@ -146,7 +146,8 @@ def facts_from_json(body: Mapping[str, Json]) -> Facts:
 
 
 def extract_facts(batch: Iterable[PlacedMessage], around: Iterable[PlacedMessage] = ()) -> Facts:
-    """Extract the facts of messages; those `around` them stay, and may only hold answers."""
+    """Extract the facts of the messages in `batch`, which leave the window. The messages `around`
+    them stay; only answers to questions in `batch` are read from them."""
     leaving = {placed.seq: placed.message for placed in batch}
     messages = sorted({**{placed.seq: placed.message for placed in around}, **leaving}.items())
     results: dict[str, list[Message]] = {}
@@ -158,7 +159,7 @@ def extract_facts(batch: Iterable[PlacedMessage], around: Iterable[PlacedMessage
         if seq not in leaving:
             notes.read_staying(message)
             continue
-        notes.turn_to(seq)
+        notes.set_position(seq)
         if message.role == "user":
             _read_user(notes, plain_text(message))
         elif message.role == "assistant":
@@ -176,7 +177,7 @@ class _FactCollector:
         self.asked = ""
         self._asked_at = 0
 
-    def turn_to(self, seq: int) -> None:
+    def set_position(self, seq: int) -> None:
         self.at, self._nth = seq, 0
 
     def note(self, kind: str, text: str, key: str | None = None) -> None:
@@ -249,7 +250,7 @@ def _read_assistant(
 
 
 def _note_question(notes: _FactCollector, call: ToolCall, output: str) -> None:
-    """Note a question that a tool put to the user, or a plan that the user approved."""
+    """Record a question that a tool asked the user, or a plan that the user approved."""
     if question := read_question(call):
         notes.ask(question)
         notes.answer(output)
@@ -300,14 +301,14 @@ _NO = (
 
 
 def approves(text: str, asked: bool) -> bool:
-    """Check whether a short text approves; a bare yes does so only after a question."""
+    """Check whether a short text is an approval; a bare yes is one only after a question."""
     if len(text) > LONGEST_REQUEST or re.search(_NO, text):
         return False
     return bool(re.search(_APPROVAL, text)) or (asked and bool(re.match(_YES, text)))
 
 
 def _note_marked_lines(notes: _FactCollector, text: str, by_user: bool) -> None:
-    """Note marked lines: `Decision: …`, `Blocker: …`, `Phase: …`."""
+    """Record marked lines: `Decision: …`, `Blocker: …`, `Phase: …`."""
     if ":" not in text:
         return
     for found in re.finditer(_MARKED_LINE, text):
@@ -327,12 +328,12 @@ def _note_marked_lines(notes: _FactCollector, text: str, by_user: bool) -> None:
 
 
 def _normalise(text: str) -> str:
-    """Normalise a text so that two wordings of the same are equal."""
+    """Normalise a text: case, punctuation and spaces do not matter."""
     return " ".join(re.sub(r"\W+", " ", text.casefold()).split())
 
 
 def clip(text: str, limit: int) -> str:
-    """Return the text on one line of at most `limit` characters, with our own tags defused."""
+    """Return the text on one line of at most `limit` characters, with our own tags escaped."""
     line = " ".join(text.split())
     for tag in (SUMMARY_TAG, MEMORY_TAG):
         line = line.replace(f"<{tag}", f"‹{tag}").replace(f"</{tag}", f"‹/{tag}")

@@ -1,4 +1,4 @@
-"""Plan what to drop of a window whose prompt is too long.
+"""Plan which messages to drop from a window whose prompt is too long.
 
 One plan serves all stages. The state of a window is a few values, and the prompt is a pure function
 of that state and the archive (`state.view_messages`): closing and reopening a session, or preparing
@@ -9,9 +9,9 @@ can change the beginning of a prompt (the pointer, the summary, the elision hori
     view   =  system prompt, summary, recovery note, pinned anchors, units from the pointer on
     always kept  =  all of that but the units; the anchors are the newest user message and, if
                     that is short, the newest one that is not
-    newest unit  =  the last turn of the model with the results it waits for: never elided, kept
-                    before messages that came after it and are no anchors, and dropped only when it
-                    is too long even cut to head and tail
+    newest unit  =  the model's last turn with its results: never elided, preferred to later
+                    messages that are not anchors, and dropped only if it is too long even when
+                    cut to head and tail
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TrimPlan(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Return False if even what is always kept is above the target."""
+        """Return False if even the messages that are always kept are above the target."""
         return self.after <= self.target
 
 
@@ -80,9 +80,9 @@ def plan_trim(
     measure: TokenMeasure = DEFAULT_RATIO,
     note: str = "",
 ) -> TrimPlan:
-    """Plan a trim; the old state if the prompt is within its budget.
+    """Plan a trim; if the prompt is within its budget, the plan changes nothing.
 
-    `note` is shown after the summary until the next trim.
+    note: a text that is shown after the summary until the next trim
     """
     prompt = view_messages(state, messages)
     before = count_prompt(prompt, measure)
@@ -124,8 +124,8 @@ def plan_trim(
 
 
 class _TrimmedWindow:
-    """A window being trimmed: its first unit, the facts and summary of what is dropped, and what is
-    elided and cut. `fit` decides; the other methods report."""
+    """A window being trimmed: its first unit, the facts and summary of dropped messages, the elided
+    and cut ones. `fit` decides; the other methods report."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class _TrimmedWindow:
     def fit(self, room: int, limit: int) -> None:
         """Elide, then drop, oldest first, until the window costs at most `room` tokens.
 
-        The newest unit is whole while it alone is within `limit`; above that it is cut.
+        The newest unit stays whole if it alone is within `limit`; otherwise it is cut.
         """
         newest = find_newest(self._units)
         last = max((member.seq for unit in self._units for member in unit.members), default=0)
@@ -191,8 +191,8 @@ class _TrimmedWindow:
     def _keep_newest(self, newest: int, room: int, limit: int) -> bool:
         """Keep the newest unit; return False if it cannot be made short enough.
 
-        It stays whole if it fits beside what is always kept: messages that came after it are left
-        out before it is cut. If it alone is too long, it is cut, and they stay if they can.
+        Messages that came after it are left out before it is cut. If it is too long even then, it
+        is cut, and they stay if there is room.
         """
         if newest == len(self._units) or self.size <= limit:
             return newest < len(self._units)
@@ -243,7 +243,8 @@ class _TrimmedWindow:
         self.size = sum(self._sizes()) + self._summary_tokens
 
     def _start_at_first(self) -> None:
-        """Start the window at a unit: extract facts of what is before it, and pin the anchors."""
+        """Start the window at the first unit: extract the facts of earlier messages, and pin the
+        anchors."""
         first = self.first
         pointer = self._find_pointer(first) if first > self._from else self._old.window_from
         # A late result is after the pointer, and is dropped with its call.

@@ -31,9 +31,9 @@ from ..text.tokens import TokenMeasure, count_chars, count_message
 from ..types.records import Message
 
 SHORT_REQUEST = 50
-"""A user message with fewer characters is not a task by itself ("yes", "go on")."""
+"""Characters. A shorter user message is not a task by itself ("yes", "go on")."""
 MOST_WAITING = 8
-"""Calls that left the window and whose results may still come."""
+"""The maximum number of remembered calls that left the window before their results came."""
 
 
 class Unit(NamedTuple):
@@ -63,8 +63,8 @@ def group_units(
     """Group messages, given in archive order, into units.
 
     Adjacent messages of the assistant are one turn: some providers write each block or call as a
-    record of its own, and expect the results after all of them. `repeated` are the calls, by id,
-    whose late results join the model's last turn (`repeat_calls`).
+    separate record, and expect the results after all of them. `repeated` are the calls, by id,
+    whose late results are added to the model's last turn (`repeat_calls`).
     """
     turns: list[list[NumberedMessage]] = []
     results: dict[int, list[NumberedMessage]] = {}
@@ -108,7 +108,7 @@ def group_units(
 def repeat_calls(
     messages: Iterable[PlacedMessage], wanted: Iterable[tuple[int, str]]
 ) -> dict[str, NumberedMessage]:
-    """Return calls, given by message number and id, each as a message that says nothing else."""
+    """Return calls, given by message number and id, each as a message with only this call."""
     ids = {*wanted}
     return {
         call.id: NumberedMessage(
@@ -130,21 +130,21 @@ def _join_calls(repeated: Iterable[NumberedMessage]) -> list[NumberedMessage]:
 
 
 def find_late_calls(messages: Sequence[PlacedMessage]) -> list[tuple[int, str]]:
-    """Return the calls of earlier turns whose results came after the model's last turn, by message
-    number and id: the model waits for these, too."""
+    """Return message number and id of the calls of earlier turns whose results came after the
+    model's last turn: the model has not seen these results yet."""
     callers: dict[str, tuple[int, int]] = {}
     turn, speaking = 0, False
-    came: list[tuple[int, str]] = []
+    late: list[tuple[int, str]] = []
     for placed in messages:
         message = placed.message
         if message.role == "assistant" and not speaking:
-            turn, came = turn + 1, []
+            turn, late = turn + 1, []
         speaking = message.role == "assistant"
         callers |= {call.id: (turn, placed.seq) for call in message.calls}
         if message.role == "tool" and message.call_id in callers:
             called, seq = callers[message.call_id]
-            came += [(seq, message.call_id)] if called != turn else []
-    return came
+            late += [(seq, message.call_id)] if called != turn else []
+    return late
 
 
 def find_waiting(
@@ -181,7 +181,7 @@ def _drop_unanswered(turn: list[NumberedMessage], answered: set[str]) -> list[Nu
 
 
 def has_content(message: Message) -> bool:
-    """Check whether a message has text, images or the like, beside reasoning."""
+    """Check whether a message has content other than reasoning, such as text or images."""
     if isinstance(message.content, str):
         return bool(message.content)
     return any(block.get("type") not in ("reasoning", "call") for block in message.content)
@@ -205,8 +205,8 @@ def find_anchors(units: Sequence[Unit]) -> dict[int, str]:
 def find_newest(units: Sequence[Unit]) -> int:
     """Return the position of the newest unit, or the number of units if there is none.
 
-    It is the last turn of the model if its results are unanswered or nothing follows it; a message
-    that the user adds meanwhile does not make it old.
+    It is the model's last turn, if the model has not answered its results yet or nothing follows
+    it; a message that the user adds meanwhile does not make it old.
     """
     for at in reversed(range(len(units))):
         members = units[at].members

@@ -1,9 +1,9 @@
-"""Audit the memories, and decide which notes of a session or task may become durable ones.
+"""Audit the memories, and decide which notes of a session or task become project memories.
 
-An audit is a report of problems that changes nothing: it finds groups of near-duplicates and the
-one of each to keep, contradictions, stale citations, and pollution: unused notes, facts that keep
-changing, drifted work notes. The caller says which citations are stale. `review_note` takes a note
-through the checklist of promotion and stops at the first step that it does not pass.
+An audit is a read-only report: groups of near-duplicates with the one to keep, contradictions,
+stale citations (given by the caller), unused notes, facts that keep changing, and NOTES.md that
+breaks its rules. `review_note` applies the checklist of promotion and stops at the first step that
+fails.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ UNUSED_DAYS = 30
 CHANGING_REVISIONS = 3
 CHANGING_DAYS = 14
 LONG_RUN = 4
-"""This many words in a row, if they are half of one of two memories, count as the same wording."""
+"""Two memories have the same wording if they share a run of this many words that is at least half
+of one of them."""
 
 
 class Duplicates(NamedTuple):
-    """Memories that say nearly the same: the one to keep, and the others."""
+    """Near-duplicate memories: the one to keep, and the others."""
 
     keep: str
     others: tuple[str, ...]
@@ -40,7 +41,7 @@ class Duplicates(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A memory, and what is wrong with it."""
+    """A memory and its problem."""
 
     id: str
     reason: str
@@ -55,7 +56,7 @@ class Audit(NamedTuple):
     changing: tuple[Problem, ...] = ()
     drift: tuple[Finding, ...] = ()
     useless: tuple[Problem, ...] = ()
-    """Injected often where feedback was given, and never reported as helpful."""
+    """Memories that were injected often and never reported as helpful."""
     contradicting: tuple[Problem, ...] = ()
 
     @property
@@ -98,7 +99,7 @@ def run_audit(
         changing=tuple(Problem(one.id, _describe_pace(one)) for one in used if _is_changing(one)),
         drift=tuple(lint_notes(notes)),
         useless=tuple(
-            Problem(one.id, f"injected {shown[one.id]} times, never the one that helped")
+            Problem(one.id, f"injected {shown[one.id]} times, never reported as helpful")
             for one in used
             if shown and one.id in shown
         ),
@@ -116,18 +117,18 @@ def _find_contradictions(
 
 
 def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
-    """Group near-duplicates; another value, the opposite or other files make no duplicate."""
+    """Group near-duplicates. A different value, the opposite, or other files are no duplicate."""
     words = [split_words(*make_statement(one)) for one in memories]
     keys = choose_keys([TextFeatures(frozenset(stem_all(one))) for one in words])
 
-    # All runs of 300,000 memories would take a gigabyte; neighbours are compared one after another.
+    # Not for all: the runs of 300,000 memories would take a gigabyte.
     @lru_cache(maxsize=4096)
     def runs(place: int) -> _WordRuns:
         return _word_runs(memories[place])
 
     def shared(one: int, other: int) -> float:
         first, second = words[one], words[other]
-        # A run that is half of one of them needs a third of its words, stop words aside.
+        # Memories with such a run share at least a third of the words, without stop words.
         if 3 * len(first & second) < min(len(first), len(second)):
             return 0.0
         likeness = jaccard(first, second)
@@ -136,7 +137,7 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
     edges = find_neighbours(range(len(memories)), keys, shared, RELATED)
     found: list[Duplicates] = []
     grouped: set[int] = set()
-    compared: set[int] = set()  # with all of their neighbours: none of those left is near
+    compared: set[int] = set()  # with all their neighbours
     for place in sorted(edges, key=lambda one: rank_key(memories[one])):
         if place in grouped:
             continue
@@ -151,17 +152,17 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
         compared.add(place)
         if others:
             grouped.update((place, *others))
-            reason = "they say nearly the same, and it is the surest of them"
+            reason = "nearly the same text; the one to keep has the highest rank"
             ids = tuple(memories[one].id for one in others)
             found.append(Duplicates(memories[place].id, ids, reason))
     return found
 
 
 def is_near_duplicate(one: Memory, other: Memory) -> bool:
-    """Check whether two memories share nearly all words, or one long run of them and otherwise
-    differ in nothing that matters: the same command, described in other words."""
+    """Check whether two memories share nearly all words, or a long run of words (such as a command)
+    while the other words of one are contained in the other."""
     statements = make_statement(one), make_statement(other)
-    # The relation takes longest, and few pairs get so far.
+    # Check the relation last: it is the slowest test.
     if not (is_near(*statements) or _shares_long_run(one, other)):
         return False
     return find_relation(*statements) not in ("contradicts", "revises")
@@ -195,7 +196,7 @@ def _word_runs(memory: Memory) -> _WordRuns:
 
 
 def _may_share_run(one: _WordRuns, other: _WordRuns) -> bool:
-    """Check whether a shared run can be half of one of them: its length is that of its runs."""
+    """Check whether a shared run can be half of one text: n words have n - LONG_RUN + 1 runs."""
     shared = len(one.runs & other.runs)
     if not shared or one.repeats or other.repeats:
         return bool(shared)
@@ -285,7 +286,7 @@ class Verdict(NamedTuple):
 
 
 def review_note(note: Memory, known: Sequence[Memory]) -> Verdict:
-    """Apply the promotion checklist to a note; `known` is what was promoted before."""
+    """Apply the promotion checklist to a note; `known` are the memories promoted before."""
     refused = hygiene.find_refusal(note.text, note.kind, "project")
     if refused:
         return Verdict("drop", "classify", f"{refused.rule}; {refused.where}")
@@ -293,21 +294,21 @@ def review_note(note: Memory, known: Sequence[Memory]) -> Verdict:
     if passing and note.kind not in hygiene.NEVER_REFUSED:
         return Verdict("drop", "durable", f"“{passing[0]}” ties it to this task: it stays there")
     durable = Verdict("promote", "fields", f"durable {note.kind} with all five fields")
-    return _fleeting(note) or _duplicate(note, known) or _incomplete(note) or durable
+    return _check_durable(note) or _check_duplicate(note, known) or _check_complete(note) or durable
 
 
 MOST_SENTENCES = 2
-"""A fact that needs more is several facts, or a document."""
+"""A longer fact is several facts, or a document."""
 
 
-def _fleeting(note: Memory) -> Verdict | None:
+def _check_durable(note: Memory) -> Verdict | None:
     """Defer a note that cannot be understood alone, is likely to change, or is too long for a
     fact."""
     if note.kind in hygiene.NEVER_REFUSED:
         return None
     pointing = _pattern("pointing").match(note.text.strip())
     if pointing:
-        return Verdict("defer", "durable", f"“{pointing[0]}” points at something that is not told")
+        return Verdict("defer", "durable", f"“{pointing[0]}” refers to something outside the note")
     moving = _pattern("moving").search(note.text)
     if moving:
         return Verdict("defer", "durable", f"“{moving[0]}”: it is likely to change")
@@ -317,29 +318,29 @@ def _fleeting(note: Memory) -> Verdict | None:
     return None
 
 
-def _duplicate(note: Memory, known: Sequence[Memory]) -> Verdict | None:
+def _check_duplicate(note: Memory, known: Sequence[Memory]) -> Verdict | None:
     found: dict[str, list[str]] = {}
     mine = (note.subject, note.text)
     for one in known:
         name = find_relation((one.subject, one.text), mine)
         if one.text.strip() == note.text.strip():
             if globs.same_scopes(one.scope, note.scope):
-                return Verdict("drop", "duplicate", "the same text is kept already", (one.id,))
+                return Verdict("drop", "duplicate", "the same text is saved already", (one.id,))
             name = "elsewhere"
         elif name == "contradicts" and globs.are_disjoint(one.scope, note.scope):
             continue
         found.setdefault(name, []).append(one.id)
     for name, reason in (
-        ("elsewhere", "it is kept for other files: skip it, merge it, or create it with a reason"),
-        ("contradicts", "it says the opposite of what is kept: settle which holds"),
-        ("near", "nearly the same is kept: skip it, merge it, or create it with a reason"),
+        ("elsewhere", "it is saved for other files: skip it, merge it, or create it with a reason"),
+        ("contradicts", "it contradicts a saved memory: decide which one holds"),
+        ("near", "a near-duplicate is saved: skip it, merge it, or create it with a reason"),
     ):
         if name in found:
             return Verdict("defer", "duplicate", reason, tuple(found[name]))
     return None
 
 
-def _incomplete(note: Memory) -> Verdict | None:
+def _check_complete(note: Memory) -> Verdict | None:
     fields = {
         "subject": note.subject.strip(),
         "fact": note.text.strip(),

@@ -1,7 +1,7 @@
-"""The content of NOTES.md, session notes and todo lists, and the rules they keep.
+"""Render, parse and lint NOTES.md, session notes and todo lists; the rules of work events.
 
-NOTES.md holds the active objective and nothing else: it is rendered, parsed after a person edited
-it, and linted. A table says which layer is read and written at which event.
+NOTES.md contains only the active objective. `RULES` is the table of layers that are read and
+written at each event.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Finding(NamedTuple):
 
 
 def render_notes(notes: Notes) -> str:
-    """Render NOTES.md; InvalidInput if it would break its own rules."""
+    """Render NOTES.md; raise InvalidInput if it would break its own rules."""
     text = "\n".join(
         (
             "# Notes",
@@ -96,7 +96,7 @@ def _render_list(items: Sequence[str]) -> list[str]:
 
 
 def parse_notes(text: str) -> Notes:
-    """Parse NOTES.md, also after an edit: headings in any order, text unchanged."""
+    """Parse NOTES.md, which may have been edited: headings can be in any order."""
     sections: dict[str, list[str]] = {}
     heading = "objective"
     for line in text.splitlines():
@@ -260,7 +260,7 @@ RULES = (
 
 
 def rule_for_event(name: str) -> EventRule:
-    """Return the rule of an event: `phase start`, in any spelling."""
+    """Return the rule of an event; `phase start` may be written `phase_start` or `Phase-Start`."""
     wanted = " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
     for rule in RULES:
         if rule.event == wanted:
@@ -281,7 +281,7 @@ def parse_todos(text: str) -> list[Todo]:
 
 
 def change_todos(items: Sequence[Todo], add: Iterable[str], done: Iterable[str]) -> list[Todo]:
-    """Return a todo list with new items, and with those ticked off that `done` names."""
+    """Return a todo list with the items of `add` appended, and those of `done` ticked off."""
     changed = list(items)
     for named in done:
         places = [

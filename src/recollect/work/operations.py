@@ -37,7 +37,7 @@ _ALL = 10_000
 
 
 class Continuity(NamedTuple):
-    """CONTINUITY.md as written; `edited` says that the file had been edited, and the edits stay."""
+    """CONTINUITY.md as written; `edited` is true if the file had been edited. Edits are kept."""
 
     text: str
     path: str
@@ -125,8 +125,8 @@ def list_todos(
 
     It is the scratch note `todo` (`todo:SESSION` for a named session), and ends with the session.
 
-    add: what is to be done (repeat for several)
-    done: what is done: its number or its words (repeat for several)
+    add: a new item (repeat for several)
+    done: a finished item: its number or its words (repeat for several)
     session: the session, if several work at once
 
     Example: recollect todo --add "write the test" --add "run the linters"
@@ -160,7 +160,7 @@ def _write_notes(context: Context, text: str) -> steps.ShownNotes:
 
 
 def render_notes(context: Context) -> None:
-    """Write the file of the notes again after an undo; without notes, remove it."""
+    """Write NOTES.md again after an undo; without notes, remove the file."""
     path = _file_path(context, "NOTES.md")
     text, _ = context.project_space.read(lambda tx: steps.read_notes(tx, None))
     if text:

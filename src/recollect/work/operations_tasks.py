@@ -37,7 +37,7 @@ def _write_task(
 
 
 class HandoffParts(TypedDict, total=False):
-    """The parts of a handoff besides what was done.
+    """Optional parts of a handoff.
 
     artifacts: files that were made or changed (repeat for several)
     needs_testing: an item that is not tested yet (repeat for several)
@@ -144,7 +144,7 @@ def record_decision(
 
 
 def add_deliverable(context: Context, slug: str, name: str, text: str) -> steps_tasks.ShownTask:
-    """Keep a design, diagram or other result of a task as one of its pages.
+    """Save a design, diagram or other result of a task as one of its pages.
 
     slug: the task
     name: its name; the page is memory://task/SLUG/deliverables/NAME.md
@@ -188,7 +188,7 @@ def complete_task(context: Context, slug: str, review: str = "") -> steps_tasks.
     """Complete a task: write its report, and learn episodes and lessons from the work.
 
     slug: the task
-    review: what a final review found, kept as memory://task/SLUG/final_review.md
+    review: the result of a final review, saved as memory://task/SLUG/final_review.md
 
     Example: recollect task complete feature-x
     """
@@ -281,7 +281,7 @@ def give_handoff(
     to: the agent that receives it
     done: the finished work
     sender: the agent that gives it
-    handoff: the whole handoff as a JSON object, in place of all other options
+    handoff: the whole handoff as a JSON object, instead of all other options
 
     Example: recollect handoff give qa-001 --done "Login form" --needs-testing "validation"
     """

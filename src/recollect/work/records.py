@@ -1,12 +1,11 @@
 """Records of work that outlives a conversation: tasks, ledgers and handoffs, as JSON.
 
-A task has phases, decisions, plan revisions and verified items. An item that an earlier revision
-had verified and the newest has not is a regression: the plan or the code changed and it was not
-verified again. A ledger is the state of an agent, a handoff is work passed from one agent to
-another; here is also decided whether the working tree has changed since a handoff.
+A task has phases, decisions, plan revisions and verified items. An item that was verified in an
+earlier revision, but not in the newest, is a regression: it was not verified again after the plan
+or the code changed. A ledger is the state of an agent, a handoff is work passed from one agent to
+another; `moved_since` compares the working tree with a handoff.
 
-Every record is an immutable value. Other programs write this JSON too: reading and writing again
-loses nothing.
+Every record is an immutable value. Other programs write this JSON too: unknown fields are kept.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class TaskDecision(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """A revision of the plan: its reason, and the items verified while it held."""
+    """A revision of the plan: its reason, and the items verified in it."""
 
     number: int = 0
     reason: str = ""
@@ -81,7 +80,7 @@ class Task(NamedTuple):
 
 
 class Regression(NamedTuple):
-    """An item that was verified up to a revision, and no longer is."""
+    """An item that was last verified in an earlier revision."""
 
     item: str
     verified_in: int
@@ -115,7 +114,7 @@ def enter_phase(task: Task, name: str) -> Task:
 
 
 def set_phase(task: Task, name: str, state: str, report: str = "") -> Task:
-    """Return the task with a phase in another state, with its report or why it is blocked."""
+    """Return the task with a phase in another state; `report` is its result or its blocker."""
     at = task.phases.index(_find_phase(task, name))
     changed = task.phases[at]._replace(state=state, report=report.strip())
     return task._replace(phases=(*task.phases[:at], changed, *task.phases[at + 1 :]))
@@ -156,12 +155,12 @@ def verify_items(task: Task, verified: Iterable[str]) -> Task:
 
 
 def _item_key(item: str) -> str:
-    """Normalise an item, to recognise it in another revision."""
+    """Normalise an item, to find it in another revision."""
     return " ".join(re.sub(r"[\W_]+", " ", item.casefold()).split()) or item
 
 
 def find_regressions(revisions: Sequence[Revision]) -> tuple[Regression, ...]:
-    """Return the items that an earlier revision had verified and the newest has not."""
+    """Return the items that were verified in an earlier revision, but not in the newest."""
     if not revisions:
         return ()
     now = {_item_key(item) for item in revisions[-1].verified}
@@ -241,7 +240,7 @@ def render_report(task: Task, phase: str = "") -> str:
     title = f"{task.title}: {chosen[0].name}" if phase else task.title
     decided = [one.text for one in task.decisions if not phase or one.phase == chosen[0].name]
     verified = task.revisions[-1].verified if task.revisions else ()
-    lost = [
+    regressions = [
         f"{one.item} (verified in revision {one.verified_in})"
         for one in find_regressions(task.revisions)
     ]
@@ -250,7 +249,7 @@ def render_report(task: Task, phase: str = "") -> str:
         ("Phases", [f"{one.name}: {one.report or one.state}" for one in chosen]),
         ("Decisions", decided),
         ("Verified", list(verified)),
-        ("Regressions", lost),
+        ("Regressions", regressions),
         ("Not done", undone),
     )
     parts = [
@@ -388,9 +387,9 @@ class TreeChanges(NamedTuple):
 
 
 def commit_in(git_state: str) -> str:
-    """Return the commit named in a git state (`commit abc123` or a bare hash), or nothing.
+    """Return the commit in a git state (`commit abc123` or a bare hash), or "".
 
-    A bare hash has letters and digits: `facade` is a word, `20261116` a date.
+    A bare hash must have both letters and digits: `facade` is a word, `20261116` a date.
     """
     text = git_state.casefold()
     found = re.search(r"\bcommit\W+([0-9a-f]{6,40})\b", text) or re.search(

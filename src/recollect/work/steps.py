@@ -92,7 +92,7 @@ def read_notes(tx: Tx, on_file: str | None) -> tuple[str, bool]:
 
 
 def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
-    """Check whether the file of a document differs from what we wrote."""
+    """Check whether the file of a document differs from the text that we wrote."""
     document = documents_sql.get_document(tx, address)
     return on_file is not None and on_file != (document.text if document else "")
 
@@ -177,7 +177,7 @@ def give_handoff(
 ) -> ShownHandoff:
     """Store a handoff; another one with the same id is refused.
 
-    The digests of its files are stored beside it, to tell the receiver what changed.
+    The digests of its files are stored with it, to report changes to the receiver.
     """
     name = addresses.check_key(handoff.id or id)
     body = records.handoff_to_json(handoff._replace(id=name))
@@ -189,7 +189,7 @@ def give_handoff(
     new = _new_record(address, "handoff", title, body, handoff.to_agent)
     write_document(tx, new, origin, now)
     if current is None:
-        # As pairs: a path such as `password.py` in front of a digest would look like a secret.
+        # Stored as pairs: `"password.py": "<digest>"` would look like a secret.
         pairs = [[path, digest] for path, digest in tree.contents.items()]
         storage_sql.set_value(tx, _CONTENTS + name, redaction.redact_json(pairs).text, now)
     return get_handoff(tx, name)
@@ -252,7 +252,7 @@ def _new_record(
 
 
 OFTEN_INJECTED = 10
-"""Injections without positive feedback from which on a memory is reported."""
+"""A memory is reported after this many injections without positive feedback."""
 
 MOST_USELESS = 100
 

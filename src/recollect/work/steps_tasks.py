@@ -50,7 +50,7 @@ class ShownTask(NamedTuple):
     report: str = ""
     lessons: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
-    """What is worth knowing before the task or phase that was just begun, line by line."""
+    """Relevant memories for the task or phase that was just started, one a line."""
 
     @property
     def address(self) -> str:
@@ -64,7 +64,7 @@ def task_address(slug: str, page: str = "") -> str:
 
 def start_task(tx: Tx, title: str, phases: Sequence[str], origin: str, now: int) -> ShownTask:
     """Start a task, or return the existing one with the same title."""
-    safe = redaction.redact  # addresses are made of them
+    safe = redaction.redact  # addresses are derived from title and phases
     task = records.new_task(safe(title), [safe(phase) for phase in phases])
     current = documents_sql.get_document(tx, task_address(task.slug))
     if current:
@@ -83,7 +83,7 @@ def change_task(tx: Tx, slug: str, step: TaskChange, origin: str, now: int) -> S
         raise InvalidInput(
             "the task is complete",
             where=task_address(slug),
-            hint="start another one for what is new",
+            hint="start another task for new work",
         )
     return _save_task(tx, step(task), origin, now)
 
@@ -187,7 +187,7 @@ def _write_page(tx: Tx, slug: str, name: str, text: str, origin: str, now: int) 
     work_steps.write_document(tx, new, origin, now)
 
 
-# ---------------------------------------------------------------- the log of gates
+# ---------------------------------------------------------------- the event log
 
 
 def log_event(tx: Tx, id: str, slug: str, type: str, payload: Json, agent: str, now: int) -> None:
@@ -211,7 +211,7 @@ _BOUNDARIES = ("phase end", "task complete")
 
 
 class Gate(NamedTuple):
-    """A change of a task, for its log."""
+    """An entry of a task's log: a change such as the end of a phase."""
 
     id: str
     type: str
@@ -264,8 +264,7 @@ class PromotionDecision(NamedTuple):
 
 
 class Promoted(NamedTuple):
-    """The notes of a task or session with their decisions; `applied` says whether they were carried
-    out."""
+    """The notes of a task or session with their decisions; `applied` is false for a dry run."""
 
     notes: tuple[PromotionDecision, ...]
     applied: bool
@@ -298,7 +297,7 @@ def _save_note(
     now: int,
     new_id: Callable[[str], str],
 ) -> PromotionDecision:
-    """Save a note as a memory of the project, trusted no more than before."""
+    """Save a note as a memory of the project, with the label of the note at most."""
     label = trust.least_trusted((note.label, origin))
     draft = memory_steps.Draft(
         text=note.text,
