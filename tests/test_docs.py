@@ -53,7 +53,7 @@ def commands() -> list[str]:
 def test_a_shown_command_can_be_parsed(line: str) -> None:
     import shlex
 
-    words = shlex.split(line)[1:]
+    words = shlex.split(line, comments=True)[1:]
     if words and words[0] != "help":
         command, rest = manual.find_command(words)
         interfaces_commands.parse_arguments(interfaces_commands.load_command(command), rest)
