@@ -58,7 +58,8 @@ class Settings(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """One setting. `project` is what a repository may do with it: `lower`, `off` or `no`."""
+    """One setting. `project` is the right of a repository: to `lower` it, to switch it `off`, or
+    `no` right."""
 
     name: str
     project: str

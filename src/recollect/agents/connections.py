@@ -263,7 +263,7 @@ if [ "$1" = hook ]; then cat > /dev/null; exit 0; fi
 echo "recollect is not installed where it was. Install it, then run: recollect init" >&2
 exit 127
 """
-"""What the script does when the program is not at its path: look for another one, or do nothing."""
+"""The part of the script that searches PATH if the program is missing, or exits."""
 
 
 def _find_launcher(environment: Mapping[str, str]) -> str:

@@ -114,7 +114,7 @@ def event_from(
 
 
 _CONTEXTS = {"compact": "fresh", "clear": "fresh", "resume": "kept"}
-"""What is left in the model's context when a session starts for this reason."""
+"""The state of the model's context (`Event.context`) by the reason for a session start."""
 
 
 def _context(name: str, source: str) -> str:

@@ -185,7 +185,7 @@ def list_turns(tx: Tx, owner: Owner, thread: str, limit: int | None = None) -> l
 
 
 def pop_turn(tx: Tx, owner: Owner, thread: str) -> Json:
-    """Remove and return the newest turn; None if there is none. The archive keeps it."""
+    """Remove and return the newest turn; None without one. The archive keeps it."""
     steps_folders.lock_records(tx, owner)
     found = steps_folders.list_last(tx, owner, (thread,), 1)
     if not found:

@@ -23,7 +23,7 @@ LOSS = {
     "repo": "revisions, trust, counts and times; episodes, procedures, handoffs and sessions",
     "markdown": "all but text, kind and scope of memories, and skills",
 }
-"""What each format leaves out when it is written or read."""
+"""The data that each format loses when it is written or read."""
 
 
 class ForeignStatement(NamedTuple):

@@ -150,7 +150,7 @@ _CHANGES = frozenset(
         *("forget", "retract", "scrub", "recover", "rebuild", "adopt", "export", "load", "migrate"),
     }
 )
-"""Commands that print a summary of what they changed: a pager would only be in the way."""
+"""Commands that print a summary of their changes, which needs no pager."""
 
 
 def show_help(words: list[str]) -> int:

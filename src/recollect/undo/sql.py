@@ -92,7 +92,7 @@ def set_columns(tx: Tx, table: str, key: Sequence[Json], values: Mapping[str, Js
 
 
 def count_after(tx: Tx, table: str, at: int) -> int:
-    """Count the rows of a table that are newer than a time, excluding manifests."""
+    """Count the rows of a table that are newer than a time, without those of kind `manifest`."""
     row = tx.one(
         f"SELECT count(*) FROM {table} WHERE space = :space AND at > :at AND kind <> 'manifest'",
         {"at": at},

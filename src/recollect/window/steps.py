@@ -174,7 +174,7 @@ def build_prompt(loaded: LoadedWindow, trimmed: bool) -> Prompt:
 def describe_sent(
     loaded: LoadedWindow, request: context_module.PromptRequest, prompt: Prompt, refused: int = 0
 ) -> context_module.SentPrompt:
-    """Return the facts about a sent prompt that the recording of its answer needs."""
+    """Return the size of a sent prompt, to compare it with the usage that its answer reports."""
     tools = request.tools
     if isinstance(tools, int):
         tools_chars = tools * (

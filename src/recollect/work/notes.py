@@ -229,7 +229,7 @@ class Access(NamedTuple):
 
 
 class EventRule(NamedTuple):
-    """What is read and written at an event."""
+    """The data that is read and written at an event."""
 
     event: str
     read: tuple[Access, ...]

@@ -46,7 +46,8 @@ class Continuity(NamedTuple):
 
 
 class EventResult(NamedTuple):
-    """The rule of an event, what was read, and what was written."""
+    """The rule of an event, the pages that were read (address and text), and the addresses that
+    were written."""
 
     event: str
     rule: EventRule
@@ -351,7 +352,7 @@ def _promote_notes(context: Context, task: str) -> list[str]:
 
 
 _EventResult = tuple[list[tuple[str, str]], list[str]]
-"""What was read (address and text), and the addresses written."""
+"""The pages that were read (address and text), and the addresses that were written."""
 
 
 def _session_key(session: str) -> str:

@@ -264,7 +264,7 @@ def render_report(task: Task, phase: str = "") -> str:
 
 
 def render_event(trace: str, at: int, agent: str, phase: str, type: str, payload: Json) -> str:
-    """Render an event at a gate of a task as one line of the log, with its line end."""
+    """Render an event of a task, such as the end of a phase, as one JSON line of its log."""
     about = {"trace_id": trace, "time": write_time(at), "agent": agent, "phase": phase}
     fields = {key: value for key, value in {**about, "type": type}.items() if value}
     line = json.dumps({**fields, "payload": payload}, ensure_ascii=False, separators=(",", ":"))
@@ -277,7 +277,7 @@ def render_event(trace: str, at: int, agent: str, phase: str, type: str, payload
 
 
 class Ledger(NamedTuple):
-    """The state of an agent: its last checkpoint, task, files, and what it has learned."""
+    """The state of an agent: its last checkpoint, task, files, and learned patterns."""
 
     agent_id: str = ""
     last_checkpoint: int = 0

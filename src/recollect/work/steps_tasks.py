@@ -297,7 +297,8 @@ def _save_note(
     now: int,
     new_id: Callable[[str], str],
 ) -> PromotionDecision:
-    """Save a note as a memory of the project, with the label of the note at most."""
+    """Save a note as a memory of the project, trusted as the note or as the caller, whichever is
+    less."""
     label = trust.least_trusted((note.label, origin))
     draft = memory_steps.Draft(
         text=note.text,

@@ -44,7 +44,7 @@ from .hooks import split_prompt
 
 HOST = "codex"
 _BURST = 1_000_000
-"""Microseconds. Copied lines follow each other at once; a person or a model takes longer."""
+"""Microseconds. Copied lines follow each other faster; a person or a model takes longer."""
 
 _INJECTED = re.compile(
     r"\s*(?:# AGENTS\.md instructions|<(?:environment_context|user_instructions|turn_aborted|"
@@ -219,7 +219,7 @@ class _CodexReader(RecordReader):
     # ------------------------------------------------------------ session, key, tokens
 
     def _add_usage(self, usage: Mapping[str, int]) -> Iterator[TranscriptItem]:
-        """Add a count to the answer held back; a late one goes to the next answer."""
+        """Add a token count to the pending answer; without one, keep it for the next answer."""
         owed = as_dict(self.state.pop("owed", {}))
         usage = {k: usage.get(k, 0) + owed.get(k, 0) for k in {*usage, *owed}}
         for place, one in enumerate(self.pending):

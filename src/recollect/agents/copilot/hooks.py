@@ -105,8 +105,8 @@ def list_settings_files(
 ) -> tuple[entries.SettingsFile, ...]:
     """Return the settings files of the user and of the project.
 
-    `.mcp.json` in a project is Claude Code's too, with an entry of another form: Copilot CLI also
-    reads `.github/mcp.json`.
+    In a project the server is added to `.github/mcp.json`, not to `.mcp.json`: Claude Code reads
+    that too, and needs an entry in another format.
     """
     return entries.list_files(
         env.get("COPILOT_HOME") or os.path.join(home, ".copilot"),

@@ -71,7 +71,7 @@ def discover(
 
 
 class _GeminiReader(RecordReader):
-    """Converts lines to items. `state`: the session, and what was yielded of each message."""
+    """Converts lines to items. `state`: the session, and the yielded version of each message."""
 
     def __init__(self, path: str) -> None:
         super().__init__()

@@ -51,7 +51,7 @@ class HookApproval(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """A hook to register: how long the agent waits, in its own unit, and what it is limited to.
+    """A hook to register: the timeout in the agent's own unit, and the matcher that limits it.
 
     `more` are further members of its handler.
     """
@@ -193,7 +193,7 @@ def add_status_line(editor: SettingsEditor) -> SettingsEditor:
         return json_edit.add_member(text, (_STATUS_LINE,), json_edit.render_value(line(command)))
 
     def remove(text: str) -> str:
-        # Added last, removed first: the file becomes what it was.
+        # Added last, removed first, so that the original file is restored.
         if _is_own_status_line(_find_status_line(text)):
             text = json_edit.remove_path(text, (_STATUS_LINE,))
         return editor.remove(text)

@@ -27,7 +27,7 @@ NEXT_STEPS = {
     "copilot": "start a new session",
     "cursor": "start a new chat",
 }
-"""What the user has to do before a change takes effect."""
+"""The user's next step, after which a change takes effect."""
 
 _HOME_FILES = {
     "claude-code": (".claude", ".claude.json"),

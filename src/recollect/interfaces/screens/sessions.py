@@ -41,7 +41,7 @@ def _render_session(session: recollect.Session) -> str:
 
 
 def _render_usage(session: recollect.Session) -> str:
-    """Return a line with the tokens that the model counted; empty if none were reported."""
+    """Return a line with the token usage that the provider reported; empty without any."""
     counted = {name: count for name, count in session.usage.items() if isinstance(count, int)}
     parts = [f"{name.replace('_', ' ')} {count:,}" for name, count in counted.items() if count]
     return f"usage: {', '.join(parts)}" if parts else ""
@@ -142,7 +142,7 @@ def _render_match(found: recollect.SessionMatch) -> str:
 
 
 def _make_screen(done: str) -> Callable[[recollect.Session], str]:
-    """Return a screen that prints what was done to a session."""
+    """Return a screen that prints a change of a session, such as "renamed"."""
     return lambda session: (
         f"{done} {session.id}" + (f": {format_line(session.name)}" if session.name else "")
     )

@@ -165,7 +165,7 @@ class ProgressLine:
         self._shown = False
 
     def show(self, progress: Progress | FileProgress) -> None:
-        """Show how far the work is."""
+        """Show the progress of the work."""
         number, of = getattr(progress, "number", 1), getattr(progress, "of", 1)
         part = min(progress.done / max(progress.total, 1), 1.0)
         whole = (number - 1 + part) / max(of, 1)
@@ -175,7 +175,7 @@ class ProgressLine:
         print(f"\r\033[K{line}", end=end, file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Remove the line, so that what follows begins on an empty one."""
+        """Clear the line, so that the next output starts on an empty one."""
         if self._shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
             self._shown = False
