@@ -49,12 +49,22 @@ class Incoming(NamedTuple):
     find_pasted: Callable[[Message], Spans] | None = None
 
 
+class LikelySession(NamedTuple):
+    """A session that most likely exists: its record is built only if it does not."""
+
+    id: SafeText
+    build: Callable[[], NewSession]
+
+
 def build_session(id: str, name: str, **about: str) -> NewSession:
     """Build the record of a new session; its id is checked and the rest redacted."""
     known = {field: redaction.redact(value) for field, value in about.items()}
-    return NewSession(
-        redaction.check_name(addresses.check_key(id), "session id"), redaction.redact(name), **known
-    )
+    return NewSession(check_session_id(id), redaction.redact(name), **known)
+
+
+def check_session_id(id: str) -> SafeText:
+    """Return the id of a session; raise an error for one that is no name or holds a secret."""
+    return redaction.check_name(addresses.check_key(id), "session id")
 
 
 def parse_incoming(
@@ -191,7 +201,7 @@ IndexItem = tuple[index_sql.IndexEntry, index_steps.StemParts]
 
 def record(
     tx: Tx,
-    session: NewSession,
+    session: NewSession | LikelySession,
     prepared: Sequence[PreparedMessage],
     now: int,
     repeated: bool = False,
@@ -213,7 +223,7 @@ def record(
 
 def append(
     tx: Tx,
-    session: NewSession,
+    session: NewSession | LikelySession,
     prepared: Sequence[PreparedMessage],
     now: int,
     repeated: bool = False,
@@ -226,7 +236,7 @@ def append(
     """
     held = sql.lock_session(tx, session.id)
     if held is None:
-        sql.create(tx, session, now)
+        sql.create(tx, session.build() if isinstance(session, LikelySession) else session, now)
         held = sql.lock_session(tx, session.id)
     assert held is not None
     seq, head = held
