@@ -211,7 +211,7 @@ def _fill(
             except recollect.Refused:
                 continue  # among so many words in any order there is a passing state of a task
             if memory_sql.insert(tx, ready.row):
-                entries.append((memory_steps_revisions.make_entry(ready.row), ready.words))
+                entries.append((memory_steps_revisions.make_entry(ready.memory), ready.words))
         index_sql.insert_entries(tx, entries)
 
     def happened(tx: Tx, numbers: range) -> None:

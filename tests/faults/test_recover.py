@@ -145,6 +145,7 @@ def test_recover_takes_an_altered_memory_from_the_backup(project: Path) -> None:
         assert {one.text for one in memory.list(limit=1000)} == whole
         assert _problems(memory) == []
         assert memory.recall("fact number 7")
+        assert memory.store.stats().memories == len(whole)
         assert memory.store.recover().kept == ""  # a store without damage is left alone
 
 

@@ -44,8 +44,9 @@ def fill(mem: Mem, texts: Sequence[str], at: int, found: bool = True) -> None:
         for row in rows:
             assert memory_sql.insert(tx, row)
         if found:
+            made = [(memory_sql.load_memory(row), row.text) for row in rows]
             index_sql.insert_entries(
-                tx, [(memory_steps_revisions.make_entry(row), (row.text,)) for row in rows]
+                tx, [(memory_steps_revisions.make_entry(one), (text,)) for one, text in made]
             )
 
     mem.context.project_space.write(work)

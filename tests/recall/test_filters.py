@@ -13,6 +13,7 @@ import pytest
 import recollect
 from recollect.index import sql as index_sql
 from recollect.index import steps as index_steps
+from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.recall import sql as recall_sql
@@ -46,7 +47,10 @@ def fill(mem: Mem, texts: Sequence[str], **fields: Any) -> None:
         index_sql.insert_entries(
             tx,
             [
-                (memory_steps_revisions.make_entry(one), index_steps.split_stems(one.text))
+                (
+                    memory_steps_revisions.make_entry(memory_sql.load_memory(one)),
+                    index_steps.split_stems(one.text),
+                )
                 for one in rows
             ],
         )

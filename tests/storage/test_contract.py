@@ -399,3 +399,25 @@ def test_every_setting_of_a_connection_is_applied(new_database: Open, engine: st
     for database in (new_database(), new_database()):
         assert database.write(read) == expected
         assert database.read(plans_are_stable) == 1
+
+
+def test_a_look_before_a_write_is_repeated_when_another_writer_was_faster(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    ours, theirs = SqliteDatabase(path, "project"), SqliteDatabase(path, "project")
+    ours.write(lambda tx: storage_sql.set_value(tx, "number", text("1"), 1))
+    seen: list[str | None] = []
+
+    def look(tx: Tx) -> str | None:
+        seen.append(storage_sql.get_value(tx, "number"))
+        if len(seen) == 1:
+            theirs.write(lambda tx: storage_sql.set_value(tx, "number", text("2"), 1))
+        return seen[-1]
+
+    def work(tx: Tx, found: str | None) -> None:
+        storage_sql.set_value(tx, "number", text(f"{found} and one"), 1)
+
+    ours.read_and_write(look, work)
+    assert seen == ["1", "2"]
+    assert theirs.read(lambda tx: storage_sql.get_value(tx, "number")) == "2 and one"
+    ours.close()
+    theirs.close()

@@ -290,7 +290,6 @@ def early(tmp_path: Path) -> dict[str, str]:
         "ALTER TABLE injections DROP COLUMN outcome",
         "ALTER TABLE memories DROP COLUMN author",
         "DROP TABLE clusters",
-        "DROP TRIGGER memories_added",
         "DROP TRIGGER memories_changed",
         "DROP TRIGGER memories_removed",
         "DROP TABLE memory_counts",

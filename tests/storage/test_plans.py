@@ -15,6 +15,7 @@ import pytest
 
 from recollect.archive import sql as archive_sql
 from recollect.index import sql as index_sql
+from recollect.memory import sql_lists
 from recollect.storage.database import Database, IndexedRecord, Tx, placeholders
 from recollect.storage.postgres import PostgresDatabase
 from recollect.storage.postgres_statements import change_entries, to_driver
@@ -271,6 +272,47 @@ def test_a_list_of_a_hundred_ids_is_looked_up(postgres_ready: str, table: str, c
     )
     assert f"({column} = ANY" in next(row[0] for row in plan if "Index Cond" in row[0])
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "index"),
+    [
+        ({"status": "proposed"}, "memories_listed_by_status"),
+        ({"layer": "task"}, "memories_listed_by_layer"),
+        ({"kind": "policy"}, "memories_listed_by_kind"),
+        ({"status": "active"}, "memories_listed"),
+        ({"layer": "project"}, "memories_listed"),
+        ({}, "memories_listed"),
+    ],
+)
+def test_a_list_of_rare_memories_reads_only_them(where: dict[str, str], index: str) -> None:
+    database = SqliteDatabase("", "project")
+    seen: list[tuple[str, Any]] = []
+
+    def note(cursor: object, sql: str, bindings: Any) -> bool:
+        seen.append((sql, bindings))
+        return True
+
+    def look(tx: Tx) -> list[str]:
+        connection = database._connect()
+        connection.exec_trace = note
+        sql_lists.list_open(tx, where, 50, without="hidden")
+        connection.exec_trace = None
+        (sql, params) = seen[-1]
+        return [row[3] for row in tx.run(f"EXPLAIN QUERY PLAN {sql}", params)]
+
+    assert [line.split()[4] for line in database.read(look)] == [index]
+
+
+def test_entries_of_a_session_are_found_by_an_index_of_owners() -> None:
+    database = SqliteDatabase("", "project")
+
+    def look(tx: Tx) -> list[str]:
+        where, params = index_sql._where(tx, {"owner": ("s-1",)})
+        sql = f"EXPLAIN QUERY PLAN SELECT e.id FROM entries e WHERE e.space = :space AND {where}"
+        return [row[3] for row in tx.run(sql, params)]
+
+    assert "entries_by_owner (space=? AND owner=?)" in database.read(look)[0]
 
 
 def test_replacing_an_entry_reads_no_other(new_database: Open, engine: str) -> None:

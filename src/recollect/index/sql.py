@@ -405,6 +405,8 @@ def _where(
             params.update(bound)
         else:
             names, bound = placeholders(f"{name}_", allowed)
-            parts.append(f"e.{name} IN ({names})")
+            # Entries without an owner are in no index: see the migration `0026_rare_values`.
+            owned = " AND e.owner <> ''" if name == "owner" else ""
+            parts.append(f"e.{name} IN ({names}){owned}")
             params.update(bound)
     return " AND ".join(parts), params

@@ -101,6 +101,18 @@ def _sides() -> dict[str, tuple[str, bool]]:
     return found
 
 
+@cache
+def _negative() -> frozenset[str]:
+    """Return the stems without which every word of a statement has the positive sign."""
+    return stems_of(_NEGATORS) | {word for word, (_, side) in _sides().items() if not side}
+
+
+def _may_negate(statement: Statement) -> bool:
+    """Check whether a word of a statement may have the negative sign."""
+    words = (word for text in statement for clause in read_clauses(text) for word in clause)
+    return not _negative().isdisjoint([word.stem for word in words])
+
+
 @lru_cache(maxsize=256)
 def _signed(statement: Statement) -> Mapping[str, bool]:
     """Return every content word with its sign: a negation turns the rest of its clause."""
@@ -120,6 +132,8 @@ def _signed(statement: Statement) -> Mapping[str, bool]:
 
 def contradicts(a: Statement, b: Statement) -> bool:
     """Check whether two statements differ in the sign of a word and in little else."""
+    if not (_may_negate(a) or _may_negate(b)):
+        return False
     ours, theirs = _signed(a), _signed(b)
     shared = ours.keys() & theirs.keys()
     if not shared or len(shared) / (len(ours) + len(theirs) - len(shared)) < NEAR:
@@ -173,24 +187,32 @@ def _has_another_value(old: Statement, new: Statement) -> bool:
     """Check the same of two statements that do not contradict each other."""
     if not _same_subject(old, new):
         return False
-    replaced = _REPLACED.search(new[1])
-    text = new[1][: replaced.start()] if replaced else new[1]
+    text, was = _split_replaced(new[1])
     before, after = content_words(old[1]), content_words(text)
-    if _stems(before) == _stems(after):
-        return False
     subject = content_words(new[0]) if old[0] else []
-    if len(before) == len(after) and list(map(_masked, before)) == list(map(_masked, after)):
-        return bool(subject or _unnumbered(before)) and _other_values(old[1], text)
+    if len(before) == len(after):
+        changed = [pair for pair in zip(before, after, strict=True) if pair[0].stem != pair[1].stem]
+        if not changed:
+            return False
+        if all(_masked(one) == _masked(other) for one, other in changed):
+            return bool(subject or _unnumbered(before)) and _other_values(old[1], text)
     if subject and _other_labelled_number(before, after):
         return True
     change = _change(before, after)
     if change is None:
         return False
-    if replaced:
-        gone = _stems(content_words(new[1][replaced.end() :]))
+    if was is not None:
+        gone = _stems(content_words(was))
         if set(_stems(change.old)) <= set(gone) and (subject or change.lead or change.rest):
             return True
     return _is_another_value(change, subject)
+
+
+@lru_cache(maxsize=256)
+def _split_replaced(text: str) -> tuple[str, str | None]:
+    """Return what a text says, and what it says is not so any more; None without that."""
+    found = _REPLACED.search(text)
+    return (text[: found.start()], text[found.end() :]) if found else (text, None)
 
 
 def _same_subject(old: Statement, new: Statement) -> bool:

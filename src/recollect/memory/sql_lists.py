@@ -18,6 +18,7 @@ from ..types.records import FOREVER, Memory
 from . import sql
 
 DAY = 86_400_000_000
+_USUAL = {"status": "active", "layer": "project"}
 
 
 def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
@@ -139,7 +140,12 @@ def list_open(
 ) -> list[Memory]:
     """Return open memories with these column values, newest first, from the one `after` a place
     on; `without` one status. Superseded ones, which are closed, only by this status."""
-    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    # The usual values are in no index of their own: see the migration `0026_rare_values`.
+    chosen = "".join(
+        f" AND {name} = :{name}"
+        + (f" AND {name} <> '{_USUAL[name]}'" if value != _USUAL.get(name, value) else "")
+        for name, value in where.items()
+    )
     params: dict[str, str | int] = {**where, "limit": limit, "without": without}
     if after:
         chosen += " AND first_seen <= :seen AND (first_seen < :seen OR id > :last)"

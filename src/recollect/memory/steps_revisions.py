@@ -151,8 +151,9 @@ def put(tx: Tx, row: sql.MemoryRow, words: index_steps.StemParts) -> Memory | No
     when the text was forgotten on request."""
     if not sql.insert(tx, row):
         return None
-    index_sql.insert_entry(tx, make_entry(row), words)
-    return sql.load_memory(row)
+    memory = sql.load_memory(row)
+    index_sql.insert_entry(tx, make_entry(memory), words)
+    return memory
 
 
 def find_same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
@@ -179,11 +180,9 @@ def read_scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
 _EVERYWHERE: tuple[tuple[str, str], ...] = (("scope", ""),)
 
 
-def make_entry(memory: Memory | sql.MemoryRow, earlier: bool = False) -> index_sql.IndexEntry:
+def make_entry(memory: Memory, earlier: bool = False) -> index_sql.IndexEntry:
     """Return the index entry of a memory, or of an `earlier` revision: it has its number, and is
     found only among what is superseded."""
-    if isinstance(memory, sql.MemoryRow):
-        memory = sql.load_memory(memory)
     facets = _EVERYWHERE
     if memory.tags or memory.scope:
         tags = [("tag", tag) for tag in memory.tags]

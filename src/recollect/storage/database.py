@@ -234,22 +234,21 @@ class Tx(Protocol):
         that fulfil `where`, or with `exact` the nearest among all that fulfil it."""
 
 
-def rank_shared(listed: Mapping[str, str | None], weights: Mapping[str, float]) -> Iterator[int]:
+def rank_shared(listed: Mapping[str, str | None], weights: Mapping[str, float]) -> Iterator[str]:
     """Yield the entries with some of these stems, given as a list of numbers for each: first those
     with several stems, the heaviest first, then those with one, the newest first."""
-    holding = {
-        stem: list(map(int, text.split(","))) if text else [] for stem, text in listed.items()
-    }
+    # The numbers stay texts: few of them are needed, and to parse one takes longer than the rest.
+    holding = {stem: text.split(",") if text else [] for stem, text in listed.items()}
     sets = [(set(holding[stem]), weight) for stem, weight in weights.items()]
-    seen: set[int] = set()
-    several: set[int] = set()
+    seen: set[str] = set()
+    several: set[str] = set()
     for held, _ in sets:
         several |= held & seen
         seen |= held
-    scores = {
-        entry: sum([weight for held, weight in sets if entry in held])
-        for entry in sorted(several, reverse=True)
-    }
+    scores = dict.fromkeys(sorted(several, key=int, reverse=True), 0.0)
+    for held, weight in sets:
+        for entry in held & several:
+            scores[entry] += weight
     yield from sorted(scores, key=scores.__getitem__, reverse=True)
     for stem in sorted(weights, key=weights.__getitem__, reverse=True):
         yield from [entry for entry in reversed(holding[stem]) if entry not in several]
@@ -324,8 +323,8 @@ class Database(Protocol):
     def read_and_write(
         self, look: Callable[[Tx], Any], work: Callable[[Tx, Any], Result]
     ) -> Result:
-        """Look up what a write needs, then write. An engine with one writer looks before it takes
-        the lock, so that `work` must check again what may have changed."""
+        """Look up what a write needs, then write. On a server, others may write in between, so that
+        `work` must check again what may have changed."""
 
     def try_write(self, work: Callable[[Tx], Any]) -> bool:
         """Run work that may be lost (usage counts): never wait long, never fail the caller; return

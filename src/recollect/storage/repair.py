@@ -15,7 +15,7 @@ import apsw
 
 from ..errors import NotFound
 from ..text import seals
-from . import migrations, sqlite, sqlite_health
+from . import migrations, sqlite, sqlite_health, sqlite_tx
 from .backup import list_backups, list_columns_of, remove_backups, rewrite_store, rotate_backups
 from .database import TABLES
 
@@ -328,9 +328,10 @@ def _restore(into: apsw.Connection, table: str, columns: Sequence[str], backup: 
 
 
 def _mark_incomplete(into: apsw.Connection) -> None:
-    """Request that words and vectors are rebuilt before the next search."""
+    """Request that words and vectors are rebuilt before the next search, and count memories."""
     into.execute(
         "INSERT OR REPLACE INTO state (space, key, value, updated) "
         "SELECT id, 'words', 'missing', 0 FROM spaces"
     )
+    into.execute(sqlite_tx.COUNT_ALL)
     sqlite_health.seal_all(into)

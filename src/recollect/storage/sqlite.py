@@ -31,7 +31,7 @@ _PRAGMAS = (
     f"PRAGMA journal_size_limit = {sqlite_files.MOST_LOG}; PRAGMA cache_size = -16000"
 )
 _NOTE_WAIT = 0.05
-_READ, _WRITE = "BEGIN", "BEGIN IMMEDIATE"
+_READ, _WRITE, _LOOK_AND_WRITE = "BEGIN", "BEGIN IMMEDIATE", "BEGIN DEFERRED"
 
 
 class SqliteDatabase:
@@ -80,8 +80,9 @@ class SqliteDatabase:
     def read_and_write(
         self, look: Callable[[Tx], Any], work: Callable[[Tx, Any], Result]
     ) -> Result:
-        found = self.read(look)  # before the only writer's lock is taken
-        return self.write(lambda tx: work(tx, found))
+        # The first statement that writes takes the only writer's lock. It fails if another writer
+        # was faster: the next attempt takes the lock first.
+        return self._attempt(_LOOK_AND_WRITE, lambda tx: work(tx, look(tx)))
 
     def try_write(self, work: Callable[[Tx], Any]) -> bool:
         if not self.present():
@@ -116,6 +117,7 @@ class SqliteDatabase:
             except apsw.BusyError as error:
                 if time.monotonic() > deadline:
                     raise translate_error(error, self.path) from error
+                begin = _WRITE if begin == _LOOK_AND_WRITE else begin
                 time.sleep(0.0003 + os.urandom(1)[0] / 95_000)
             except apsw.Error as error:
                 # After an I/O error a connection may have lost track of the file.
@@ -130,7 +132,8 @@ class SqliteDatabase:
 
     def _commit(self, begin: str, work: Callable[[Tx], Result]) -> Result:
         connection = self._connect(begin == _READ)
-        if begin == _WRITE and getattr(self._local, "sealing", None) is not connection:
+        seals = begin in (_WRITE, _LOOK_AND_WRITE)
+        if seals and getattr(self._local, "sealing", None) is not connection:
             sqlite_health.install(connection)
             self._local.sealing = connection
         connection.execute(begin)

@@ -47,7 +47,7 @@ _VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = w.id)"
 _WITH_STEM = "SELECT group_concat(rowid) FROM words WHERE words MATCH ?"
 """All entries with a stem: as one text, in half the time that rows take."""
 _REFS = (
-    "SELECT e.id, e.ref FROM entries e "
+    "SELECT CAST(e.id AS TEXT), e.ref FROM entries e "
     "WHERE e.id IN (SELECT value FROM json_each(:entries)) AND {where}"
 )
 _MOST_FILTERED = 200
@@ -70,14 +70,20 @@ _STATE = (
 )
 _REMOVE_VECTOR = "DELETE FROM vectors WHERE entry = :entry AND space = :space RETURNING block"
 _COUNT_DEAD = "UPDATE blocks SET dead = dead + 1 WHERE space = :space AND block = :block"
-_MANY = 20
 _DAY = 86_400_000_000
 _COUNT = (
     "INSERT INTO memory_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
     "number = number + excluded.number, length = length + excluded.length, "
     "unused = unused + excluded.unused"
 )
-"""The same as the trigger `memories_added` does for one memory."""
+"""Count new memories; triggers count those that change."""
+
+COUNT_ALL = (
+    f"INSERT INTO memory_counts SELECT space, first_seen / {_DAY}, kind, layer, status, count(*), "
+    f"sum(length(text)), sum(recalls = 0) FROM memories WHERE valid_to = {FOREVER} "
+    "GROUP BY 1, 2, 3, 4, 5"
+)
+"""Count the memories of a store that has no counts yet."""
 
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
@@ -204,19 +210,12 @@ class SqliteTx:
         sql = f"INSERT INTO {table} (space, {columns}) VALUES (?{places})"
         if skip:
             sql += " ON CONFLICT DO NOTHING"
-        if table == "memories" and not skip and len(kept) >= _MANY:
-            self._insert_counted(sql, columns, kept)
-        else:
-            self._connection.executemany(sql, kept)
+        self._connection.executemany(sql, kept)
+        if table == "memories":
+            self._count_memories(columns, kept)
 
-    def _insert_counted(self, sql: str, columns: str, rows: Sequence[Row]) -> None:
-        """Insert new memories and count them once. Statements with a trigger copy every page that
-        they change: that takes longer than the insertion."""
-        self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        try:
-            self._connection.executemany(sql, rows)
-        finally:
-            self._connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+    def _count_memories(self, columns: str, rows: Sequence[Row]) -> None:
+        """Add new memories to the counts by day, kind, layer and status."""
         names = ["space", *columns.split(", ")]
         place = itemgetter(*map(names.index, ("space", "kind", "layer", "status")))
         size = itemgetter(*map(names.index, ("first_seen", "valid_to", "text", "recalls")))
@@ -306,8 +305,8 @@ class SqliteTx:
         size = 2 * limit
         while len(found) < limit and (some := list(islice(ranked, size))):
             # Not the numbers themselves: to prepare another statement takes longer than to run it.
-            held: dict[int, str] = dict(
-                self.run(_REFS.format(where=where), {**params, "entries": str(some)})
+            held: dict[str, str] = dict(
+                self.run(_REFS.format(where=where), {**params, "entries": f"[{','.join(some)}]"})
             )
             found |= dict.fromkeys([held[entry] for entry in some if entry in held])
             # As of other searches: three quarters are enough.

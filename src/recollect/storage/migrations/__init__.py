@@ -36,6 +36,7 @@ MIGRATIONS = (
     "0023_withdrawn",
     "0024_block_sizes",
     "0025_scopes_by_space",
+    "0026_rare_values",
 )
 LATEST = len(MIGRATIONS)
 _FOLDER = os.path.dirname(__file__)
