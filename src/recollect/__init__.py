@@ -46,7 +46,7 @@ _TYPES = {
     "maintenance.operations": "ServerSetup",
     "maintenance.operations_erase": "Receipt",
     "maintenance.operations_repair": "Recovered Scrubbed",
-    "maintenance.operations_undo": "Lineage Retracted",
+    "maintenance.operations_lineage": "Lineage Retracted",
     "maintenance.steps": "Adopted BackedUp Diagnosis RebuildResult Stats",
     "memory.operations": "MemoryFields",
     "memory.steps_lifecycle": "Cleared Judged Pruned Returned",

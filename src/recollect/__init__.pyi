@@ -35,8 +35,8 @@ from .lessons.operations import EpisodeFields
 from .lessons.steps import Consolidated, Undone
 from .maintenance.operations import ServerSetup
 from .maintenance.operations_erase import Receipt
+from .maintenance.operations_lineage import Lineage, Retracted
 from .maintenance.operations_repair import Recovered, Scrubbed
-from .maintenance.operations_undo import Lineage, Retracted
 from .maintenance.steps import Adopted, BackedUp, Diagnosis, RebuildResult, Stats
 from .memory.operations import MemoryFields
 from .memory.steps_lifecycle import Cleared, Judged, Pruned, Returned

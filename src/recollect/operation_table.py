@@ -55,9 +55,9 @@ _ROWS = (
     ("briefing", "briefing", "briefing.operations.make_briefing"),
     ("tasks.before", "before-task", "briefing.operations_views.before_task"),
     # Short forms of learn
-    ("memories.add_discovery", "add-discovery", "memory.operations.add_discovery"),
-    ("memories.add_solution", "add-solution", "memory.operations.add_solution"),
-    ("memories.add_pattern", "add-pattern", "memory.operations.add_pattern"),
+    ("memories.add_discovery", "add-discovery", "memory.operations_many.add_discovery"),
+    ("memories.add_solution", "add-solution", "memory.operations_many.add_solution"),
+    ("memories.add_pattern", "add-pattern", "memory.operations_many.add_pattern"),
     # Conversations
     ("record", "record", "archive.operations.record"),
     ("sessions.list", "session list", "archive.operations.list_sessions"),
@@ -157,8 +157,8 @@ _ROWS = (
     ("server.revoke", "server revoke", "maintenance.operations.server_revoke"),
     ("server.members", "server members", "maintenance.operations.server_members"),
     ("memories.forget", "forget", "maintenance.operations_erase.forget"),
-    ("memories.blame", "blame", "maintenance.operations_undo.blame"),
-    ("memories.retract", "retract", "maintenance.operations_undo.retract"),
+    ("memories.blame", "blame", "maintenance.operations_lineage.blame"),
+    ("memories.retract", "retract", "maintenance.operations_lineage.retract"),
     ("store.export", "export", "interchange.operations.export_memory"),
     ("store.load", "load", "interchange.operations.load_memory"),
     ("store.migrate", "migrate", "interchange.operations.migrate"),

@@ -145,7 +145,7 @@ ATTEMPTS: Mapping[str, Mapping[str, Any] | None] = {
     "config path": {},
     "forget": {"target": "{mine}", "yes": True},
     "blame": {"id": "{mine}"},
-    "retract": {"source": "memory://session/s-1"},
+    "retract": {"source": "memory://session/s-1", "yes": True},
     "scrub": {"yes": True},
     "recover": {"backup": "{folder}/talk.jsonl", "layer": "user"},
     "export": {"path": "{folder}/memory.jsonl", "layer": "user"},

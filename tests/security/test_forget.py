@@ -297,10 +297,23 @@ def test_a_source_is_blamed_and_retracted(mem: recollect.Recollect) -> None:
     other = mem.learn("the port is 5433")
     lineage = mem.memories.blame(first.id)
     assert (lineage.origin, lineage.evidence) == ("user", (told.address,))
-    assert mem.memories.retract("memory://session/s1").memories == (first.id,)
+    planned = mem.memories.retract("memory://session/s1")
+    assert (dict(planned.memories), planned.applied) == ({first.id: first.memory.text}, False)
+    assert len(mem.list()) == 2
+    assert mem.memories.retract("memory://session/s1", yes=True).applied
     assert [one.id for one in mem.list()] == [other.id]
     mem.memories.restore(first.id)
     assert len(mem.list()) == 2
+
+
+def test_one_undo_brings_back_all_that_a_retracted_source_taught(mem: recollect.Recollect) -> None:
+    evidence = [mem.record("s1", "rules").address]
+    for text in ("deployments happen on Friday", "the port is 5433", "the host is alpha"):
+        mem.learn(text, evidence=evidence)
+    mem.memories.retract("memory://session/s1", yes=True)
+    assert mem.list() == ()
+    mem.store.undo()
+    assert len(mem.list()) == 3
 
 
 def test_scrub_removes_secrets_that_are_stored(mem: recollect.Recollect) -> None:
@@ -420,7 +433,10 @@ def test_learning_a_forgotten_text_says_that_nothing_was_saved(mem: recollect.Re
     mem.memories.forget(mem.learn("the hint is grandma's cat").id, yes=True)
     again = mem.learn("the hint is grandma's cat")
     day = format_time(mem.context.clock())[:10]
-    said = f"forgotten on {day}: nothing was saved. Word it differently to save it."
+    said = (
+        f"nothing was saved: this was forgotten on {day}. "
+        "To save it again, at a terminal: recollect learn --again TEXT"
+    )
     assert (again.id, again.action, again.notes) == ("", "skipped", (said,))
     assert memories.SCREENS["learn"](again) == f"not saved\n  {said}"
 

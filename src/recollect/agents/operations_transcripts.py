@@ -174,7 +174,9 @@ def _combine(
         sessions=len({session for item in transcripts for session in item.sessions}),
         transcripts=tuple(transcripts),
         passed_over=skipped,
-        captured=tuple(learned for item in transcripts for learned in item.captured),
+        captured=tuple(
+            one for item in transcripts for one in item.captured if one.action != "skipped"
+        ),
         results=results,
         vectors_left=sum(one.vectors_left for one in done),
         lessons_left=sum(one.lessons_left for one in done),

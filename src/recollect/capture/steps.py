@@ -316,7 +316,9 @@ def notice(captured: Sequence[Learned]) -> str:
     for item in captured:
         memory = item.memory
         statement = f"a {memory.kind}: “{display.format_line(memory.text, 200)}”"
-        if memory.status == "proposed":
+        if item.action == "skipped":
+            lines.append(f"Recollect did not note {statement}; {' '.join(item.notes)}")
+        elif memory.status == "proposed":
             doubt = memory.detail.get(DOUBT, "")
             lines.append(
                 f"Recollect proposes {statement}, not in use: {doubt}. "

@@ -196,8 +196,8 @@ def _run_dialogue(name: str, given: commands.Arguments) -> bool:
 
 
 def _run_with_questions(command: commands.Command, given: commands.Arguments) -> object:
-    """Run a command; `init`, `import` and `undo` ask a person first."""
-    if command.words not in ("init", "import", "undo"):
+    """Run a command; `init`, `import`, `undo` and `retract` ask a person first."""
+    if command.words not in ("init", "import", "undo", "retract"):
         return run_command(command, given)
     from .screens import agents, results
 
@@ -205,6 +205,7 @@ def _run_with_questions(command: commands.Command, given: commands.Arguments) ->
         "init": agents.run_init,
         "import": agents.run_import,
         "undo": results.run_undo,
+        "retract": results.run_retract,
     }
     return ask[command.words](
         given.values,
@@ -280,7 +281,7 @@ def _detect_kind(command: str, values: dict[str, object]) -> str:
 
 def _make_notes(learned: Learned, detected: str, caller: Caller) -> list[str]:
     """Return notes on how the kind was chosen, and why a typed statement is only proposed."""
-    if detected:
+    if detected and learned.action != "skipped":
         other = "Another kind: recollect undo, then learn … -k KIND"
         return [f"saved as a {detected}, by its words. {other}"]
     return [caller.explain()] if caller.sign and learned.memory.status == "proposed" else []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Sequence
 
 from ..archive import sql as archive_sql
@@ -30,7 +29,7 @@ from ..storage.database import TABLES, Database, Tx
 from ..text import addresses, display, messages
 from ..types import trust
 from ..types.records import Memory
-from . import operations_repair, sql
+from . import operations_repair, sql, steps_erase
 
 SHORTEST = 6
 """Characters. A shorter text is erased in its own record only: others contain it by chance."""
@@ -53,7 +52,8 @@ class Receipt(NamedTuple):
     notes: tuple[str, ...]
     applied: bool = True
     examples: tuple[str, ...] = ()
-    """Some of the records that would be erased, each with its first line; empty afterwards."""
+    """Some of the records that would be erased, each with its first line and the reason; empty
+    afterwards."""
 
 
 def forget(context: Context, target: str = "", text: str = "", yes: bool = False) -> Receipt:
@@ -86,6 +86,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
         raise NotFound("there is no such record", where=target, hint=hint)
     for space in spaces:
         erased.sessions.clear()
+        erased.gone.clear()
         (space.write if yes else space.read)(erased.run)
     if erased.outputs:
         notes += _remove_outputs(context)
@@ -131,7 +132,10 @@ class _Erasure:
         self.memories: list[str] = []
         self.rows: dict[str, int] = {}
         self.erased_texts: list[str] = []
-        self.sessions: dict[str, set[int]] = {}
+        self.sessions: dict[str, dict[int, str]] = {}
+        """The texts of erased messages, by session and number."""
+        self.whole: set[str] = set()
+        self.gone: list[str] = []
         self.columns: dict[str, list[str]] = context.load_repair().list_columns_of(
             tuple(TABLES), "TEXT"
         )
@@ -197,30 +201,34 @@ class _Erasure:
 
     def run(self, tx: Tx) -> None:
         """Erase in one space, or count."""
+        why = f"{self.memories[0]} came from it" if self.memories else _NAMED
         for session, first, last in self.spans:
             for row in archive_sql.messages(tx, session, first, last, 10**9):
                 if row.body != messages.forgotten_body(row.role):
-                    self._erase_message(tx, session, row.seq)
+                    self._erase_message(tx, session, row.seq, why)
+            if last == _LAST:
+                self.whole |= {f"session/{session}", *sql.list_episodes(tx, session)}
+                self.sessions.setdefault(session, {})
             if last == _LAST and self.apply:
                 # The row stays, so that an import does not bring the messages back.
                 archive_sql.update_details(tx, session, {**_ERASED_NAME, **_ERASED_PLACE})
         for memory in self.memories:
-            self._erase_memory(tx, memory)
-        long = [text for text in self.texts if len(text) >= SHORTEST]
-        contains_text = operations_repair.make_text_check(long)
-        for digest in sql.find_attachments(tx, contains_text) if self.texts else ():
+            self._erase_memory(tx, memory, _NAMED)
+        holds = operations_repair.make_text_check(
+            [text for text in self.texts if len(text) >= SHORTEST]
+        )
+        for digest in sql.find_attachments(tx, holds) if self.texts else ():
             self._count("attachments")
             for session, seq in sql.find_messages(tx, digest):
-                self._erase_message(tx, session, seq)
+                self._erase_message(tx, session, seq, "a file of it contains the text")
         for text in self.needles():
             for session, seq in sql.find_messages(tx, text):
-                self._erase_message(tx, session, seq)
+                self._erase_message(tx, session, seq, _CONTAINS)
             for memory in sql.find_memories(tx, text):
-                self._erase_memory(tx, memory)
+                self._erase_memory(tx, memory, _CONTAINS)
             if self.apply:
                 self._erase_text(tx, text)
-        for session in sorted(self.sessions):
-            self._erase_derived(tx, session)
+        self._erase_derived(tx)
         if self.apply:
             archive_sql.recount_begun(tx, self.now)
             sql.insert_tombstones(tx, self.digests(), self.target or "text", self.now)
@@ -233,61 +241,55 @@ class _Erasure:
         self._count(table, ref not in self.counted)
         self.counted.add(ref)
 
-    def _erase_message(self, tx: Tx, session: str, seq: int) -> None:
-        self._count_record("messages", f"session/{session}/messages/{seq}")
-        self.sessions.setdefault(session, set()).add(seq)
-        if not self.apply and len(self.examples) < _MOST_EXAMPLES:
-            for row in archive_sql.messages(tx, session, seq, seq):
-                text = messages.plain_text(archive_steps_sessions.stored_message(row).message)
-                self._add_example(f"session/{session}/messages/{seq}", text)
-        if self.apply and (body := sql.erase_message(tx, session, seq)):
+    def _erase_message(self, tx: Tx, session: str, seq: int, why: str) -> None:
+        ref = f"session/{session}/messages/{seq}"
+        self._count_record("messages", ref)
+        texts = self.sessions.setdefault(session, {})
+        if seq in texts:
+            return
+        if self.apply:
+            body = sql.erase_message(tx, session, seq)
             index_sql.remove_entry(tx, "message", session, seq)
             stored = archive_sql.get(tx, session)
-            if stored and _is_named_after(stored.name, body):
+            if stored and body and steps_erase.is_named_after(stored.name, body):
                 archive_sql.update_details(tx, session, _ERASED_NAME)
+        else:
+            body = next((row.body for row in archive_sql.messages(tx, session, seq, seq)), "")
+        message = messages.message_from_body(json.loads(body)) if body else None
+        texts[seq] = messages.plain_text(message) if message else ""
+        self._add_example(ref, texts[seq], why)
 
-    def _add_example(self, ref: str, text: str) -> None:
-        self.examples[ref] = f"{ref}  {display.format_line(text, 80)}"
+    def _add_example(self, ref: str, text: str, why: str) -> None:
+        if not self.apply and len(self.examples) < _MOST_EXAMPLES:
+            self.examples.setdefault(ref, f"{ref}  {display.format_line(text, 80)}  ({why})")
 
-    def _erase_derived(self, tx: Tx, session: str) -> None:
-        """Erase the records derived from the erased messages of a session."""
-        episodes = sql.list_episodes(tx, session)
-        rows = [
-            row for ref in (f"session/{session}", *episodes) for row in sql.find_derived(tx, ref)
-        ]
-        for memory, sources, evidence, origin in dict.fromkeys(map(tuple, rows)):
-            named = [str(one) for one in (*json.loads(sources), *json.loads(evidence))]
-            erased = [self._is_erased(one, session, episodes) for one in named]
-            # A lesson may quote any of its sources; it is derived again from the remaining ones.
-            if all(erased) or (origin == "system" and any(erased)):
-                self._erase_memory(tx, memory)
-        if not self.apply:
-            return
-        for table, number in sql.delete_derived(tx, session).items():
-            self._count(table, number)
-            # The pages of autonomous memory are made from all extractions: write them again.
-            self.outputs |= table == "documents"
+    def _erase_derived(self, tx: Tx) -> None:
+        """Erase the records derived only from erased ones, and the lessons that may quote them."""
+        touched = [f"session/{session}" for session in self.sessions]
+        touched += [id for session in self.sessions for id in sql.list_episodes(tx, session)]
+        queue = [*touched, *self.gone]
+        erased = steps_erase.Erased(self.sessions, self.whole, self.gone, bool(self.memories))
+        while queue:
+            for row in sql.find_derived(tx, queue.pop(0)):
+                memory = str(row[0])
+                if memory in self.gone:
+                    continue
+                if why := steps_erase.find_reason(tx, row, erased, touched):
+                    self._erase_memory(tx, memory, why, bury=why != steps_erase.LESSON)
+                    queue.append(memory)
+        for session in self.sessions if self.apply else ():
+            for table, number in sql.delete_derived(tx, session).items():
+                self._count(table, number)
+                # The pages of autonomous memory are made from all extractions: write them again.
+                self.outputs |= table == "documents"
 
-    def _is_erased(self, source: str, session: str, episodes: Sequence[str]) -> bool:
-        """Check whether a source of a memory is an episode of a session, or contains an erased
-        message of it."""
-        ref = source.removeprefix(addresses.SCHEME)
-        if ref in episodes or ref == f"session/{session}":
-            return True
-        place = addresses.parse_address(addresses.SCHEME + ref)
-        return (
-            place.kind == "messages"
-            and place.name == session
-            and any(place.first <= seq <= place.last for seq in self.sessions[session])
-        )
-
-    def _erase_memory(self, tx: Tx, memory: str) -> None:
+    def _erase_memory(self, tx: Tx, memory: str, why: str, bury: bool = True) -> None:
         texts = sql.load_texts(tx, memory)
-        self.erased_texts += texts
+        self.erased_texts += texts if bury else ()
+        self.gone.append(memory)
         if texts:
             self._count_record("memories", memory)
-        if texts and not self.apply and len(self.examples) < _MOST_EXAMPLES:
-            self._add_example(memory, texts[0])
+            self._add_example(memory, texts[0], why)
         if self.apply:
             sql.remove_index(tx, "memory", memory)
             sql.delete_memory(tx, memory)
@@ -305,6 +307,7 @@ class _Erasure:
 
 
 _MOST_EXAMPLES = 10
+_NAMED, _CONTAINS = "you named it", "contains the text"
 
 
 def _find_in_other_case(spaces: Sequence[Database], text: str) -> list[str]:
@@ -317,8 +320,7 @@ def _find_in_other_case(spaces: Sequence[Database], text: str) -> list[str]:
     if not found:
         return []
     contain = "1 record contains" if len(found) == 1 else f"{len(found)} records contain"
-    shown = ", ".join(found[:_MOST_EXAMPLES])
-    return [f"{contain} it with other upper and lower case: {shown}"]
+    return [f"{contain} it with other upper and lower case: {', '.join(found[:_MOST_EXAMPLES])}"]
 
 
 _ERASED_NAME = {"name": redaction.redact(messages.FORGOTTEN)}
@@ -326,15 +328,9 @@ _ERASED_PLACE = dict.fromkeys(("cwd", "branch"), redaction.redact(""))
 """The columns of an erased session."""
 
 
-def _is_named_after(name: str, body: str) -> bool:
-    """Check whether the name of a session was taken from a message with this body."""
-    words = "".join(re.findall(r"\w", name))[:40]
-    return bool(words) and words in "".join(re.findall(r"\w", re.sub(r"\\[nrt]", " ", body)))
-
-
 def _remove_outputs(context: Context) -> list[str]:
-    """Remove the pages of autonomous memory, which may paraphrase the erased text, and queue a job
-    that writes them again."""
+    """Remove the pages of autonomous memory, which may paraphrase the erased text, and queue them
+    to be made again."""
     types = (autonomous_steps.ROOT, "skill")
     now = context.clock()
 
@@ -348,4 +344,4 @@ def _remove_outputs(context: Context) -> list[str]:
         return []
     if context.settings.mode != "incognito":
         autonomous_files_io.remove_outputs(context.project.folder)
-    return ["MEMORY.md and its summary were removed; they are written again without the text"]
+    return ["MEMORY.md and its summary were removed: they are made again of what is left"]

@@ -1,4 +1,4 @@
-"""Undo the last change of any kind; show where a memory comes from; retract a source.
+"""Undo the last change of any kind.
 
 Memories keep their own history; everything else that can be undone has an undo record.
 """
@@ -16,25 +16,25 @@ from ..archive import sql as archive_sql
 from ..context import Context
 from ..documents import steps as documents_steps
 from ..errors import Conflict, NotFound
-from ..index import sql as index_sql
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import operations as memory_operations
 from ..memory import sql as memory_sql
 from ..memory import steps_lifecycle as memory_steps_lifecycle
 from ..memory import steps_neighbours as memory_steps_neighbours
-from ..memory import steps_revisions as memory_steps_revisions
 from ..procedures import steps as procedures_steps
 from ..storage.database import Database, Tx
-from ..text import addresses, display
+from ..text import display
 from ..types import trust
-from ..types.records import FOREVER, STATUSES_IN_USE, Json, Memory
+from ..types.records import FOREVER, Json, Memory
 from ..types.reports import Reverted
 from ..undo import sql as undo_sql
 from ..undo import steps as undo_steps
 from ..work import operations as work_operations
 from ..work import steps as work_steps
 from . import sql
+
+STATUS = memory_steps_lifecycle.STATUS
 
 
 class LastChange(NamedTuple):
@@ -76,6 +76,15 @@ def undo_last(context: Context, id: str = "", print: bool = False) -> Reverted:
             hint=_why_nothing(context),
         )
     if last.record:
+        for one in found:
+            # A source is retracted in both spaces at once.
+            if (
+                one.record
+                and one is not last
+                and one.record.operation == STATUS == (last.record.operation)
+                and one.at == last.at
+            ):
+                _undo_statuses(context, one.space, one.record, print)
         return _undo_record(context, last.space, last.record, print)
     assert last.memory is not None
     if last.memory.change == "learn":
@@ -141,8 +150,13 @@ _CHANGES = {
 
 def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
     memory = _find_current(context, id)
+    space = context.space_of(memory.layer)
+    if memory.status == "hidden" and (
+        hidden := space.read(lambda tx: undo_sql.find_naming(tx, STATUS, memory.id))
+    ):
+        return _undo_statuses(context, space, hidden, print)
     if memory.revision == 1 or memory.change == "learn":
-        return _undo_learning(context, context.space_of(memory.layer), [memory.id], print)
+        return _undo_learning(context, space, [memory.id], print)
     if not print:
         memory_operations.undo(context, memory.id)
     redo = f"recollect history undo {memory.id}"
@@ -161,7 +175,7 @@ def _undo_record(
             memory_operations.undo_clear(context)
         return Reverted("clear", "", record.at, not print, "recollect clear --apply")
     undo = {
-        memory_steps_lifecycle.STATUS: _undo_statuses,
+        STATUS: _undo_statuses,
         undo_steps.ROWS: _undo_rows,
         undo_steps.SETTING: _undo_setting,
         lessons_operations.LESSON: _undo_lesson,
@@ -279,91 +293,3 @@ def _undo_setting(
         context.writable(space).write(lambda tx: undo_sql.mark_undone(tx, record.id))
     before = "the default" if body["before"] is None else display.format_line(str(body["before"]))
     return Reverted(body["what"], f"back to {before} in {path}", record.at, not print)
-
-
-# ---------------------------------------------------------------- blame and retract
-
-
-class Lineage(NamedTuple):
-    """The sources of a memory, and the records derived from it."""
-
-    id: str
-    text: str
-    origin: str
-    label: str
-    revisions: int
-    sources: tuple[str, ...]
-    evidence: tuple[str, ...]
-    derived: tuple[str, ...]
-
-
-class Retracted(NamedTuple):
-    """The memories that were taken out of use because of their source."""
-
-    source: str
-    memories: tuple[str, ...]
-
-
-def blame(context: Context, id: str) -> Lineage:
-    """Show where a memory comes from, and what was made from it.
-
-    id: the memory
-
-    Example: recollect blame m-4k9w2c
-    """
-    for space in context.present_spaces():
-        found = space.read(lambda tx: _lineage(tx, id))
-        if found:
-            return found
-    raise NotFound("there is no such memory", where=id, hint="`recollect list` lists them")
-
-
-def retract(context: Context, source: str) -> Retracted:
-    """Hide everything that came from a source; `restore` brings one back.
-
-    source: a session, messages, an episode, a memory, or a source as `blame` shows it
-
-    Example: recollect retract memory://session/claude-code.77
-    """
-    hint = "run `recollect retract` yourself"
-    trust.require_person(context.origin, "retract a source", hint=hint)
-    ref = source.removeprefix(addresses.SCHEME)
-    done: list[str] = []
-    for space in context.present_spaces():
-        done += space.write(lambda tx: _retract(tx, ref))
-    return Retracted(source, tuple(done))
-
-
-def _lineage(tx: Tx, id: str) -> Lineage | None:
-    memory = memory_steps_revisions.find(tx, id)
-    if memory is None:
-        return None
-    derived = [row[0] for row in sql.find_derived(tx, memory.id)]
-    return Lineage(
-        id=memory.id,
-        text=memory.text,
-        origin=memory.origin,
-        label=memory.label,
-        revisions=memory.revision,
-        sources=memory.sources,
-        evidence=memory.evidence,
-        derived=tuple(one for one in derived if one != memory.id),
-    )
-
-
-def _retract(tx: Tx, ref: str) -> list[str]:
-    """Hide the memories made from a source, and those made from them."""
-    done: list[str] = []
-    queue = [ref]
-    while queue:
-        for row in sql.find_derived(tx, queue.pop()):
-            if row[0] in done:
-                continue
-            memory = memory_sql.get(tx, row[0], lock=True)
-            if memory is None or memory.status not in STATUSES_IN_USE:
-                continue
-            memory_sql.update(tx, memory.id, {"status": "hidden"})
-            index_sql.set_status(tx, "memory", memory.id, "hidden")
-            done.append(memory.id)
-            queue.append(memory.id)
-    return done

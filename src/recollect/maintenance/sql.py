@@ -178,8 +178,8 @@ def find_memories(tx: Tx, text: str, columns: Sequence[str] = STATEMENTS) -> lis
 
 
 def find_derived(tx: Tx, ref: str) -> list[Row]:
-    """Return id, sources, evidence and origin of memories that name a record as a source."""
-    columns = "id, sources, evidence, origin"
+    """Return id, sources, evidence, origin and detail of memories made from a record."""
+    columns = "id, sources, evidence, origin, detail"
     return _select(tx, columns, "memories", _holds(("sources", "evidence")), text=ref)
 
 

@@ -10,8 +10,10 @@ from ..fast_typing import Any, TypedDict, Unpack
 from ..freshness import steps as freshness_steps
 from ..storage.database import Result, Tx
 from ..text import dates
+from ..types import trust
 from ..types.records import KIND_NAMES, KINDS, LAYERS, STATUSES, Json, Learned, Memory
 from . import (
+    sql,
     sql_lists,
     steps,
     steps_learn,
@@ -60,19 +62,26 @@ class MemoryFields(TypedDict, total=False):
 
 
 def learn(
-    context: Context, text: str, kind: str = "fact", **fields: Unpack[MemoryFields]
+    context: Context,
+    text: str,
+    kind: str = "fact",
+    again: bool = False,
+    **fields: Unpack[MemoryFields],
 ) -> Learned:
     """Save a memory. Saving the same text again strengthens it.
 
     text: one statement, as told to a colleague; many: learn-many
     kind: policy, pitfall, architecture, solution, workflow, decision, pattern, preference,
         reference or fact
+    again: save it although you forgot it before (only a person)
 
     Example: recollect learn "Integration tests need Redis on port 6380" --kind reference
     Example: recollect learn "Never edit generated files" --kind policy --scope 'src/gen/**'
     """
     from json import loads  # only here: a search starts cold
 
+    if again:
+        trust.require_person(context.origin, "save a forgotten text again", "again")
     draft = make_draft(context, text, kind, fields)
     now = context.clock()
     space = context.writable(context.space_of(draft.layer))
@@ -89,10 +98,13 @@ def learn(
         # A process would cost more than all the rest: `steps_verify.pin_waiting` starts it later.
         else freshness_steps.pin_claims(context, ready.row.text, cited, quick=True)
     )
-    return space.read_and_write(
-        lambda tx: steps_neighbours.find_neighbours(tx, ready.row),
-        lambda tx, around: steps_learn.learn(tx, ready, now, around, known),
-    )
+
+    def save(tx: Tx, around: steps_neighbours.Neighbours) -> Learned:
+        if again:
+            sql.allow_again(tx, ready.row.digest)
+        return steps_learn.learn(tx, ready, now, around, known)
+
+    return space.read_and_write(lambda tx: steps_neighbours.find_neighbours(tx, ready.row), save)
 
 
 def make_draft(context: Context, text: str, kind: str, fields: MemoryFields) -> steps.Draft:
@@ -392,51 +404,6 @@ def for_file(context: Context, path: str, limit: int = 20) -> tuple[Memory, ...]
         ]
     )
     return tuple(found[:limit])
-
-
-def add_discovery(context: Context, fact: str, confidence: float = 0.8) -> Learned:
-    """Save a fact about the codebase.
-
-    fact: the fact
-    confidence: how sure you are, from 0 to 1
-
-    Example: recollect add-discovery "Config uses YAML, not JSON" --confidence 0.9
-    """
-    return learn(context, fact, confidence=confidence)
-
-
-def add_solution(
-    context: Context, error: str, solution: str, examples: Sequence[str] = ()
-) -> Learned:
-    """Save an error with its fix.
-
-    error: the error message
-    solution: the fix
-    examples: files it is about (repeat for several)
-
-    Example: recollect add-solution "Session save: permission denied" "Own .clio/ yourself"
-    """
-    return learn(
-        context,
-        f"{error.strip().rstrip('.')}: {solution.strip()}",
-        kind="solution",
-        detail={"error": error, "fix": solution},
-        examples=examples,
-    )
-
-
-def add_pattern(
-    context: Context, pattern: str, confidence: float = 0.8, examples: Sequence[str] = ()
-) -> Learned:
-    """Save a convention of the code.
-
-    pattern: the convention
-    confidence: how sure you are, from 0 to 1
-    examples: files that show it (repeat for several)
-
-    Example: recollect add-pattern "File writes use temp and rename" --example src/save.py
-    """
-    return learn(context, pattern, kind="pattern", confidence=confidence, examples=examples)
 
 
 def _run_in_space_of(

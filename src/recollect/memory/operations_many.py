@@ -1,4 +1,4 @@
-"""Save many memories in one call."""
+"""Save many memories in one call, or one by the names of the seed documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..fast_typing import Any
 from ..freshness import steps as freshness_steps
 from ..types.records import Json, Learned
 from . import steps, steps_learn
-from .operations import LISTS, MemoryFields, make_draft
+from .operations import LISTS, MemoryFields, learn, make_draft
 
 
 def learn_many(
@@ -121,3 +121,48 @@ def _read_fields(context: Context, item: Mapping[str, Json], layer: str) -> step
         look = partial(steps.find_label, origin=label, evidence=draft.evidence)
         label = context.project_space.read(look)
     return steps.LabelledDraft(draft, label)
+
+
+def add_discovery(context: Context, fact: str, confidence: float = 0.8) -> Learned:
+    """Save a fact about the codebase.
+
+    fact: the fact
+    confidence: how sure you are, from 0 to 1
+
+    Example: recollect add-discovery "Config uses YAML, not JSON" --confidence 0.9
+    """
+    return learn(context, fact, confidence=confidence)
+
+
+def add_solution(
+    context: Context, error: str, solution: str, examples: Sequence[str] = ()
+) -> Learned:
+    """Save an error with its fix.
+
+    error: the error message
+    solution: the fix
+    examples: files it is about (repeat for several)
+
+    Example: recollect add-solution "Session save: permission denied" "Own .clio/ yourself"
+    """
+    return learn(
+        context,
+        f"{error.strip().rstrip('.')}: {solution.strip()}",
+        kind="solution",
+        detail={"error": error, "fix": solution},
+        examples=examples,
+    )
+
+
+def add_pattern(
+    context: Context, pattern: str, confidence: float = 0.8, examples: Sequence[str] = ()
+) -> Learned:
+    """Save a convention of the code.
+
+    pattern: the convention
+    confidence: how sure you are, from 0 to 1
+    examples: files that show it (repeat for several)
+
+    Example: recollect add-pattern "File writes use temp and rename" --example src/save.py
+    """
+    return learn(context, pattern, kind="pattern", confidence=confidence, examples=examples)

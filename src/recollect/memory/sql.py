@@ -299,6 +299,11 @@ def find_forgotten_at(tx: Tx, digest: str) -> int:
     return int(row[0]) if row else 0
 
 
+def allow_again(tx: Tx, digest: str) -> None:
+    """Remove the tombstone of a forgotten text."""
+    tx.run("DELETE FROM tombstones WHERE space = :space AND digest = :digest", {"digest": digest})
+
+
 def find_alias(tx: Tx, alias: str) -> str:
     """Return the id of the memory that was printed under another id once; empty without one."""
     row = tx.one(

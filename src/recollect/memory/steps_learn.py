@@ -129,12 +129,12 @@ def _kept(
 def _refused(tx: Tx, row: sql.MemoryRow) -> Learned:
     """Return the result of a refused learn: the reason, and no id."""
     at = sql.find_forgotten_at(tx, row.digest)
-    why = (
-        f"forgotten on {display.format_time(at)[:10]}"
-        if at
-        else "a record with this text was changed from outside (`recollect doctor` names it)"
-    )
-    note = f"{why}: nothing was saved. Word it differently to save it."
+    note = "nothing was saved: a record with this text was changed from outside (recollect doctor)"
+    if at:
+        note = (
+            f"nothing was saved: this was forgotten on {display.format_time(at)[:10]}. "
+            "To save it again, at a terminal: recollect learn --again TEXT"
+        )
     return Learned("", "", "skipped", sql.load_memory(row), (note,))
 
 

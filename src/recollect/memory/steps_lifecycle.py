@@ -178,9 +178,8 @@ def set_status(tx: Tx, id: str, status: str, origin: str, now: int) -> Memory:
     allowed = _SHOWN if status == "hidden" else ("hidden",)
     if memory.status not in allowed:
         raise InvalidInput(f"the memory is {memory.status}", where=memory.address)
-    changes: dict[str, Json] = {
-        "detail": redaction.redact_json(lifecycle.unmark_faded(memory.detail)).text
-    }
+    detail = redaction.redact_json(lifecycle.unmark_faded(memory.detail)).text
+    changes: dict[str, Json] = {"detail": detail}
     if status == "active":
         status = trust.default_status(memory.kind, memory.label)
         changes["last_reinforced"] = now
@@ -243,9 +242,8 @@ def prune(
         before = sql.get_many(tx, [item.id for item in plan])
         _keep_statuses(tx, {item.id: before[item.id].status for item in plan}, "hidden", now)
         for item in plan:
-            detail = lifecycle.mark_faded(before[item.id].detail, now)
-            packed = redaction.redact_json(detail).text
-            sql.update(tx, item.id, {"status": "hidden", "detail": packed})
+            detail = redaction.redact_json(lifecycle.mark_faded(before[item.id].detail, now)).text
+            sql.update(tx, item.id, {"status": "hidden", "detail": detail})
             index_sql.set_status(tx, "memory", item.id, "hidden")
     return Pruned(tuple(plan), apply, kept)
 
@@ -262,6 +260,12 @@ def _keep_statuses(
         undo_sql.insert(tx, f"{next(iter(before))}@{now}", STATUS, body, now)
 
 
+def hide_all(tx: Tx, memories: Sequence[Memory], now: int) -> None:
+    """Hide memories together; one undo brings them back."""
+    _set_statuses(tx, "memories", {memory.id: "hidden" for memory in memories})
+    _keep_statuses(tx, {memory.id: memory.status for memory in memories}, "hidden", now)
+
+
 def undo_learning(tx: Tx, id: str, origin: str, now: int) -> None:
     """Take back a saved memory; the undo itself cannot be undone."""
     memory = _open_to_change(tx, id, origin)
@@ -276,15 +280,13 @@ def undo_status(tx: Tx, record: undo_sql.UndoRecord, origin: str, now: int) -> l
         memory = sql.get(tx, id)
         if memory is not None and memory.status == held["set"]:
             steps_revisions.check_trust(memory, origin, ASK_USER)
-            replaced = sql.get(tx, held["replaced"]) if held.get("replaced") else None
-            if replaced is not None:
+            if held.get("replaced") and (replaced := sql.get(tx, held["replaced"])):
                 steps_neighbours.reopen(tx, replaced, memory, now)
             else:
                 _set_statuses(tx, "memories", {id: status})
             done.append(id)
     undo_sql.mark_undone(tx, record.id)
-    found = sql.get_many(tx, done)
-    return [found[id] for id in done]
+    return list(sql.get_many(tx, done).values())
 
 
 CLEAR = "clear"

@@ -52,6 +52,17 @@ def find_last(tx: Tx) -> UndoRecord | None:
     return UndoRecord(*row) if row else None
 
 
+def find_naming(tx: Tx, operation: str, id: str) -> UndoRecord | None:
+    """Return the last record of an operation that was not undone yet and names this id."""
+    row = tx.one(
+        "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
+        "AND operation = :operation AND status = 'applied' AND replace(body, :id, '') <> body "
+        "ORDER BY at DESC, id LIMIT 1",
+        {"operation": operation, "id": id},
+    )
+    return UndoRecord(*row) if row else None
+
+
 def mark_undone(tx: Tx, id: str) -> None:
     """Mark a record as undone."""
     tx.run("UPDATE undos SET status = 'undone' WHERE space = :space AND id = :id", {"id": id})

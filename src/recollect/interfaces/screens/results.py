@@ -248,10 +248,34 @@ def _render_lineage(found: recollect.Lineage) -> str:
 
 
 def _render_retracted(done: recollect.Retracted) -> str:
+    if not done.source:
+        return "nothing was changed"
     if not done.memories:
         return f"nothing in use came from {done.source}"
-    hidden = [f"hidden, as it came from {done.source}:", *(f"  {id}" for id in done.memories)]
-    return lines(hidden, "take one back: recollect restore ID")
+    listed = [f"  {id}  {format_line(text)}" for id, text in done.memories.items()]
+    if not done.applied:
+        count = format_count(len(listed), "memory", "memories")
+        return lines(f"would hide {count} from {done.source}:", listed, "hide: add --yes")
+    undo = "undo: recollect undo   one of them: recollect restore ID"
+    return lines(f"hidden, as it came from {done.source}:", listed, undo)
+
+
+def run_retract(
+    values: Mapping[str, object], run: Callable[[Mapping[str, object]], recollect.Retracted]
+) -> recollect.Retracted:
+    """Show what a source taught, and hide it when the person agrees.
+
+    `run` runs the command with some of its arguments replaced.
+    """
+    from . import terminal
+
+    planned = run({})
+    if planned.applied or not planned.memories or not terminal.is_attended():
+        return planned
+    print(style.finish(_render_retracted(planned)))
+    if not terminal.agrees("Hide them? [y/N] "):
+        return recollect.Retracted("", {}, False)
+    return run({"yes": True})
 
 
 def _render_scrubbed(done: recollect.Scrubbed) -> str:
