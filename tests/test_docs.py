@@ -28,6 +28,11 @@ def blocks(language: str) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_holds_no_unresolved_merge(page: Path) -> None:
+    assert not re.search(r"(?m)^(?:<{7}|>{7})(?: |$)", page.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(("place", "block"), blocks("python"), ids=lambda value: value[:40])
 def test_a_python_block_runs(place: str, block: str, tmp_path: Path) -> None:
     environment = {
