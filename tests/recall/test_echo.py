@@ -284,7 +284,7 @@ def earlier(
             )
     else:
         connection = apsw.Connection(path)
-        triggers = [f"DROP TRIGGER memories_{name}" for name in ("added", "changed", "removed")]
+        triggers = [f"DROP TRIGGER memories_{name}" for name in ("changed", "removed")]
         for statement in (*triggers, *LATER, "PRAGMA user_version = 6"):
             connection.execute(statement.format("")).fetchall()
         connection.close()

@@ -251,7 +251,7 @@ def test_hooks_of_a_member_that_only_reads_do_not_fail(team: Team) -> None:
             one.text for one in his.list(layer="user")
         }
         told = {check.name: check for check in his.store.doctor().checks}
-        assert told["write and read"].ok and "only reads" in told["write and read"].detail
+        assert told["write and read"].ok and "read-only member" in told["write and read"].detail
     with team.open(alice, "shared") as hers:
         assert hers.store.stats().messages == 0
         assert (
