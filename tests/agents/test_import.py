@@ -538,7 +538,9 @@ def test_a_doctored_copy_does_not_displace_the_message_of_the_agents_own_folder(
     done = mem.import_transcripts(str(own))
     assert (done.messages, done.known, done.transcripts[0].differing) == (2, 1, 2)
     assert not done.transcripts[0].damaged
-    assert "2 messages in an agent's own folder differ from an untrusted copy" in show("import", done)
+    assert "2 messages in an agent's own folder differ from an untrusted copy" in show(
+        "import", done
+    )
     assert [(one.memory.text, one.memory.status) for one in done.captured] == [(RULE, "active")]
     archive = keys(mem)
     assert [label for _, label in archive] == ["import", "import", "user", "user", "agent"]
