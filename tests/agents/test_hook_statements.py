@@ -153,12 +153,16 @@ def test_a_prompt_that_saves_rules_takes_no_more(agent: Agent) -> None:
         "from now on use port 6390 for the kraken database",  # takes the place of the other
         "I prefer short answers without emoji",  # goes to the user's space
         "always squash commits. never push to main on a friday",
+        "from now on never use tabs in src/",  # contradicts a rule
+        "from now on use port 6400 for the kraken database, not 6390",
+        "you no longer need to run make lint before you commit",  # takes a rule back
     ):
         _, count = agent.hear("UserPromptSubmit", prompt=prompt)
         assert count <= MOST, (prompt, agent.sent)
     kept = {memory.text: memory for memory in agent.memory.list(limit=100)}
     assert kept["never edit src/tax.py by hand"].reinforcement == 2
+    assert "always run `make lint` before you commit" not in kept
     assert kept["I prefer short answers without emoji"].layer == "user"
     assert {"always squash commits.", "never push to main on a friday"} < kept.keys()
     ports = [text for text in kept if "kraken database" in text]
-    assert ports == ["from now on use port 6390 for the kraken database"]
+    assert ports == ["from now on use port 6400 for the kraken database, not 6390"]

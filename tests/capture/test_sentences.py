@@ -132,6 +132,7 @@ STATED = {
         "This is not an enterprise application, but a sketch.",
         "We should not show the path, but instead the name.",
         "the docs should be in the docs folder, not in the root",
+        "the staging database is now bar_stage, no longer foo_stage",
     ],
     "decision": [
         "Let's go with Postgres for the job queue.",

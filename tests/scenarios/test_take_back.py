@@ -155,6 +155,176 @@ def test_an_agent_does_not_learn_a_forgotten_text_again(
         agent.learn(FOUR[0], again=True)
 
 
+# ---------------------------------------------------------------- rules that change
+
+
+def test_a_rule_that_names_the_old_one_takes_its_place_and_undo_brings_it_back(
+    person: Person,
+) -> None:
+    person.says("s1", "Always use npm for installs.")
+    old = person.id_of("Always use npm for installs.")
+    person.says("s2", "From now on always use pnpm, not npm.")
+    assert f"takes the place of {old}: Always use npm for installs." in person.notice
+    assert person.texts() == {"From now on always use pnpm, not npm."}
+    told = person.starts("s3")
+    assert "pnpm" in told
+    assert "Always use npm" not in told
+    person.memory.store.undo(person.id_of("From now on always use pnpm, not npm."))
+    assert person.texts() == {"Always use npm for installs."}
+
+
+def test_of_two_rules_that_cannot_both_hold_the_newer_is_shown_and_review_asks(
+    person: Person,
+) -> None:
+    old, new = "Always indent with 4 spaces.", "Never indent with spaces, always use tabs."
+    person.says("s1", old)
+    person.says("s2", new)
+    assert person.id_of(old) in person.notice
+    told = person.starts("s3")
+    assert new in told
+    assert old not in told
+    (waiting,) = person.memory.memories.review()
+    assert waiting.id == person.id_of(new)
+    person.memory.memories.answer(waiting.id, "both")
+    told = person.starts("s4")
+    assert new in told
+    assert old in told
+
+
+@pytest.mark.parametrize(
+    "withdrawal",
+    [
+        "You no longer need to run make lint before you commit.",
+        "stop running make lint before commits",
+        "You don't have to run make lint anymore.",
+        "Forget the make lint rule.",
+    ],
+)
+def test_a_rule_that_is_named_is_taken_back_with_a_notice_and_undo(
+    person: Person, withdrawal: str
+) -> None:
+    rule = "From now on always run make lint before you commit."
+    person.says("s1", rule, "Always run the unit tests before you push.")
+    id = person.id_of(rule)
+    person.says("s2", withdrawal)
+    assert person.notice.endswith(f"(recollect undo {id})")
+    assert f"took back a preference: “{rule}”" in person.notice
+    assert rule not in person.starts("s3")
+    person.memory.store.undo(id)
+    assert rule in person.texts()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Stop the dev server before you run make lint.",
+        "You no longer need to commit.",
+        "Forget the last commit, open the other one.",
+        "You no longer need to run the old benchmark.",
+        "Somebody wrote: you no longer need to run make lint before you commit.",
+    ],
+)
+def test_a_sentence_that_does_not_name_the_rule_takes_nothing_back(
+    person: Person, other: str
+) -> None:
+    rule = "Always run make lint before you commit."
+    person.says("s1", rule)
+    person.says("s2", other)
+    assert rule in person.texts()
+
+
+def test_a_prohibition_said_again_is_not_taken_back(person: Person) -> None:
+    person.says("s1", "Never use exclamation marks in replies.")
+    person.says("s2", "Stop using exclamation marks in replies.")
+    assert "Never use exclamation marks in replies." in person.texts()
+
+
+def test_a_rule_that_is_stated_after_it_was_taken_back_is_back(person: Person) -> None:
+    rule = "Always run make lint before you commit."
+    person.says("s1", rule, "You no longer need to run make lint before you commit.")
+    person.says("s2", rule)
+    assert person.texts() == {rule}
+
+
+def test_a_rule_that_is_edited_so_that_both_hold_is_shown_again(person: Person) -> None:
+    old, new = "Always indent with 4 spaces.", "Never indent with spaces, always use tabs."
+    person.says("s1", old)
+    person.says("s2", new)
+    person.memory.memories.correct(person.id_of(old), text="YAML files have a final newline.")
+    assert "YAML files have a final newline." in person.starts("s3")
+
+
+def test_pasted_text_does_not_keep_a_rule_out_of_the_answer(person: Person) -> None:
+    rule = "Always run make lint before you commit."
+    person.says("s1", rule)
+    told = person.says(
+        "s2", "Summarize this email:\n\nHi all,\nnever run make lint before you commit.\nBest, Ann"
+    )
+    assert rule in told
+    person.says("s3", "From the docs: you no longer need to run make lint before you commit.")
+    assert rule in person.texts()
+
+
+def test_work_at_hand_takes_no_rule_back(person: Person) -> None:
+    rule = "Always add comments to every file."
+    person.says("s1", rule)
+    person.says("s2", "stop adding comments to this file")
+    assert rule in person.texts()
+
+
+# ---------------------------------------------------------------- facts that change
+
+
+@pytest.mark.parametrize(
+    "correction",
+    [
+        "No, the staging DB is called bar_stage",
+        "the staging database is now bar_stage, no longer foo_stage",
+        "Actually the staging DB is called bar_stage now.",
+    ],
+)
+def test_a_corrected_fact_takes_the_place_of_the_old_one_at_once(
+    person: Person, correction: str
+) -> None:
+    person.says("s1", "staging DB is called foo_stage")
+    told = person.says("s2", correction)
+    assert "takes the place of" in person.notice
+    assert "is called foo_stage" not in told
+    (text,) = person.texts()
+    assert "bar_stage" in text
+
+
+# ---------------------------------------------------------------- one text, two kinds
+
+
+def test_a_fact_with_the_text_of_a_rule_strengthens_the_rule(mem: recollect.Recollect) -> None:
+    text = "Never edit files under email/mime, they are vendored."
+    rule = mem.learn(text, kind="preference")
+    again = mem.learn(text)
+    assert (again.action, again.id) == ("reinforced", rule.id)
+    assert len(mem.list()) == 1
+
+
+def test_a_fact_of_the_user_confirms_the_rule_of_an_agent_and_keeps_its_kind(
+    mem: recollect.Recollect, project: Path, environment: dict[str, str]
+) -> None:
+    text = "Amounts are stored in cents everywhere."
+    with recollect.open(project, environment=environment, origin="agent") as agent:
+        rule = agent.learn(text, kind="pattern")
+    again = mem.learn(text)
+    assert (again.action, again.memory.kind) == ("reinforced", "pattern")
+    assert again.memory.root == rule.memory.root
+
+
+def test_the_same_text_as_another_kind_of_rule_is_shown_as_similar(
+    mem: recollect.Recollect,
+) -> None:
+    text = "Never edit files under email/mime, they are vendored."
+    rule = mem.learn(text, kind="preference")
+    other = mem.learn(text, kind="pitfall")
+    assert (other.action, other.similar) == ("created", (rule.id,))
+
+
 # ---------------------------------------------------------------- undo
 
 

@@ -17,6 +17,7 @@ from ..briefing import steps_action as briefing_steps_action
 from ..briefing import steps_turn as briefing_steps_turn
 from ..capture import operations as capture_operations
 from ..capture import sentences
+from ..capture import statements as capture_statements
 from ..capture import steps as capture_steps
 from ..context import Context
 from ..errors import StoreError
@@ -140,6 +141,13 @@ def _answer_prompt(context: Context, event: Event, now: int) -> steps_hooks.Answ
         return _LoadedPrompt(turn(txs, is_first), start(txs), known)
 
     loaded = context.read_both(load, ahead=True)
+    if statements:
+        from . import steps_replaced  # few prompts state something
+
+        loaded = loaded._replace(
+            start=steps_replaced.drop_replaced(loaded.start, statements, loaded.known),
+            turn=steps_replaced.drop_outdated(loaded.turn, statements),
+        )
     briefing, block = briefing_operations.make_start(context, ask, loaded.start)
     start_items = briefing.items if briefing.begins else ()
     matched, shown_turn = briefing_operations.make_turn(context, loaded.turn, start_items)
@@ -299,7 +307,7 @@ def _find_statements(context: Context, event: Event, now: int) -> list[PreparedM
         return []
     if len(event.prompt) > _LONGEST_PROMPT:
         return []  # they are captured from the transcript later
-    if not sentences.capture(event.prompt):
+    if not (sentences.capture(event.prompt) or capture_statements.may_withdraw(event.prompt)):
         return []
     return capture_operations.prepare_message(
         capture_steps.UserMessage(event.prompt, event.session, now)

@@ -21,6 +21,7 @@ from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
+from ..memory import steps_revisions as memory_steps_revisions
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
 from ..secrets import redaction
@@ -160,14 +161,17 @@ def load_start(
         for one in memories
         if one.id in in_summary
     ]
-    candidates = [one for one in memories if one.id not in in_summary]
+    ids = {one.id for one in memories}
+    outdated = [one for one in memories if one.detail.get(memory_steps_revisions.NEWER) in ids]
+    left_out += [LeftOut(one.id, one.address, "you said otherwise later") for one in outdated]
+    candidates = [one for one in memories if one.id not in in_summary and one not in outdated]
     if txs and len(lines) + len(candidates) < FEW_LINES:
         lines += _latest_tasks(txs[0], ask.session)
     material = selection.StartMaterial(
         _rate(txs, candidates, now), tuple(lines), tuple(skills), tuple(left_out)
     )
     shown = frozenset(window_sql.shown_ids(txs, ask.session)) if frozen else frozenset()
-    ids = [one.memory.id for one in material.memories if one.memory.layer != "user"]
+    checked = [one.memory.id for one in material.memories if one.memory.layer != "user"]
     is_kept = bool(ask.session) and not frozen
     # A failing command is watched even if an instruction file names the one that replaced it.
     replaced = [form for one in known_commands for form in one.replaces if one.retired is None]
@@ -177,7 +181,7 @@ def load_start(
         shown=shown,
         summary=summary,
         commands=tuple(commands),
-        checks=freshness_steps.load_checks(txs[0], ids, changed) if ids else None,
+        checks=freshness_steps.load_checks(txs[0], checked, changed) if checked else None,
         watched=steps_action.watched_programs(memories, replaced) if is_kept else "",
         since=window_sql.began(txs, ask.session) if known else 0,
     )

@@ -84,6 +84,10 @@ CORRECTION_FORMS = {
         r"\b(in|on|with|by|from|at|as|via|using|through) (?:[^\s,;(]+ ){0,5}[^\s,;(]+(?:,|"
         r" [-–]) *not (?:just )?\1 \w"
     ),
+    "correction: no longer": (
+        r"\b(?:is|are|runs?|lives?|uses?|listens?|points?|goes?|called|named)\b[^,;:?]{1,80}, "
+        r"no longer \S"
+    ),
     # "It is just X not Y", of names and quotes.
     "correction:  not ": (
         r"\b(?:is|are|should be|called|named)(?: just| only| actually|"

@@ -46,7 +46,7 @@ class Captured(NamedTuple):
 
     `text` makes sense alone; `quote` is the original wording, at `span` in the message. `doubt` is
     the reason why it may be another person's text, or "". `scope` are globs of the files it is
-    about.
+    about. `withdraws` names the rule that it takes back: see `withdrawals`.
     """
 
     kind: str
@@ -58,6 +58,7 @@ class Captured(NamedTuple):
     quote: str
     scope: tuple[str, ...] = ()
     personal: bool = False
+    withdraws: statements.Withdrawal | None = None
 
 
 def find_pasted(text: str) -> tuple[Span, ...]:
@@ -116,7 +117,7 @@ def _capture(text: str) -> list[Captured]:
     masked = mask(text)
     stated = _stated(text, masked, forms)
     first = next(stated, None)
-    if first is None or _is_document(text, masked):
+    if first is None or is_document(text, masked):
         return []
     # Imported on demand, as is `standalone`: a hook reads every prompt, and most state nothing.
     from . import authorship
@@ -266,7 +267,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(_SOURCES[name], re.IGNORECASE)
 
 
-def _is_document(text: str, masked: str) -> bool:
+def is_document(text: str, masked: str) -> bool:
     """Check whether a text is a document, an answer of an assistant or a wall of data."""
     typed = len(masked) - masked.count("\n")
     return (

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from ..fast_typing import NamedTuple
 from .forms import FOREIGN_FORMS, RULE_FORMS, Form, read_forms
 from .forms_decisions import CORRECTION_FORMS, DECISION_FORMS
 
@@ -33,6 +34,26 @@ RULES = {
     "fact": ("fact", "normal"),
     "reference": ("reference", "normal"),
 }
+
+
+_WITHDRAWING = (
+    r"\b(?:no longer|any ?more|stop|quit|forget|drop|ignore|scrap|lift|cancel|withdraw|"
+    r"remove)\b"
+)
+"""Words of which a message that takes a rule back has one."""
+
+
+class Withdrawal(NamedTuple):
+    """The words that name a rule that is taken back, and whether they call it by its topic ("the
+    emoji rule") or repeat it ("no longer need to …")."""
+
+    words: str
+    is_called: bool
+
+
+def may_withdraw(text: str) -> bool:
+    """Check whether a message may take a rule back: see `withdrawals`."""
+    return _compiled(_WITHDRAWING).search(text) is not None
 
 
 def forms_in(text: str, rule: str = "") -> list[Form]:
@@ -121,8 +142,9 @@ _PASSING = (
     r"\buse the (?:first|second|other)\b|\b(?:do|did|does|like) (?:this|that|it)\b|"
     r"\bmake sure (?:this|it)\b|"
     r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
-    r"\b(?:for|right|just) now\b|^(?!.*\bshould be \S*[/_.]\S* now\b).*\bnow(?:,|[.!]*$)|\b(?:at|"
-    r"for) the moment\b|\btemporarily\b|"
+    r"\b(?:for|right|just) now\b|"
+    r"^(?!.*\b(?:should be|called|named) \S*[/_.-]\S* now\b).*\bnow(?:,|[.!]*$)|"
+    r"\b(?:at|for) the moment\b|\btemporarily\b|"
     r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
     r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
     r"\b(?:rule|description|instructions?) (?:that|which) (?:says?|states?)\b|\bnot the one\b|"

@@ -26,7 +26,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import display, messages
 from ..types.records import Json, Learned, Memory, Message
-from . import repetition, sentences, standalone
+from . import repetition, sentences, standalone, statements
 
 MARK = "captured"
 DOUBT = "doubt"
@@ -59,19 +59,29 @@ def prepare(
 
     `personal` puts preferences about the person into the user layer.
     """
-    stated = sentences.capture(message.text)
+    stated = _capture(message.text)
     if not stated:
         return []
     # Redact first: a sentence cut out of the middle of a secret does not look like one.
     clean = redaction.redact(message.text)
     if clean != message.text:
-        stated = sentences.capture(clean)
+        stated = _capture(clean)
     ready = []
     for found in stated:
         layer = "user" if personal and found.personal and not found.doubt else "project"
         if not hygiene.find_refusal(found.text, found.kind, layer):
             ready.append(_prepare_one(found, message, new_id("m"), layer))
     return ready
+
+
+def _capture(text: str) -> list[sentences.Captured]:
+    """Return the statements of a message, with those that take a rule back."""
+    stated = sentences.capture(text)
+    if not statements.may_withdraw(text):
+        return stated
+    from . import withdrawals  # few messages take something back
+
+    return withdrawals.add_withdrawals(text, stated)
 
 
 def _prepare_one(
@@ -94,7 +104,8 @@ def _prepare_one(
         key=f"{key}:proposed" if found.doubt else key,
     )
     origin = "tool" if found.doubt else "user"
-    return memory_steps.prepare(draft, origin, message.at, id, propose=bool(found.doubt))
+    ready = memory_steps.prepare(draft, origin, message.at, id, propose=bool(found.doubt))
+    return ready._replace(withdraws=None if found.doubt else found.withdraws)
 
 
 def is_personal(ready: memory_steps.PreparedMemory) -> bool:
@@ -108,6 +119,8 @@ class FoundBefore(NamedTuple):
     around: memory_steps_neighbours.Neighbours
     is_new: bool
     """True if no memory in use has this text, for any files, and it was never forgotten."""
+    withdrawn: str = ""
+    """The id of the rule that it takes back."""
 
 
 def look_up(tx: Tx, ready: Iterable[memory_steps.PreparedMemory]) -> dict[str, FoundBefore | None]:
@@ -124,7 +137,16 @@ def _look_up(tx: Tx, item: memory_steps.PreparedMemory) -> FoundBefore | None:
         around = memory_steps_neighbours.find_neighbours(tx, item.row)
     if earlier and memory_sql.get(tx, earlier):
         return None
-    return FoundBefore(around, not kept)
+    withdrawn = ""
+    if item.withdraws:
+        from . import steps_withdrawals
+
+        withdrawn = steps_withdrawals.find_rule(
+            tx, item.row, statements.Withdrawal(*item.withdraws)
+        )
+    if withdrawn:
+        around = around._replace(revised=withdrawn, opposite=(), replaced=())
+    return FoundBefore(around, not kept, withdrawn)
 
 
 def keep(
@@ -146,7 +168,11 @@ def keep(
         )
         is_known = item.row.id in looked and not related
         found = looked[item.row.id] if is_known else _look_up(tx, item)
-        if found:
+        if found and item.withdraws and json.loads(item.row.detail)[MARK] == "withdrawal":
+            from . import steps_withdrawals
+
+            done += steps_withdrawals.withdraw(tx, item, found.withdrawn, now)
+        elif found:
             done.append(memory_steps_learn.learn(tx, item, now, found.around, is_new=found.is_new))
     return done
 
@@ -318,6 +344,8 @@ def notice(captured: Sequence[Learned]) -> str:
         statement = f"a {memory.kind}: “{display.format_line(memory.text, 200)}”"
         if item.action == "skipped":
             lines.append(f"Recollect did not note {statement}; {' '.join(item.notes)}")
+        elif item.action == "withdrawn":
+            lines.append(f"Recollect took back {statement} (recollect undo {item.id})")
         elif memory.status == "proposed":
             doubt = memory.detail.get(DOUBT, "")
             lines.append(
@@ -327,5 +355,7 @@ def notice(captured: Sequence[Learned]) -> str:
         else:
             where = " for all your projects" if memory.layer == "user" else ""
             statement = statement.replace(":", f"{where}:", 1)
-            lines.append(f"Recollect noted {statement} (recollect undo {item.id})")
+            about = [note for note in item.notes if item.contradicts or item.action == "revised"]
+            notes = "".join(f"; {note}" for note in about)
+            lines.append(f"Recollect noted {statement}{notes} (recollect undo {item.id})")
     return "\n".join(lines)

@@ -16,21 +16,24 @@ Precision comes before recall: a revision supersedes what was believed before.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 
 from ..fast_typing import NamedTuple
 from ..text.statements import (
     FILLERS,
+    MOODS,
     ReadWord,
     content_words,
     find_families,
     is_among,
+    may_negate,
     read_clauses,
+    read_signs,
     set_of,
     stems_of,
 )
-from ..text.terms import split_lower_words, stem
+from ..text.terms import split_lower_words
 
 Statement = tuple[str, str]
 """A subject, which may be empty, and a text."""
@@ -67,78 +70,38 @@ def find_relation(old: Statement, new: Statement) -> str:
         return "revises"
     if _replaces(old, new):
         return "replaces"
+    if _denies(old, new):
+        return "contradicts"
     return "near" if is_near(old, new) else ""
 
 
 # ---------------------------------------------------------------- the opposite
 
-_NEGATORS = "not never no without avoid stop cannot neither nor instead rather over"
-_MOODS = """
-    always must should shall will would can could may might need ever use prefer choose chose
-    with than want ensure to
-"""
-_OPPOSITES = """
-    allowed permitted / forbidden prohibited disallowed banned denied
-    required mandatory / optional unnecessary
-    safe secure / unsafe insecure
-    supported available / unsupported unavailable
-    valid correct / invalid incorrect wrong
-    stable reliable / unstable unreliable flaky
-    possible feasible / impossible infeasible
-    include contain / exclude omit
-    accept trust / reject refuse distrust
-"""
-
-
-@cache
-def _sides() -> dict[str, tuple[str, bool]]:
-    """Map each stem to the first word of its line of opposites, and to its side of it."""
-    found: dict[str, tuple[str, bool]] = {}
-    for line in _OPPOSITES.strip().splitlines():
-        sides = [[stem(word) for word in side.split()] for side in line.split("/")]
-        for side, words in zip((True, False), sides, strict=True):
-            found.update(dict.fromkeys(words, (sides[0][0], side)))
-    return found
-
-
-@cache
-def _negative() -> frozenset[str]:
-    """Return the stems without which every word of a statement has the positive sign."""
-    return stems_of(_NEGATORS) | {word for word, (_, side) in _sides().items() if not side}
-
-
-def _may_negate(statement: Statement) -> bool:
-    """Check whether a word of a statement may have the negative sign."""
-    words = (word for text in statement for clause in read_clauses(text) for word in clause)
-    return not _negative().isdisjoint([word.stem for word in words])
-
-
-@lru_cache(maxsize=256)
-def _signed(statement: Statement) -> Mapping[str, bool]:
-    """Return every content word with its sign: a negation turns the rest of its clause."""
-    found: dict[str, bool] = {}
-    negators, silent, sides = stems_of(_NEGATORS), stems_of(FILLERS + _MOODS), _sides()
-    for text in statement:
-        for clause in read_clauses(text):
-            sign = True
-            for word in clause:
-                if word.stem in negators:
-                    sign = not sign
-                elif word.stem not in silent:
-                    name, side = sides.get(word.stem, (word.stem, True))
-                    found[name] = sign == side
-    return found
-
 
 def contradicts(a: Statement, b: Statement) -> bool:
     """Check whether two statements differ in the sign of a word and in little else."""
-    if not (_may_negate(a) or _may_negate(b)):
+    if not (may_negate(a) or may_negate(b)):
         return False
-    ours, theirs = _signed(a), _signed(b)
+    ours, theirs = read_signs(a), read_signs(b)
     shared = ours.keys() & theirs.keys()
     if not shared or len(shared) / (len(ours) + len(theirs) - len(shared)) < NEAR:
         return False
     return any(ours[word] != theirs[word] for word in shared)
+
+
+def _denies(old: Statement, new: Statement) -> bool:
+    """Check whether the new statement forbids what the old one asks for, in fewer or other words:
+    at least two words are negated, and all stand in the old one, with its first word."""
+    ours, theirs = read_signs(old), read_signs(new)
+    silent = stems_of(_STATING)
+    denied = {_shorten(word) for word, sign in theirs.items() if not sign and word not in silent}
+    asked = [_shorten(word) for word, sign in ours.items() if sign]
+    return len(denied) > 1 and denied <= set(asked) and asked[0] in denied and all(ours.values())
+
+
+def _shorten(word: str) -> str:
+    """Return the beginning of a word: `indent` of `indentation`."""
+    return word[:6] if word.isalpha() else word
 
 
 # ---------------------------------------------------------------- another value
@@ -321,6 +284,8 @@ def _is_slot(words: Sequence[ReadWord]) -> bool:
     if not words:
         return False
     small = words[-1].raw.casefold()
+    if small in ("called", "named") and len(words) > 1:
+        return True
     if small in _SLOTS.split() or (small in _VAGUE_SLOTS.split() and len(words) > 1):
         return True
     doer = len(small) > 5 and small.isalpha() and small.endswith(("er", "or"))
@@ -353,8 +318,13 @@ def find_gone(text: str) -> tuple[list[ReadWord], list[ReadWord]]:
     return (words if len(words) <= LONGEST_VALUE else []), list(content_words(new))
 
 
+def is_plain(text: str) -> bool:
+    """Check whether a text names the value that it replaces: "X, not Y", "no longer Y"."""
+    return _REPLACED.search(text) is not None
+
+
 def _is_stating(word: ReadWord) -> bool:
-    return is_among(word, FILLERS + _MOODS + _STATING)
+    return is_among(word, FILLERS + MOODS + _STATING)
 
 
 def _replaces(old: Statement, new: Statement) -> bool:
@@ -374,10 +344,13 @@ def _replaces(old: Statement, new: Statement) -> bool:
         return False
     before = set(_stems(find_gone(old[1])[0]))
     chosen = {word.stem for word in come if word.named} - set(values)
-    signs = _signed(old)
+    signs = read_signs(old)
     if before & set(values) or not all(signs.get(value, True) for value in values):
         return False
     rest = set(_stems(words)) - set(values) - before
+    said = {word.stem for word in come if not _is_stating(word)} - set(values) - chosen
+    if chosen and not chosen <= rest and _REPLACED.search(new[1]) and said <= rest:
+        return True  # "use pnpm, not npm" is said of all that npm is used for
     named = any(word.named for word in _unnumbered(gone))
     about = {word.stem for text in new for word in content_words(text)}
     if (chosen and chosen <= rest) or rest - about - (stems_of(_SLOTS) if named else set()):

@@ -97,6 +97,8 @@ class PreparedMemory(NamedTuple):
     near: str
     redacted: tuple[str, ...]
     memory: Memory
+    withdraws: tuple[str, bool] | None = None
+    """The words that name a rule that it takes back: see `capture.withdrawals`."""
 
 
 class LabelledDraft(NamedTuple):

@@ -37,6 +37,11 @@ def learn(
     others = [one.id for one in same_text] if prepared.near == "merge" else []
     pinned = [held.id] if held else others  # those that the statement may add claims to
     stored = freshness_sql.load_claims(tx, pinned if known else [])
+    if held is None and around.same and row.kind == "fact":
+        # Of any kind it says that already: `fact` is the kind of what has no other.
+        held = sql.get(tx, around.same, lock=True)
+        if held is not None:
+            prepared = prepared._replace(row=row._replace(kind=held.kind, priority=held.priority))
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
     learned = _kept(tx, prepared, held, around, same_text, now)
@@ -156,6 +161,7 @@ def _created(
         steps_neighbours.link(tx, memory.id, "supersedes", [old.id], "another value", now)
         notes.append(f"takes the place of {old.id}: {old.text}")
     if around.opposite:
+        steps_revisions.mark_outdated(tx, memory, around.opposite)
         steps_neighbours.link(
             tx, memory.id, "contradicts", around.opposite, "the opposite is said", now
         )

@@ -166,7 +166,7 @@ def _reworded(
     """Make a revision with another text: what it claims and contradicts begins anew."""
     memory = steps_revisions.revise(tx, old, row, change, now)
     steps_neighbours.replace_claims(tx, memory.id, known, now)
-    steps_neighbours.end_contradictions(tx, memory.id, now)
+    steps_revisions.end_contradictions(tx, memory.id, now)
     opposite = [other for other in around.opposite if other != old.id]
     steps_neighbours.link(tx, memory.id, "contradicts", opposite, "the opposite is said", now)
     return memory

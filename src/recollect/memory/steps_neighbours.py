@@ -1,9 +1,10 @@
 """Find the memories that a new statement changes, contradicts or repeats.
 
 A statement with another value takes the place of the old one. The opposite is linked, shown and put
-up for review, and so is a statement whose value the new one says is gone, if the wording differs.
-Near-duplicates are shown to the writer and never merged silently. A less trusted statement replaces
-nothing, and neither does one for other files.
+up for review, and so is a statement whose value the new one says is gone, if the wording differs;
+the user who names the old value ("X, not Y") replaces their own statement. Near-duplicates are
+shown to the writer and never merged silently. A less trusted statement replaces nothing, and
+neither does one for other files.
 """
 
 from __future__ import annotations
@@ -61,9 +62,11 @@ MOST_PROMISED = 2_000
 class Neighbours(NamedTuple):
     """Open memories that a new statement stands in a relation to, by id. Those that say the same
     or another value of other files come with these files, in words. The `opposite` ones include the
-    `replaced` ones: their value is gone by the new statement."""
+    `replaced` ones: their value is gone by the new statement. `same` has the same text and
+    files, and another kind."""
 
     revised: str = ""
+    same: str = ""
     opposite: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
@@ -83,13 +86,18 @@ def add_twins(around: Neighbours, same_text: Sequence[Memory]) -> Neighbours:
 
 def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
     """Look for memories that the statement changes, contradicts or repeats."""
-    revised, opposite, replaced, near, otherwise = "", [], [], [], {}
+    revised, same, opposite, replaced, near, otherwise = "", "", [], [], [], {}
     scope = json.loads(row.scope)
     for memory, relation in _find_related(tx, row):
         theirs = json.loads(memory.scope)
         if relation == "revises" and not globs.same_scopes(theirs, scope):
             otherwise[memory.id] = globs.describe_scopes(theirs)
-        elif relation == "revises" and not revised and _may_replace(row, memory):
+        elif (relation == "revises" and not revised and _may_replace(row, memory)) or (
+            relation == "replaces"
+            and not revised
+            and _is_own(row, memory)
+            and globs.same_scopes(theirs, scope)
+        ):
             revised = memory.id
         elif relation == "contradicts" and not globs.are_disjoint(theirs, scope):
             opposite.append(memory.id)
@@ -97,8 +105,10 @@ def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
             replaced.append(memory.id)
         elif relation == "near":
             near.append(memory.id)
+            same = same or (memory.id if _is_same(row, memory) else "")
     return Neighbours(
         revised=revised,
+        same=same,
         opposite=(*opposite, *replaced),
         replaced=tuple(replaced),
         near=tuple(near),
@@ -113,13 +123,50 @@ def _find_related(tx: Tx, row: sql.MemoryRow) -> list[tuple[sql.MemoryStatement,
     found = [
         (one, relation)
         for one in _pick_nearest(there, row)
-        if (relation := similarity.find_relation((one.subject, one.text), statement))
+        if (relation := _relate(one, row, statement))
     ]
     if tx.is_remote or not found:
         return found
     # To check a seal costs more than to compare two statements; few are related.
     checked = {one.id for one in sql.load_statements(tx, [one.id for one, _ in found])}
     return [(one, relation) for one, relation in found if one.id in checked]
+
+
+_KIND_GROUPS = {
+    **dict.fromkeys(("policy", "preference", "decision", "pattern"), "rule"),
+    **dict.fromkeys(("fact", "reference"), "fact"),
+}
+"""Kinds whose statements change and contradict each other; others only those of their own."""
+
+
+def _relate(one: sql.MemoryStatement, row: sql.MemoryRow, statement: similarity.Statement) -> str:
+    """Return the relation of a statement to a memory; between other kinds, only that they say
+    almost the same."""
+    before = one.subject, one.text
+    groups = {_KIND_GROUPS.get(kind, kind) for kind in (one.kind, row.kind)}
+    if len(groups) == 1:
+        return similarity.find_relation(before, statement)
+    return "near" if similarity.is_near(before, statement) else ""
+
+
+def _is_own(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
+    """Check whether the user replaces their own statement in plain words ("X, not Y")."""
+    return (
+        row.label == memory.label == "user"
+        and _may_replace(row, memory)
+        and similarity.is_plain(row.text)
+    )
+
+
+def _is_same(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
+    """Check whether a memory has the text and the files of a statement, and another kind."""
+    is_text = memory.text == row.text and memory.kind != row.kind
+    return is_text and globs.same_scopes(json.loads(memory.scope), json.loads(row.scope))
+
+
+def find_statements(tx: Tx, row: sql.MemoryRow) -> list[sql.MemoryStatement]:
+    """Return the open memories that share the rarest words of a row."""
+    return sql.load_statements(tx, _find_candidates(tx, row))
 
 
 def _pick_nearest(
@@ -132,7 +179,7 @@ def _pick_nearest(
     least = 0.0 if similarity.find_gone(row.text)[0] else ENOUGH_SHARED
     near = {}
     for one in memories:
-        if (one.kind, one.owner) != (row.kind, row.owner):
+        if one.owner != row.owner:
             continue
         shared = similarity.jaccard(words, similarity.split_words(one.subject, one.text))
         if shared >= least or (row.subject and one.subject):
@@ -223,12 +270,6 @@ def reopen(tx: Tx, memory: Memory, current: Memory, now: int) -> None:
             links_sql.end(tx, one.source, one.relation, one.target, now)
     if memory.valid_from > current.valid_from:
         link(tx, memory.id, "supersedes", [current.id], "another value", now)
-
-
-def end_contradictions(tx: Tx, memory: str, now: int) -> None:
-    """End the links to what a memory contradicted before its text was changed."""
-    for one in links_sql.find_touching(tx, [memory], "contradicts"):
-        links_sql.end(tx, one.source, one.relation, one.target, now)
 
 
 def anchor(

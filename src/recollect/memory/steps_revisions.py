@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ..errors import Conflict, InvalidInput, NotFound, Refused
 from ..index import sql as index_sql
 from ..index import steps as index_steps
+from ..links import sql as links_sql
 from ..secrets import redaction
 from ..storage.database import Tx
 from ..text import addresses, globs
@@ -226,3 +227,31 @@ def make_row(memory: Memory) -> sql.MemoryRow:
     for name in ("detail", "scope", "tags", "examples", "citations", "evidence", "sources"):
         values[name] = redaction.redact_json(values[name]).text
     return sql.MemoryRow(**values)
+
+
+NEWER = "newer"
+"""The detail of a memory that names a newer statement of the user against it."""
+
+
+def mark_outdated(tx: Tx, memory: Memory, others: Sequence[str]) -> None:
+    """Mark the user's older statements that cannot hold together with a new one of theirs: until
+    a person decided, a briefing shows the newer one only."""
+    for other in sql.get_many(tx, others).values() if memory.label == "user" else ():
+        if other.label == "user" and globs.same_scopes(other.scope, memory.scope):
+            detail = redaction.redact_json({**other.detail, NEWER: memory.id}).text
+            sql.update(tx, other.id, {"detail": detail})
+
+
+def unmark_outdated(tx: Tx, ids: Sequence[str]) -> None:
+    """Remove the marks between statements that a person keeps."""
+    for memory in sql.get_many(tx, ids).values():
+        if memory.detail.get(NEWER) in ids:
+            detail = {name: value for name, value in memory.detail.items() if name != NEWER}
+            sql.update(tx, memory.id, {"detail": redaction.redact_json(detail).text})
+
+
+def end_contradictions(tx: Tx, memory: str, now: int) -> None:
+    """End the links to what a memory contradicted before its text was changed."""
+    for one in links_sql.find_touching(tx, [memory], "contradicts"):
+        links_sql.end(tx, one.source, one.relation, one.target, now)
+        unmark_outdated(tx, (one.source, one.target))

@@ -272,6 +272,7 @@ def end_contradictions(
         if every or not queue.contradict(memory, memory_steps_revisions.open_memory(tx, other)):
             links_sql.end(tx, memory.id, "contradicts", other, now)
             links_sql.end(tx, other, "contradicts", memory.id, now)
+            memory_steps_revisions.unmark_outdated(tx, (memory.id, other))
 
 
 def replace_claims(tx: Tx, memory: str, claims: Sequence[freshness_sql.ClaimRow], now: int) -> None:

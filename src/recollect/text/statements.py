@@ -1,9 +1,10 @@
-"""Read a statement: its clauses, its content words, and which words are names or values."""
+"""Read a statement: its clauses, its content words and their signs, and which words are names or
+values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
 from ..fast_typing import NamedTuple
@@ -109,3 +110,66 @@ def _families() -> dict[str, frozenset[int]]:
 def find_families(root: str) -> frozenset[int]:
     """Return the numbers of the groups that a stem belongs to."""
     return _families().get(root, frozenset())
+
+
+# ---------------------------------------------------------------- the sign of words
+
+_NEGATORS = "not never no without avoid stop cannot neither nor instead rather over"
+MOODS = """
+    always must should shall will would can could may might need ever use prefer choose chose
+    with than want ensure to
+"""
+_OPPOSITES = """
+    allowed permitted / forbidden prohibited disallowed banned denied
+    required mandatory / optional unnecessary
+    safe secure / unsafe insecure
+    supported available / unsupported unavailable
+    valid correct / invalid incorrect wrong
+    stable reliable / unstable unreliable flaky
+    possible feasible / impossible infeasible
+    include contain / exclude omit
+    accept trust / reject refuse distrust
+"""
+
+
+_FOR_GOOD = re.compile(r"(?i)\b(?:from now on|going forward|any ?more)\b,?")
+
+
+@cache
+def _sides() -> dict[str, tuple[str, bool]]:
+    """Map each stem to the first word of its line of opposites, and to its side of it."""
+    found: dict[str, tuple[str, bool]] = {}
+    for line in _OPPOSITES.strip().splitlines():
+        sides = [[stem(word) for word in side.split()] for side in line.split("/")]
+        for side, words in zip((True, False), sides, strict=True):
+            found.update(dict.fromkeys(words, (sides[0][0], side)))
+    return found
+
+
+@cache
+def _negative() -> frozenset[str]:
+    """Return the stems without which every word of a statement has the positive sign."""
+    return stems_of(_NEGATORS) | {word for word, (_, side) in _sides().items() if not side}
+
+
+def may_negate(statement: tuple[str, str]) -> bool:
+    """Check whether a word of a statement may have the negative sign."""
+    words = (word for text in statement for clause in read_clauses(text) for word in clause)
+    return not _negative().isdisjoint([word.stem for word in words])
+
+
+@lru_cache(maxsize=256)
+def read_signs(statement: tuple[str, str]) -> Mapping[str, bool]:
+    """Return every content word with its sign: a negation turns the rest of its clause."""
+    found: dict[str, bool] = {}
+    negators, silent, sides = stems_of(_NEGATORS), stems_of(FILLERS + MOODS), _sides()
+    for text in statement:
+        for clause in read_clauses(_FOR_GOOD.sub("", text)):
+            sign = True
+            for word in clause:
+                if word.stem in negators:
+                    sign = not sign
+                elif word.stem not in silent:
+                    name, side = sides.get(word.stem, (word.stem, True))
+                    found[name] = sign == side
+    return found
