@@ -279,21 +279,6 @@ def test_an_error_is_answered_with_what_resolved_it_confirmed_first(
     assert ask(mem, lessons_steps_observed.resolutions_for_failure, *other) == []
 
 
-def test_an_edit_of_the_file_at_fault_is_no_answer_for_the_same_error_in_another(
-    mem: Mem, clock: Clock, project: Path
-) -> None:
-    broken = (
-        '  File "src/decoder.py", line 3\nSyntaxError: invalid syntax\nmake: *** [lint] Error 1'
-    )
-    calls = ("make lint", broken, True), good(f"file:{project}/src/decoder.py"), good("make lint")
-    work(mem, clock, "s-1", *calls)
-    given = {"command": "make lint"}
-    (one,) = ask(mem, lessons_steps_observed.resolutions_for_failure, given, broken)
-    assert one.remedy.files == ("src/decoder.py",)
-    elsewhere = broken.replace("decoder", "encoder")
-    assert ask(mem, lessons_steps_observed.resolutions_for_failure, given, elsewhere) == []
-
-
 def test_files_changed_together_in_two_sessions_are_known(
     mem: Mem, clock: Clock, project: Path
 ) -> None:

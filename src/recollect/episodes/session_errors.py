@@ -75,8 +75,6 @@ class Remedy(NamedTuple):
     """Names that edits added to the file of the error's line, and that the line names, too."""
     also: tuple[str, ...] = ()
     """Other names that these edits added; they count if another session added them as well."""
-    reported: bool = False
-    """Whether the failed output named the edited files: then they fix the error in these only."""
 
 
 def remedy_from_json(given: Mapping[str, Json]) -> Remedy:
@@ -210,13 +208,13 @@ def _edit_remedy(
         if not own:
             return None
         added, also = _added(own, line.text)
-        return Remedy(files=_files(own, cwd), added=added, also=also, reported=True)
+        return Remedy(files=_files(own, cwd), added=added, also=also)
     files = _files(edits, cwd)
     in_output = set(re.findall(_FILE_NAMES, output))
     named = [path for path in files if path.rpartition("/")[2] in in_output]
     if not named and len(files) > 1:
         return None
-    return Remedy(files=tuple(named or files)[-MOST_FILES:], reported=bool(named))
+    return Remedy(files=tuple(named or files)[-MOST_FILES:])
 
 
 def _edited(attempt: CallAttempt, cwd: str) -> list[str]:

@@ -213,21 +213,8 @@ def resolutions_for_failure(
             for one in findings.read_resolutions(body, programs):
                 found.setdefault(one.remedy, one)
     hidden = hidden_refs(tx) if found else ()
-    kept = [
-        one
-        for one in found.values()
-        if findings.fix_ref(one.signature) not in hidden and _applies(one, output)
-    ]
+    kept = [one for one in found.values() if findings.fix_ref(one.signature) not in hidden]
     return sorted(kept, key=lambda one: (-one.sessions, -one.last))
-
-
-def _applies(known: KnownResolution, output: str) -> bool:
-    """Check whether a resolution can help with this output: an edit that was seen once, in a file
-    that the output named, does not help with the same error in another file."""
-    remedy = known.remedy
-    if known.confirmed or remedy.added or not remedy.reported:
-        return True
-    return any(path.rpartition("/")[2] in output for path in remedy.files)
 
 
 def known_resolutions(tx: Tx) -> list[KnownResolution]:
