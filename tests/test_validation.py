@@ -30,7 +30,7 @@ def engine() -> str:
         ("learn", ("x",), {"kind": 5}, "kind must be a text"),
         ("learn", (), {}, "text is missing"),
         ("learn", ("x",), {"text": "y"}, "text was given twice"),
-        ("learn", ("x", "fact", "y"), {}, "at most 2 positional"),
+        ("learn", ("x", "fact", False, "y"), {}, "at most 3 positional"),
         ("learn", ("x",), {"confidence": "high"}, "confidence must be a number"),
         ("learn", ("x",), {"confidence": True}, "confidence must be a number"),
         ("learn", ("x",), {"confidence": float("nan")}, "confidence must be a number"),
