@@ -64,6 +64,7 @@ def test_an_export_of_everything_comes_back_equal(mem: recollect.Recollect, tmp_
         assert URL in str(copy.prepare("s1", 100_000).request("chat"))
         assert copy.verify(archive=True) == mem.verify(archive=True)
         assert copy.store.load(done.files[0], trust=True).new == 0  # once more changes nothing
+        assert copy.store.stats().by_kind == mem.store.stats().by_kind != {}
 
 
 def test_a_colleague_must_accept_what_was_exported(
@@ -238,6 +239,7 @@ def test_a_store_moves_to_postgresql_and_back_equal_by_hash(
     assert there.digest != ""
     with recollect.open(project, origin="user", environment=home) as memory:
         assert "the port is 5434" in {one.text for one in memory.list()}
+        assert memory.store.stats().by_kind == searched.by_kind != {}
         assert memory.verify(archive=True).messages == 3
         assert URL in str(memory.prepare("s1", 100_000).request("chat"))
     assert back.rows >= there.rows - 1

@@ -105,6 +105,7 @@ ALLOWED = {
     "review.sql.list_contradictions": RESULT,
     "review.sql.list_stale": RESULT,
     "review.sql.list_waiting": RESULT,
+    "storage.sql.recount_memories": WHOLE,
     "undo.sql.count_after": ASKED,
     "undo.sql.find_last": ASKED,
     "undo.sql.find_with_status": WHOLE,
@@ -224,6 +225,7 @@ def test_every_function_with_statements_is_looked_at(new_database: Open) -> None
         "injections.sql.insert",
         "memory.sql.insert_many",
         "storage.sql.record_write",
+        "storage.sql.recount_memories",  # runs nothing on PostgreSQL: a trigger counts there
         "undo.sql.insert",
     }
     assert len(names) > 150

@@ -33,7 +33,7 @@ def drop_replaced(
         for one in start.material.memories
         if one.memory.id not in withdrawn and (one.memory.id, one.memory.scope) not in gone
     )
-    return start._replace(material=start.material._replace(memories=kept)) if gone else start
+    return start._replace(material=start.material._replace(memories=kept))
 
 
 def drop_outdated(

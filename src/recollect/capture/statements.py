@@ -37,10 +37,14 @@ RULES = {
 
 
 _WITHDRAWING = (
-    r"\b(?:no longer|any ?more|stop|quit|forget|drop|ignore|scrap|lift|cancel|withdraw|"
-    r"remove)\b"
+    *("no longer", "any more", "anymore", "stop", "quit", "forget", "drop", "ignore", "scrap"),
+    *("lift", "cancel", "withdraw", "remove"),
 )
 """Words of which a message that takes a rule back has one."""
+
+
+WITHDRAWAL = "withdrawal"
+"""The rule of a sentence that takes a rule back and states nothing else."""
 
 
 class Withdrawal(NamedTuple):
@@ -53,7 +57,8 @@ class Withdrawal(NamedTuple):
 
 def may_withdraw(text: str) -> bool:
     """Check whether a message may take a rule back: see `withdrawals`."""
-    return _compiled(_WITHDRAWING).search(text) is not None
+    lowered = text.lower()
+    return any(word in lowered for word in _WITHDRAWING)
 
 
 def forms_in(text: str, rule: str = "") -> list[Form]:

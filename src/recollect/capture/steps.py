@@ -168,7 +168,7 @@ def keep(
         )
         is_known = item.row.id in looked and not related
         found = looked[item.row.id] if is_known else _look_up(tx, item)
-        if found and item.withdraws and json.loads(item.row.detail)[MARK] == "withdrawal":
+        if found and item.withdraws and item.memory.detail[MARK] == statements.WITHDRAWAL:
             from . import steps_withdrawals
 
             done += steps_withdrawals.withdraw(tx, item, found.withdrawn, now)

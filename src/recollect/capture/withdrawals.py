@@ -14,10 +14,7 @@ from functools import cache
 
 from ..text.statements import FILLERS, content_words, read_clauses, read_signs, stems_of
 from . import authorship, sentences, standalone
-from .statements import Withdrawal
-
-WITHDRAWAL = "withdrawal"
-"""The rule of a sentence that takes a rule back and states nothing else."""
+from .statements import WITHDRAWAL, Withdrawal
 
 _LEAD = (
     r"^(?:(?:please|and|also|so|but|ok|okay|yes|no|oh|sorry|wait|actually|well|btw|just|"

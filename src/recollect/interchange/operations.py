@@ -19,6 +19,7 @@ from ..memory import steps_learn as memory_steps_learn
 from ..memory import steps_neighbours as memory_steps_neighbours
 from ..recall import operations as recall_operations
 from ..secrets import redaction
+from ..storage import sql as storage_sql
 from ..storage.database import Database, Tx
 from ..text import addresses, display
 from ..types.records import Learned
@@ -237,6 +238,7 @@ def _load_export(context: Context, path: str, trust: bool) -> Loaded:
                 raise
         new = steps.merge_rows(tx, rows, columns, trust)
         archive_sql.recount_begun(tx, now)
+        storage_sql.recount_memories(tx)
         sql.request_index(tx, now)
         return read, new, sql.find_forgotten(tx, sorted(sql.load_tombstones(tx).digests))
 

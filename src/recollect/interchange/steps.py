@@ -16,6 +16,7 @@ from ..archive import attachments
 from ..errors import InvalidInput, Refused, StoreCorrupt
 from ..fast_typing import NamedTuple
 from ..secrets import redaction
+from ..storage import sql as storage_sql
 from ..storage.database import Database, Row, Tx
 from ..text import addresses, messages
 from ..types.records import (
@@ -92,6 +93,7 @@ def copy_space(source: Database, target: Database, columns: Columns, now: int) -
                 f"the copy is not equal to the store in {', '.join(wrong)}: nothing was copied",
                 hint="run `recollect doctor`, then try again with an empty target",
             )
+        storage_sql.recount_memories(into)
         sql.request_index(into, now)
         return after
 

@@ -15,7 +15,7 @@ import apsw
 
 from ..errors import NotFound
 from ..text import seals
-from . import migrations, sqlite, sqlite_health, sqlite_tx
+from . import migrations, sql, sqlite, sqlite_health
 from .backup import list_backups, list_columns_of, remove_backups, rewrite_store, rotate_backups
 from .database import TABLES
 
@@ -333,5 +333,5 @@ def _mark_incomplete(into: apsw.Connection) -> None:
         "INSERT OR REPLACE INTO state (space, key, value, updated) "
         "SELECT id, 'words', 'missing', 0 FROM spaces"
     )
-    into.execute(sqlite_tx.COUNT_ALL)
+    into.execute(sql.COUNT_MEMORIES.format(space="space"))
     sqlite_health.seal_all(into)

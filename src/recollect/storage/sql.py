@@ -9,13 +9,28 @@ from collections.abc import Mapping
 
 from ..errors import Conflict
 from ..fast_typing import NamedTuple
-from ..types.records import SafeText
+from ..types.records import FOREVER, SafeText
 from .database import Tx, batches
 
 _KEYS = ("utf-8", "surrogatepass")
 
 CLEARED = "cleared at"
 """The key of the times at which a person cleared the memory, newest first, in one text."""
+
+COUNT_MEMORIES = (
+    "INSERT INTO memory_counts SELECT space, first_seen / 86400000000, kind, layer, status, "
+    "count(*), sum(length(text)), sum(recalls = 0) FROM memories "
+    f"WHERE space = {{space}} AND valid_to = {FOREVER} GROUP BY 1, 2, 3, 4, 5"
+)
+"""Count the memories of a space that has no counts yet."""
+
+
+def recount_memories(tx: Tx) -> None:
+    """Count the memories of a space again after rows were written without `Tx.insert`, which
+    counts new ones on SQLite; on a server a trigger does."""
+    if not tx.is_remote:
+        tx.run("DELETE FROM memory_counts WHERE space = :space")
+        tx.run(COUNT_MEMORIES.format(space=":space"))
 
 
 def get_value(tx: Tx, key: str) -> str | None:

@@ -78,13 +78,6 @@ _COUNT = (
 )
 """Count new memories; triggers count those that change."""
 
-COUNT_ALL = (
-    f"INSERT INTO memory_counts SELECT space, first_seen / {_DAY}, kind, layer, status, count(*), "
-    f"sum(length(text)), sum(recalls = 0) FROM memories WHERE valid_to = {FOREVER} "
-    "GROUP BY 1, 2, 3, 4, 5"
-)
-"""Count the memories of a store that has no counts yet."""
-
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
 
