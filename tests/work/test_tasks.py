@@ -312,6 +312,21 @@ def test_six_descriptions_of_one_command_are_one_group_with_one_keeper() -> None
     assert set(found.duplicates[0].others) == {"m-0", "m-1", "m-2", "m-3", "m-4"}
 
 
+def test_the_keeper_of_a_group_is_the_most_trusted_then_confident_then_oldest() -> None:
+    text = "Integration tests need Redis on port 6380"
+    of_agent = memory("m-1", text=text, label="agent", confidence=1.0, reinforcement=9)
+    mine = memory("m-2", text=f"{text}.", label="user", confidence=0.5, first_seen=NOW)
+    surer = memory("m-3", text=f"{text}!", label="user", confidence=0.6, first_seen=NOW)
+    older = memory("m-4", text=f"{text}?", label="user", confidence=0.6, first_seen=NOW - 5)
+    for group, keep in (
+        ((of_agent, mine), "m-2"),
+        ((of_agent, mine, surer), "m-3"),
+        ((of_agent, mine, surer, older), "m-4"),
+    ):
+        (found,) = run_audit(group, NOW).duplicates
+        assert found.keep == keep
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -14,7 +14,7 @@ from ..index.clusters import TextFeatures, choose_keys, find_neighbours
 from ..memory.similarity import contradicts, find_relation, jaccard, split_words
 from ..text import globs
 from ..text.terms import query_terms, stem_all
-from ..types.records import Memory
+from ..types.records import ORIGINS, Memory
 from .plan_rules import Connect, Merge, Promote
 
 FEWEST_OWNERS = 2
@@ -34,9 +34,10 @@ def list_content_stems(memory: Memory) -> tuple[str, ...]:
     return tuple(stem_all(query_terms(f"{memory.subject} {memory.text}")))
 
 
-def rank_key(memory: Memory) -> tuple[float, int, int, str]:
-    """Return a sort key: of memories that say the same, the most confident is kept."""
-    return -memory.confidence, -memory.reinforcement, -memory.last_confirmed, memory.id
+def rank_key(memory: Memory) -> tuple[int, float, int, str]:
+    """Return a sort key: of memories that say the same, keep the most trusted, then the most
+    confident, then the oldest."""
+    return ORIGINS.index(memory.label), -memory.confidence, memory.first_seen, memory.id
 
 
 def unite(memories: Sequence[Memory]) -> Memory:

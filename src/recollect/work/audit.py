@@ -152,7 +152,7 @@ def _find_duplicates(memories: Sequence[Memory]) -> list[Duplicates]:
         compared.add(place)
         if others:
             grouped.update((place, *others))
-            reason = "nearly the same text; the one to keep has the highest rank"
+            reason = "nearly the same text; the first is the most trusted, confident or oldest"
             ids = tuple(memories[one].id for one in others)
             found.append(Duplicates(memories[place].id, ids, reason))
     return found
