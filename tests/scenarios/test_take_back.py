@@ -88,7 +88,7 @@ def test_forgetting_a_text_leaves_what_other_messages_of_the_session_taught(
     person.memory.memories.forget(text="Acme Rockets", yes=True)
     assert person.texts() == set(FOUR[:3])
     person.says("s2", FOUR[0])
-    assert person.notice.startswith("Recollect noted a preference: “Never deploy on Fridays.”")
+    assert person.notice.startswith(f"Recollect knows this already, a preference: “{FOUR[0]}”")
 
 
 def test_forgetting_a_memory_leaves_its_neighbours(person: Person) -> None:
@@ -212,6 +212,50 @@ def test_a_rule_that_is_named_is_taken_back_with_a_notice_and_undo(
     assert rule not in person.starts("s3")
     person.memory.store.undo(id)
     assert rule in person.texts()
+
+
+@pytest.mark.parametrize(
+    ("rule", "withdrawal"),
+    [
+        ("I prefer answers in German.", "I no longer want answers in German."),
+        ("Always answer me in German.", "I don't want you to answer in German any more."),
+        ("Please always reply in German.", "You no longer need to reply in German."),
+        ("I prefer short answers.", "I no longer prefer short answers"),
+        ("Always reply in German.", "forget the German rule"),
+    ],
+)
+def test_a_preference_for_all_projects_is_taken_back_in_the_users_own_words(
+    person: Person, rule: str, withdrawal: str
+) -> None:
+    person.says("s1", rule)
+    assert "for all your projects" in person.notice
+    id = person.id_of(rule)
+    person.says("s2", withdrawal)
+    assert person.notice == f"Recollect took back a preference: “{rule}” (recollect undo {id})"
+    assert person.texts() == set()
+    assert rule not in person.starts("s3")
+    assert person.texts("hidden") == {rule}
+    person.memory.store.undo(id)
+    assert rule in person.texts()
+
+
+def test_a_rule_that_was_saved_for_all_projects_is_taken_back_from_any(person: Person) -> None:
+    saved = person.memory.learn(
+        "Always run make lint before you commit.", kind="preference", layer="user"
+    )
+    person.says("s1", "You no longer need to run make lint before you commit.")
+    assert saved.id in person.notice
+    assert person.texts() == set()
+
+
+def test_a_preference_that_takes_nothing_back_is_saved_as_one(person: Person) -> None:
+    person.says("s1", "I no longer want long answers.")
+    (kept,) = person.memory.list()
+    assert (kept.kind, kept.layer, kept.text) == (
+        "preference",
+        "user",
+        "I no longer want long answers.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -343,3 +387,37 @@ def test_one_undo_brings_back_what_a_session_taught_in_both_layers(person: Perso
     assert person.texts() == set()
     person.memory.store.undo()
     assert len(person.texts()) == 2
+
+
+# ---------------------------------------------------------------- said again
+
+
+def test_two_prompts_of_one_turn_of_codex_are_both_read_and_a_repeated_one_once(
+    person: Person,
+) -> None:
+    def says(turn: str, prompt: str) -> str:
+        payload = {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "c1",
+            "cwd": str(person.root),
+            "turn_id": turn,
+            "prompt": prompt,
+        }
+        event = registry.load_hooks("codex").parse(payload, {})
+        return answer_event(person.memory.context, event).notice
+
+    assert "Recollect noted" in says("t1", FOUR[0])
+    assert "Recollect noted" in says("t1", FOUR[1])
+    assert says("t1", FOUR[1]) == ""
+    person.clock.advance(seconds=300)
+    assert says("t1", FOUR[0]) == ""
+    assert says("t2", FOUR[0]) == ""
+
+
+def test_a_rule_stated_in_another_session_again_is_not_announced_as_new(person: Person) -> None:
+    person.says("s1", FOUR[0])
+    told = person.says("s2", "hello there", FOUR[0])
+    assert person.notice.startswith(
+        f"Recollect knows this already, a preference: “{FOUR[0]}” ({person.id_of(FOUR[0])}"
+    )
+    assert FOUR[0] not in told, "the prompt says it"

@@ -146,7 +146,7 @@ def _answer_prompt(context: Context, event: Event, now: int) -> steps_hooks.Answ
 
         loaded = loaded._replace(
             start=steps_replaced.drop_replaced(loaded.start, statements, loaded.known),
-            turn=steps_replaced.drop_outdated(loaded.turn, statements),
+            turn=steps_replaced.drop_stated(loaded.turn, statements, loaded.known),
         )
     briefing, block = briefing_operations.make_start(context, ask, loaded.start)
     start_items = briefing.items if briefing.begins else ()

@@ -79,7 +79,8 @@ class Answer(NamedTuple):
 def event_mark(event: Event) -> storage_sql.EventMark:
     """Return the mark by which a repeated event is recognised: two installations of our hooks may
     get the same event."""
-    content = f"{event.source}:{event.turn or event.prompt}:{event.call_id}"
+    # Both: several prompts may have one turn, and the same prompt may be sent in another turn.
+    content = f"{event.source}:{event.turn}:{event.prompt}:{event.call_id}"
     return storage_sql.EventMark(_subject(event), _hash_text(content), DUPLICATE_WINDOW)
 
 

@@ -1,4 +1,4 @@
-"""Leave out of the answer to a prompt what the user replaces or takes back in that prompt."""
+"""Leave out of the answer to a prompt what the user says, replaces or takes back in that prompt."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from ..briefing import steps_turn as briefing_steps_turn
 from ..capture import steps as capture_steps
 from ..memory import similarity
 from ..memory.steps import PreparedMemory
-
-_REPLACING = ("revises", "replaces", "contradicts")
 
 
 def drop_replaced(
@@ -36,18 +34,23 @@ def drop_replaced(
     return start._replace(material=start.material._replace(memories=kept))
 
 
-def drop_outdated(
-    turn: briefing_steps_turn.LoadedTurn, statements: Sequence[PreparedMemory]
+def drop_stated(
+    turn: briefing_steps_turn.LoadedTurn,
+    statements: Sequence[PreparedMemory],
+    known: Mapping[str, capture_steps.FoundBefore | None],
 ) -> briefing_steps_turn.LoadedTurn:
-    """Leave out old values that the user's statements replace."""
+    """Leave out what the user's statements say, replace or take back."""
     stated = [("", str(item.row.text)) for item in statements if item.row.status == "active"]
+    withdrawn = {found.withdrawn for found in known.values() if found}
 
-    def holds(text: str) -> bool:
-        return not any(similarity.find_relation(("", text), one) in _REPLACING for one in stated)
+    def is_news(text: str) -> bool:
+        return not any(similarity.find_relation(("", text), one) for one in stated)
 
     if not stated:
         return turn
     return turn._replace(
-        memories=tuple(one for one in turn.memories if holds(one[0].text)),
-        lines=tuple(one for one in turn.lines if holds(one.text)),
+        memories=tuple(
+            one for one in turn.memories if one[0].id not in withdrawn and is_news(one[0].text)
+        ),
+        lines=tuple(one for one in turn.lines if is_news(one.text)),
     )

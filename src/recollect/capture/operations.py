@@ -36,9 +36,9 @@ def keep(context: Context, ready: Prepared, now: int) -> list[Learned]:
     """Write prepared statements, each into the space of its layer."""
     own, rest = _split_personal(ready)
     learned = context.project_space.write(lambda tx: steps.keep(tx, rest, now)) if rest else []
-    if own:
-        learned += context.user_space.write(lambda tx: steps.keep(tx, own, now))
-    return learned
+    has_own = bool(own) and context.user_space.present()
+    looked = context.user_space.read(lambda tx: steps.look_up(tx, own)) if has_own else {}
+    return learned + keep_own(context, ready, now, looked)
 
 
 def look_up(txs: Sequence[Tx], ready: Prepared) -> LookedUp:
@@ -57,7 +57,12 @@ def keep_in(context: Context, tx: Tx, ready: Prepared, now: int, looked: LookedU
 
 def keep_own(context: Context, ready: Prepared, now: int, looked: LookedUp) -> list[Learned]:
     """Write the prepared statements about the person into the user's space."""
-    own = _split_personal(ready)[0]
+    own = [
+        item
+        for item in _split_personal(ready)[0]
+        # Do not open the user's store for writing when there is no rule to hide.
+        if not steps.is_withdrawal(item) or ((found := looked.get(item.row.id)) and found.withdrawn)
+    ]
     if not own:
         return []
     return context.user_space.write(lambda tx: steps.keep(tx, own, now, looked))

@@ -79,7 +79,7 @@ _SOURCES = {
     r"[`'\"]?(?P<path>(?:\./)?[\w.@-]+(?:/[\w.@*-]+)*/?)[`'\"]?(?P<noun> (?:folder|directory|"
     r"package|module)\b)?(?=[\s,.;:)]|$)",
     "file": r"[^/]*\.[A-Za-z][\w]{0,5}",
-    "personal": r"\b(?:answer|respond|reply|talk|speak|explain|communicate|"
+    "personal": r"\b(?:answers?|respond|responses|reply|replies|talk|speak|explain|communicate|"
     r"write)\b(?! \w+ (?:tests?|docs|comments|code))(?:(?!\b(?:comments?|commits?|docs?|code|"
     rf"readme)\b).){{0,40}}\b(?:in|auf) (?:\w+ )?(?:{_LANGUAGES})\b|"
     r"\b(?:antworte|responde|contesta|réponds|parles?|отвечай|"

@@ -37,7 +37,18 @@ RULES = {
 
 
 _WITHDRAWING = (
-    *("no longer", "any more", "anymore", "stop", "quit", "forget", "drop", "ignore", "scrap"),
+    *(
+        "no longer",
+        "any more",
+        "anymore",
+        "any longer",
+        "stop",
+        "quit",
+        "forget",
+        "drop",
+        "ignore",
+        "scrap",
+    ),
     *("lift", "cancel", "withdraw", "remove"),
 )
 """Words of which a message that takes a rule back has one."""

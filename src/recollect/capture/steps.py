@@ -71,6 +71,11 @@ def prepare(
         layer = "user" if personal and found.personal and not found.doubt else "project"
         if not hygiene.find_refusal(found.text, found.kind, layer):
             ready.append(_prepare_one(found, message, new_id("m"), layer))
+        if personal and found.withdraws and not found.doubt:
+            # The rule may be in the other space.
+            other = found._replace(rule=statements.WITHDRAWAL)
+            place = "project" if layer == "user" else "user"
+            ready.append(_prepare_one(other, message, new_id("m"), place))
     return ready
 
 
@@ -111,6 +116,17 @@ def _prepare_one(
 def is_personal(ready: memory_steps.PreparedMemory) -> bool:
     """Check whether a statement goes to the user's space."""
     return ready.row.layer == "user"
+
+
+def is_withdrawal(ready: memory_steps.PreparedMemory) -> bool:
+    """Check whether a sentence takes a rule back and states nothing else."""
+    return bool(ready.withdraws) and ready.memory.detail[MARK] == statements.WITHDRAWAL
+
+
+def _is_order(ready: memory_steps.PreparedMemory) -> bool:
+    """Check whether the whole sentence takes an order back; a rule called by its topic may be
+    followed by another one."""
+    return bool(ready.withdraws and not statements.Withdrawal(*ready.withdraws).is_called)
 
 
 class FoundBefore(NamedTuple):
@@ -168,7 +184,7 @@ def keep(
         )
         is_known = item.row.id in looked and not related
         found = looked[item.row.id] if is_known else _look_up(tx, item)
-        if found and item.withdraws and item.memory.detail[MARK] == statements.WITHDRAWAL:
+        if found and (is_withdrawal(item) or (found.withdrawn and _is_order(item))):
             from . import steps_withdrawals
 
             done += steps_withdrawals.withdraw(tx, item, found.withdrawn, now)
@@ -346,6 +362,8 @@ def notice(captured: Sequence[Learned]) -> str:
             lines.append(f"Recollect did not note {statement}; {' '.join(item.notes)}")
         elif item.action == "withdrawn":
             lines.append(f"Recollect took back {statement} (recollect undo {item.id})")
+        elif item.action == "reinforced" and memory.status == "active":
+            lines.append(f"Recollect knows this already, {statement} ({item.id})")
         elif memory.status == "proposed":
             doubt = memory.detail.get(DOUBT, "")
             lines.append(

@@ -27,7 +27,10 @@ _RELEASED = (
     r"(?:(?:you|we|i) (?:do not|don'?t) (?:need|have) to|(?:there(?:'s| is) )?no need to) "
     rf"(?P<b>\w[^,;:?]*?),? any ?more{_END}|"
     rf"it(?:'s| is) no longer (?:necessary|needed|required) to (?P<c>\w[^,;:?]*?){_END}|"
-    rf"(?:you can |please )?(?:stop|quit) (?P<d>\w+ing\b[^,;:?]*?){_END})"
+    rf"(?:you can |please )?(?:stop|quit) (?P<d>\w+ing\b[^,;:?]*?){_END}|"
+    rf"(?:we|i) no longer (?:want|prefer|like) (?:you to |to )?(?P<h>\w[^,;:?]*?){_END}|"
+    r"(?:we|i) (?:do not|don'?t) (?:want|prefer|like) (?:you to |to )?"
+    rf"(?P<i>\w[^,;:?]*?),? any ?(?:more|longer){_END})"
 )
 # A rule called by its topic: "forget the emoji rule", "drop the rule about emoji".
 _CALLED = (
@@ -43,7 +46,7 @@ _AT_HAND = r"\b(?:this|that|these|those|it|them|here|for now|right now)\b"
 
 _SILENT = (
     " always never must should shall need use ever not no from to before after with on in for when "
-    "every each time any more about my your me us s"
+    "every each time any more about my your me us s prefer want like would"
 )
 _FEWEST = 2
 """Content words of a repeated order: one alone, such as `commit`, stands in many rules."""
@@ -66,7 +69,7 @@ def add_withdrawals(text: str, stated: Sequence[sentences.Captured]) -> list[sen
     if not taken or sentences.is_document(text, masked):
         return list(stated)
     doubt = authorship.doubts(text, masked)
-    both = [one._replace(withdraws=taken.pop(one.span, None)) for one in stated]
+    both = [_mark_withdrawal(one, taken.pop(one.span, None)) for one in stated]
     for span, withdrawal in taken.items():
         words = text[slice(*span)]
         if not doubt(span):
@@ -83,6 +86,14 @@ def add_withdrawals(text: str, stated: Sequence[sentences.Captured]) -> list[sen
                 )
             )
     return sorted(both, key=lambda one: one.span)
+
+
+def _mark_withdrawal(one: sentences.Captured, found: Withdrawal | None) -> sentences.Captured:
+    """Return a statement with the rule that it takes back. One about the person ("I no longer want
+    answers in German") is for all projects, as the rule was."""
+    if found is None or found.is_called or not standalone.is_personal(one.text):
+        return one._replace(withdraws=found)
+    return one._replace(withdraws=found, kind="preference", personal=True)
 
 
 def find_withdrawn(sentence: str) -> Withdrawal | None:
