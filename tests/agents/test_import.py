@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -754,3 +755,56 @@ def test_messages_wait_for_a_store_that_cannot_be_reached(
     assert [(item.messages, bool(item.error)) for item in told].count((1, False)) == 3
     assert [item.messages for item in told if item.error] == [0]
     assert mem.import_transcripts(str(tmp_path)).messages == 1
+
+
+def test_requests_of_an_interrupted_import_are_compared_by_the_next_one(
+    mem: recollect.Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = claude_code_folder(tmp_path)
+    for number in range(2):
+        asked = "can you translate the release notes into French"
+        write(folder / f"s{number}.jsonl", line(number, asked, f"s{number}"))
+    write(folder / "s2.jsonl", line(2, "hello", "s2"))
+
+    def interrupt(progress: agents_operations_import.Progress) -> None:
+        if progress.path.endswith("s2.jsonl"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(agents_operations_import, "BATCH_MESSAGES", 1)
+    mem.progress = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        mem.import_transcripts(str(folder))
+    assert len(said(mem)) >= 2 and mem.captures.list() == ()
+    mem.progress = None
+    mem.import_transcripts(str(folder))
+    (habit,) = mem.captures.list()
+    assert habit.text == "translate the release notes into French"
+    assert len(habit.evidence) == 2
+
+
+def test_an_unchanged_transcript_is_not_read_again(
+    project: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    first, second = (
+        write(tmp_path / "t" / f"s{number}.jsonl", line(number, "hello", f"s{number}"))
+        for number in range(2)
+    )
+    before = time.time() - 60
+    for path in (first, second):
+        os.utime(path, (before, before))
+    read: list[agents_operations_import.Progress] = []
+
+    with recollect.open(project, environment=environment) as memory:
+        assert memory.import_transcripts(str(tmp_path / "t")).messages == 2
+        memory.progress = lambda one: read.append(one) if one.path.endswith("l") else None
+        done = memory.import_transcripts(str(tmp_path / "t"))
+        assert (done.messages, len(done.transcripts), read) == (0, 2, [])
+        with second.open("a") as file:
+            file.write(json.dumps(line(3, "more", "s1")) + "\n")
+        os.utime(second, (before, before))
+        assert memory.import_transcripts(str(tmp_path / "t")).messages == 1
+        assert [(one.path, one.number, one.of) for one in read] == [(str(second), 1, 1)]
+        # Written again in place, as long as before.
+        first.write_text(first.read_text().replace("hello", "howdy").replace("u0", "u9"))
+        memory.import_transcripts(str(tmp_path / "t"))
+        assert "howdy" in str(said(memory))

@@ -33,6 +33,11 @@ def test_the_same_instruction_in_other_words_is_recognised(new: str, old: str) -
         ("can you address the PR comment", "can you address the comment on the PR"),
         ("fix the login page on mobile", "fix the export page on desktop"),
         ("run the importer again", "run the whole suite again"),
+        (
+            "add them please - and also add guidance into CLAUDE.md for future test creation if "
+            "there isn't already something there",
+            "can you add a test so we don't break this in the future",
+        ),
     ],
 )
 def test_everyday_requests_and_other_tasks_are_no_habit(new: str, old: str) -> None:

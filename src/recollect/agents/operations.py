@@ -107,7 +107,7 @@ def _find_unread(context: Context, host: str) -> list[Transcript]:
         for other in registry.AGENTS_WITH_HOOKS
         if other in others
     ]
-    return [item for item in chain(*found) if find_io.is_of_project(context, item)]
+    return find_io.select_of_project(context, chain(*found))
 
 
 def _write_checkpoint(context: Context, session: str) -> None:

@@ -11,11 +11,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import NamedTuple
 
 from ..archive import sql as archive_sql
-from ..archive import steps as archive_steps
 from ..capture import steps as capture_steps
+from ..capture import steps_imported as capture_steps_imported
 from ..context import Progress as Progress
 from ..context import new_id
 from ..errors import InvalidInput
@@ -27,6 +26,7 @@ from ..text.messages import FORGOTTEN
 from ..types.records import Json, Learned, SafeText
 from ..types.reports import ImportedTranscript
 from . import steps_import, steps_reading
+from .steps_import import ImportOptions as ImportOptions
 from .transcripts.reader_io import (
     CursorMark,
     SessionDetails,
@@ -40,35 +40,18 @@ BATCH_CHARACTERS = 4_000_000
 """Limits of one transaction. Small transcripts are written together."""
 
 
-class ImportOptions(NamedTuple):
-    """The options of an import: whether statements are captured, the clock, progress reports."""
-
-    capture: bool
-    clock: Callable[[], int]
-    report: Callable[[Progress], object] | None = None
-    foreign: frozenset[str] = frozenset()
-    """Paths of untrusted transcripts, outside an agent's own folder: their messages are imports."""
-    keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
-    """Writes preferences about the person into the user's space."""
-
-
-class _BatchState(NamedTuple):
-    """State shared by the transcripts of one transaction: known keys, texts to index, time."""
-
-    known: set[str]
-    to_index: list[archive_steps.IndexItem]
-    now: int
-
-
 def import_files(
     space: Database, transcripts: Iterable[Transcript], how: ImportOptions
 ) -> list[ImportedTranscript]:
     """Import everything after the cursors of transcripts into the archive."""
     batch = _ImportBatch(space, how.clock)
     imports = _start_imports(batch, transcripts, how)
-    requests = [one.request() for one in imports]
+    changed = [one for one in imports if not one.is_unchanged]
+    for number, one in enumerate(changed, 1):
+        one.place = (number, len(changed))
+    requests = [one.request() for one in changed]
     with closing(steps_reading.read_all(requests)) as found:
-        for one, items in zip(imports, found, strict=True):
+        for one, items in zip(changed, found, strict=True):
             try:
                 one.add_all(items)
             except steps_import.TRANSCRIPT_ERRORS as error:
@@ -98,21 +81,10 @@ def _start_imports(
     """Return an import for each transcript, from its cursor on. Untrusted transcripts are last, so
     that their copies of trusted messages are recognised."""
     found = sorted(transcripts, key=lambda item: item.path in how.foreign)
-    cursors = batch.space.read(
-        lambda tx: [archive_sql.get_cursor(tx, steps_import.cursor_name(item)) for item in found]
-    )
-    return [
-        _TranscriptImport(batch, *one, _with_position(how, number, len(found)))
-        for number, one in enumerate(zip(found, cursors, strict=True), 1)
-    ]
-
-
-def _with_position(how: ImportOptions, number: int, of: int) -> ImportOptions:
-    """Return options whose progress reports include the number of the transcript."""
-    report = how.report
-    if report is None:
-        return how
-    return how._replace(report=lambda progress: report(progress._replace(number=number, of=of)))
+    sources = list(map(steps_import.cursor_name, found))
+    read = batch.space.read(lambda tx: [archive_sql.get_cursor(tx, source) for source in sources])
+    parts = zip(found, sources, read, strict=True)
+    return [_TranscriptImport(batch, *one, how) for one in parts]
 
 
 class _ImportBatch:
@@ -161,9 +133,12 @@ class _ImportBatch:
         def work(tx: Tx) -> list[steps_import.SaveCounts]:
             archive_sql.lock_imports(tx, now)
             known = steps_import.find_known_keys(tx, [one for _, many, _ in parts for one in many])
-            shared = _BatchState(known, [], now)
+            shared = steps_import.BatchState(known, [], now)
             done = [one.write(tx, pending, last, shared) for one, pending, last in parts]
             index_sql.insert_entries(tx, shared.to_index)
+            noted = {item.session for one, many, _ in parts if one.is_noted for item in many}
+            if noted:
+                capture_steps_imported.note_imported(tx, sorted(noted), now)
             return done
 
         for (one, _, _), saved in zip(parts, self.space.write(work), strict=True):
@@ -198,12 +173,19 @@ class _TranscriptImport:
     """The import of one transcript."""
 
     def __init__(
-        self, batch: _ImportBatch, transcript: Transcript, position: str | None, how: ImportOptions
+        self,
+        batch: _ImportBatch,
+        transcript: Transcript,
+        source: SafeText,
+        read: archive_sql.ReadPosition,
+        how: ImportOptions,
     ) -> None:
         self.transcript, self._batch, self._how = transcript, batch, how
         self.error = ""
-        self._source = steps_import.cursor_name(transcript)
-        self._position = position
+        self.is_noted = how.note_sessions and not self._is_foreign
+        self.is_unchanged = steps_import.is_unchanged(transcript, read)
+        self._source, self._position = source, read.position
+        self.place = (0, 0)
         self._next: SafeText | None = None
         self._details: dict[str, SessionDetails] = {}
         self._new_details: dict[str, SessionDetails] = {}
@@ -301,7 +283,10 @@ class _TranscriptImport:
             self._batch.add(self)
         if self._how.report:
             new = self._saved.new + len(self.pending)
-            self._how.report(Progress(self.transcript.path, mark.done, mark.total, new))
+            number, of = self.place
+            self._how.report(
+                Progress(self.transcript.path, mark.done, mark.total, new, number=number, of=of)
+            )
 
     def count(self, done: steps_import.SaveCounts) -> None:
         self._saved = self._saved.plus(done)
@@ -319,7 +304,7 @@ class _TranscriptImport:
         tx: Tx,
         pending: Sequence[steps_import.PreparedEntry],
         last: bool,
-        shared: _BatchState,
+        shared: steps_import.BatchState,
     ) -> steps_import.SaveCounts:
         """Write messages session by session; changes only the transaction: it may run again."""
         known, to_index, now = shared

@@ -37,12 +37,16 @@ tenth of a second; more are left to a background process, if there is one."""
 
 
 def read(
-    context: Context, found: Iterable[Transcript], foreign: frozenset[str] = frozenset()
+    context: Context,
+    found: Iterable[Transcript],
+    foreign: frozenset[str] = frozenset(),
+    note_sessions: bool = False,
 ) -> list[reports.ImportedTranscript]:
     """Import the new messages of transcripts into the archive, and capture the statements of the
     user.
 
     foreign: the paths of untrusted ones, outside an agent's own folder
+    note_sessions: note the sessions for `capture.operations.learn_from_imported`
     """
     options = operations_import.ImportOptions(
         context.settings.capture,
@@ -50,6 +54,7 @@ def read(
         context.progress,
         foreign,
         partial(capture_operations.keep, context),
+        note_sessions,
     )
     return operations_import.import_files(context.project_space, found, options)
 
@@ -76,9 +81,8 @@ def import_into(
     """Read transcripts into a project's memory, learn from them, and compute the vectors of new
     records, which are too many for the first recall."""
     before, waited = _load_lessons(context), review_operations.count_review(context)
-    done = read(context, found, foreign)
-    ours = dict.fromkeys(name for one in done if not one.foreign for name in one.sessions)
-    repeated = capture_operations.learn_from_sessions(context, ours)
+    done = read(context, found, foreign, note_sessions=context.settings.capture)
+    repeated = capture_operations.learn_from_imported(context)
     is_left = _leave_learning(context, done)
     settled = lessons_steps_schedule.Settled()
     if not is_left:

@@ -54,11 +54,7 @@ def import_transcripts(
     if places := [os.path.abspath(os.path.expanduser(one)) for one in path if one]:
         found, others = _find_given(context, places, agent, skipped)
     else:
-        found = [
-            item
-            for item in find_io.discover(context, agent, skipped)
-            if find_io.is_of_project(context, item)
-        ]
+        found = find_io.select_of_project(context, find_io.discover(context, agent, skipped))
         others = _find_new_projects(context, agent)
         if from_:
             found = _dedupe(found + _find_in_former(context, agent, from_, skipped))
@@ -91,9 +87,7 @@ def _dedupe(found: Iterable[Transcript]) -> list[Transcript]:
 
 def count_unread(context: Context) -> int:
     """Count the conversations of this project that were not read yet."""
-    found = [
-        item for item in find_io.discover(context, "", {}) if find_io.is_of_project(context, item)
-    ]
+    found = find_io.select_of_project(context, find_io.discover(context, "", {}))
     if not context.project_space.present():
         return len(found)
     return context.project_space.read(lambda tx: steps_import.count_unread(tx, found))
@@ -109,9 +103,10 @@ def find_former_places(context: Context) -> dict[str, int]:
     unread conversations: clones without a memory of their own, and directories that are gone while
     the files that the newest conversations name are here."""
     places: dict[str, list[Transcript]] = {}
+    roots = find_io.ProjectRoots()
     for item in find_io.discover(context, "", {}, everywhere=True):
         if cwd := find_io.find_cwd(item):
-            root = find_project(cwd).root if os.path.isdir(cwd) else cwd
+            root = roots[cwd] or cwd
             places.setdefault(root, []).append(item)
     places.pop(context.project.root, None)
     if not places:
@@ -205,9 +200,9 @@ def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[st
 def _group_others(context: Context, found: Iterable[Transcript]) -> dict[str, list[Transcript]]:
     """Return the transcripts of other projects on this machine, grouped by project root."""
     others: dict[str, list[Transcript]] = {}
+    roots = find_io.ProjectRoots()
     for item in found:
-        cwd = find_io.find_cwd(item)
-        root = find_project(cwd).root if os.path.isdir(cwd) else ""
+        root = roots[find_io.find_cwd(item)]
         if root and root != context.project.root:
             others.setdefault(root, []).append(item)
     return others
@@ -226,10 +221,11 @@ def _find_new_projects(context: Context, agent: str) -> dict[str, list[Transcrip
 def _import_all(context: Context, agent: str, skipped: dict[str, str]) -> reports.Imported:
     _check_person(context, "all")
     places: dict[str, list[Transcript]] = {}
+    roots = find_io.ProjectRoots()
     for item in find_io.discover(context, agent, skipped, everywhere=True):
         cwd = find_io.find_cwd(item)
-        if os.path.isdir(cwd):
-            places.setdefault(find_project(cwd).root, []).append(item)
+        if root := roots[cwd]:
+            places.setdefault(root, []).append(item)
         else:
             gone = f"its directory does not exist: {cwd}"
             skipped[item.path] = gone if cwd else "it does not name its directory"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Union
 
 from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
 from ..capture import sentences
 from ..capture import steps as capture_steps
+from ..context import Progress
 from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..index import sql as index_sql
@@ -27,6 +28,7 @@ from .transcripts.reader_io import (
     Transcript,
     TranscriptEntry,
     TranscriptItem,
+    follows_on,
 )
 
 OWN_FOLDER = "#own:"
@@ -34,6 +36,20 @@ OWN_FOLDER = "#own:"
 
 TRANSCRIPT_ERRORS = (InvalidInput, NotFound, Unavailable, OSError)
 """Errors of one transcript; the others are still read."""
+
+
+class ImportOptions(NamedTuple):
+    """The options of an import: whether statements are captured, the clock, progress reports."""
+
+    capture: bool
+    clock: Callable[[], int]
+    report: Callable[[Progress], object] | None = None
+    foreign: frozenset[str] = frozenset()
+    """Paths of untrusted transcripts, outside an agent's own folder: their messages are imports."""
+    keep_personal: Callable[[list[memory_steps.PreparedMemory], int], list[Learned]] | None = None
+    """Writes preferences about the person into the user's space."""
+    note_sessions: bool = False
+    """Whether to note the sessions, for what is learned when all are imported."""
 
 
 ReadItem = Union["PreparedEntry", SessionDetails, SkippedRecord, CursorMark]
@@ -58,6 +74,14 @@ class PreparedEntry(NamedTuple):
     prepared: archive_steps.PreparedMessage
     said: capture_steps.UserMessage | None
     statements: list[memory_steps.PreparedMemory]
+
+
+class BatchState(NamedTuple):
+    """State shared by the transcripts of one transaction: known keys, texts to index, time."""
+
+    known: set[str]
+    to_index: list[archive_steps.IndexItem]
+    now: int
 
 
 class SaveCounts(NamedTuple):
@@ -254,7 +278,16 @@ def append(
 
 def count_unread(tx: Tx, found: Iterable[Transcript]) -> int:
     """Count the transcripts that were never read."""
-    return sum(archive_sql.get_cursor(tx, cursor_name(item)) is None for item in found)
+    return sum(archive_sql.get_cursor(tx, cursor_name(item)).position is None for item in found)
+
+
+def is_unchanged(transcript: Transcript, read: archive_sql.ReadPosition) -> bool:
+    """Check whether a transcript was read to its end, and not written since. Only files that grow
+    are known by their length; others are read again."""
+    if not read.position or not 0 < transcript.modified < read.updated:
+        return False
+    position = json.loads(read.position)
+    return follows_on(position) and position["offset"] == transcript.size
 
 
 def cursor_name(transcript: Transcript) -> SafeText:

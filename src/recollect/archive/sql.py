@@ -312,12 +312,20 @@ def _session(row: Row) -> Session:
 # ---------------------------------------------------------------- transcripts and hook events
 
 
-def get_cursor(tx: Tx, source: str) -> str | None:
-    """Return the position up to which a transcript was read, as JSON."""
+class ReadPosition(NamedTuple):
+    """The position up to which a transcript was read, as JSON, and when it was stored."""
+
+    position: str | None = None
+    updated: int = 0
+
+
+def get_cursor(tx: Tx, source: str) -> ReadPosition:
+    """Return the position up to which a transcript was read."""
     row = tx.one(
-        "SELECT position FROM cursors WHERE space = :space AND source = :source", {"source": source}
+        "SELECT position, updated FROM cursors WHERE space = :space AND source = :source",
+        {"source": source},
     )
-    return row[0] if row else None
+    return ReadPosition(*row) if row else ReadPosition()
 
 
 def count_foreign(tx: Tx) -> int:

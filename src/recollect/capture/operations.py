@@ -15,7 +15,7 @@ from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Learned, Memory
-from . import steps
+from . import steps, steps_imported
 
 MOST_MESSAGES = 500
 """The most typed messages of a session that are read at a time."""
@@ -89,6 +89,19 @@ def learn_from_sessions(context: Context, sessions: Iterable[str]) -> list[Learn
             ready = [memory_steps.prepare(draft, "user", at, new_id("m")) for at, draft in found]
             now = context.clock()
             learned += space.write(partial(_write_found, session, last, now, ready))
+    return learned
+
+
+def learn_from_imported(context: Context) -> list[Learned]:
+    """Learn from the sessions that imports noted, also from those of an import that was
+    interrupted."""
+    if not context.project_space.present():
+        return []
+    noted = context.project_space.read(steps_imported.list_imported)
+    learned = learn_from_sessions(context, noted)
+    if noted:
+        now = context.clock()
+        context.project_space.write(lambda tx: steps_imported.drop_imported(tx, noted, now))
     return learned
 
 

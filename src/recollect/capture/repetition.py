@@ -23,6 +23,9 @@ MOST_UNITS = 12
 LEAST_SHARED = 0.6
 """The share of the shorter instruction's words that two instructions must have in common."""
 
+LEAST_OF_LONGER = 0.4
+"""The same of the longer one's: a long request that holds some words of a short one is another."""
+
 FEWEST_ROUTINE = 5
 """The number of everyday words that make a habit: branch, commit, review, push, draft."""
 
@@ -78,7 +81,8 @@ def is_repeated(new: frozenset[str], old: frozenset[str]) -> bool:
         return new == old and len(own) == len(shared) == 2
     if not own and len(shared) < FEWEST_ROUTINE:
         return False
-    return len(shared) >= LEAST_SHARED * min(len(new), len(old))
+    least, most = sorted((len(new), len(old)))
+    return len(shared) >= max(LEAST_SHARED * least, LEAST_OF_LONGER * most)
 
 
 def pick_fullest(repeated: Instruction, others: Iterable[Instruction]) -> Instruction:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ...context import Context
@@ -155,10 +155,19 @@ def discover(
             skipped[host] = str(error)
 
 
-def is_of_project(context: Context, transcript: Transcript) -> bool:
-    """Check whether a transcript belongs to this project, not to a repository inside it."""
-    cwd = find_cwd(transcript)
-    return os.path.isdir(cwd) and find_project(cwd).root == context.project.root
+class ProjectRoots(dict[str, str]):
+    """The project root of each directory that was asked for; empty if it does not exist. Many
+    transcripts have one directory, and finding its repository reads several files."""
+
+    def __missing__(self, cwd: str) -> str:
+        self[cwd] = root = find_project(cwd).root if os.path.isdir(cwd) else ""
+        return root
+
+
+def select_of_project(context: Context, found: Iterable[Transcript]) -> list[Transcript]:
+    """Return the transcripts that belong to this project, not to a repository inside it."""
+    roots = ProjectRoots()
+    return [item for item in found if roots[find_cwd(item)] == context.project.root]
 
 
 def list_given(path: str, agent: str, skipped: dict[str, str]) -> Iterator[Transcript]:

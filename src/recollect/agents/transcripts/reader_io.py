@@ -322,10 +322,15 @@ def _open_decompressor(packed: IO[bytes], path: str) -> tuple[BufferedIOBase, ty
     return zstd.open(packed), zstd.ZstdError
 
 
+def follows_on(cursor: Mapping[str, Json]) -> bool:
+    """Check whether a cursor is the place in a file from which this version reads on."""
+    return cursor.get("v") == _CURSOR_VERSION and "offset" in cursor
+
+
 def _resume(
     stream: IO[bytes], cursor: Mapping[str, Json] | None, size: int, reader: RecordReader
 ) -> tuple[int, int, SkippedRecord | None]:
-    if not cursor or cursor.get("v") != _CURSOR_VERSION or "offset" not in cursor:
+    if not cursor or not follows_on(cursor):
         return 0, 0, None
     offset = int(cursor["offset"])
     if size >= offset and _fingerprint(stream, offset) == cursor.get("print"):
