@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.agents import operations_import_project, steps_hooks
+from recollect.agents import operations_import, operations_import_project, steps_hooks
 from recollect.agents.events import Event
 from recollect.agents.operations import catch_up
 from recollect.agents.operations_events import answer_event
 from recollect.client import call_operation
-from recollect.context import Context
+from recollect.context import Context, Progress
 from recollect.interfaces.screens.results import show
 from recollect.lessons import operations as lessons_operations
 from tests.builders.sessions import claude_code_folder
@@ -370,6 +370,35 @@ def test_a_background_process_that_fails_leaves_its_work_to_the_next(
     assert steps_hooks.is_unlearned(steps_hooks.requests_folder(imported.context))
     catch_up(imported.context)
     assert commands_of(imported) == ["make check"]
+
+
+def test_what_an_import_read_before_it_was_broken_off_is_learned(
+    project: Path,
+    tmp_path: Path,
+    environment: dict[str, str],
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(operations_import, "BATCH_MESSAGES", 1)
+    (project / "Makefile").write_text("check:\n\tpytest src\n")
+    folder = folder_of(tmp_path, str(project))
+    for number in (1, 2):
+        text = conversation(f"s{number}", str(project), 10 + number)
+        (folder / f"s{number}.jsonl").write_text(text)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.number == 2:
+            raise KeyboardInterrupt
+
+    with recollect.open(project, clock=clock, environment=environment, origin="user") as memory:
+        memory.context.start_background = lambda root: None
+        memory.progress = interrupt
+        with pytest.raises(KeyboardInterrupt):
+            memory.import_transcripts()
+        memory.progress = None
+        assert commands_of(memory) == ["make check"]
+        memory.import_transcripts()
+        assert not steps_hooks.is_unlearned(steps_hooks.requests_folder(memory.context))
 
 
 def test_a_second_import_meanwhile_is_not_counted_as_learned(tmp_path: Path) -> None:

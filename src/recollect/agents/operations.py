@@ -53,8 +53,7 @@ def _finish_catch_up(context: Context, folder: str, has_ended: bool) -> None:
     ended, make a backup."""
     recall_operations.reindex_outdated(context)
     if has_ended or steps_hooks.is_unlearned(folder):
-        learn = partial(lessons_operations.learn_from_finished_work, context)
-        steps_hooks.learn_imported(folder, learn)
+        steps_hooks.learn_imported(folder, partial(_learn, context))
     if context.project_space.present():  # after the lessons, which may name code
         tree = freshness_steps.open_working_tree(context)
         memory_steps_verify.pin_waiting(context.project_space, tree, context.clock())
@@ -71,8 +70,13 @@ def finish_learning(context: Context) -> None:
         return
     if advance := context.progress_of("lessons", 1):
         advance(0)
-    learn = partial(lessons_operations.learn_from_finished_work, context)
-    steps_hooks.finish_imported(steps_hooks.requests_folder(context), learn)
+    steps_hooks.finish_imported(steps_hooks.requests_folder(context), partial(_learn, context))
+
+
+def _learn(context: Context) -> None:
+    """Learn from ended and imported conversations, also those of an import that was broken off."""
+    capture_operations.learn_from_imported(context)
+    lessons_operations.learn_from_finished_work(context)
 
 
 def _read_requested(context: Context, request: steps_hooks.Request) -> None:

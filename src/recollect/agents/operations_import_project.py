@@ -81,11 +81,17 @@ def import_into(
     """Read transcripts into a project's memory, learn from them, and compute the vectors of new
     records, which are too many for the first recall."""
     before, waited = _load_lessons(context), review_operations.count_review(context)
+    folder = _mark_unlearned(context) if found else ""  # it may be broken off
     done = read(context, found, foreign, note_sessions=context.settings.capture)
     repeated = capture_operations.learn_from_imported(context)
-    is_left = _leave_learning(context, done)
+    is_left = bool(folder) and sum(one.messages for one in done) > FEW_MESSAGES
     settled = lessons_steps_schedule.Settled()
-    if not is_left:
+    if is_left:
+        _mark_unlearned(context)
+    elif folder:
+        learn = partial(lessons_operations.learn_from_finished_work, context)
+        settled = steps_hooks.learn_imported(folder, learn)
+    else:
         settled = lessons_operations.learn_from_finished_work(context)
     vectors_left = _make_vectors(context)
     if context.start_background and (is_left or vectors_left):
@@ -114,14 +120,14 @@ def import_into(
     )
 
 
-def _leave_learning(context: Context, done: Sequence[reports.ImportedTranscript]) -> bool:
-    """Mark many new messages as work for a background process, which learns from them; return
-    whether it is left to one."""
-    many = sum(one.messages for one in done) > FEW_MESSAGES
-    if not (many and context.start_background and context.settings.consolidate):
-        return False
-    steps_hooks.mark_unlearned(steps_hooks.make_requests_folder(context))
-    return True
+def _mark_unlearned(context: Context) -> str:
+    """Mark that a background process has to learn from new messages; return the folder of the mark,
+    empty if no such process can be started."""
+    if not (context.start_background and context.settings.consolidate):
+        return ""
+    folder = steps_hooks.make_requests_folder(context)
+    steps_hooks.mark_unlearned(folder)
+    return folder
 
 
 def _make_vectors(context: Context) -> int:

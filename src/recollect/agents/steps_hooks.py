@@ -20,7 +20,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..errors import RecollectError
-from ..fast_typing import TYPE_CHECKING, NamedTuple
+from ..fast_typing import TYPE_CHECKING, Any, NamedTuple
 from ..project import find_project, make_folder, private_folder, user_directory, write_private
 from ..review import sql as review_sql
 from ..storage import sql as storage_sql
@@ -233,13 +233,14 @@ def is_unlearned(folder: str) -> bool:
     return os.path.exists(os.path.join(folder, _UNLEARNED))
 
 
-def learn_imported(folder: str, learn: Callable[[], object]) -> None:
+def learn_imported(folder: str, learn: Callable[[], Any]) -> Any:
     """Run `learn`, then remove the mark; one that another import left meanwhile stays."""
     path = os.path.join(folder, _UNLEARNED)
     before = os.stat(path) if os.path.exists(path) else None
-    learn()
+    learned = learn()
     if before and os.path.exists(path) and os.path.samestat(before, os.stat(path)):
         os.unlink(path)
+    return learned
 
 
 def finish_imported(folder: str, learn: Callable[[], object]) -> None:
