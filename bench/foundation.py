@@ -27,7 +27,7 @@ from recollect.memory import steps_neighbours as memory_steps_neighbours
 from recollect.recall import questions as recall_questions
 from recollect.storage.database import Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
-from recollect.storage.sqlite_tx import define_seal
+from recollect.storage.sqlite_files import define_seal
 from recollect.text import terms
 
 from .texts import Sentences

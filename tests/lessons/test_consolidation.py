@@ -514,6 +514,10 @@ class Failing:
         self._count()
         return self._tx.frequencies(stems)
 
+    def frequencies_lately(self, stems: Sequence[str]) -> StemFrequencies:
+        self._count()
+        return self._tx.frequencies_lately(stems)
+
     finds_nearest = False
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:

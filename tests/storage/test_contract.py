@@ -193,6 +193,24 @@ def test_words_find_entries_best_first_on_both_engines_alike(new_database: Open)
     assert known.average == pytest.approx((42 + 5 + 4 + 2 + 20 * 5) / 24)
 
 
+def test_a_common_stem_is_counted_again_after_growth_and_a_rare_one_always() -> None:
+    database = SqliteDatabase("", "project")
+
+    def fill(tx: Tx, first: int, last: int, text: str) -> None:
+        for number in range(first, last):
+            put(tx, f"m-{number}", text)
+
+    def count() -> dict[str, int]:
+        return database.read(lambda tx: tx.frequencies_lately(["redis", "zebra"]).holding)
+
+    database.write(lambda tx: fill(tx, 0, 100, "redis"))
+    assert count() == {"redis": 100, "zebra": 0}
+    database.write(lambda tx: fill(tx, 100, 120, "redis and a zebra"))
+    assert count() == {"redis": 100, "zebra": 20}
+    database.write(lambda tx: fill(tx, 120, 130, "redis"))
+    assert count() == {"redis": 130, "zebra": 20}
+
+
 def test_a_large_store_estimates_how_many_entries_have_a_common_word(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

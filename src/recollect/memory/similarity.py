@@ -23,14 +23,18 @@ from ..fast_typing import NamedTuple
 from ..text.statements import (
     FILLERS,
     MOODS,
+    NUMERALS,
     ReadWord,
     content_words,
+    differ_in_much,
     find_families,
+    find_replaced,
     is_among,
     may_negate,
     read_clauses,
     read_signs,
     set_of,
+    skim_signs,
     stems_of,
 )
 from ..text.terms import split_lower_words
@@ -80,6 +84,9 @@ def find_relation(old: Statement, new: Statement) -> str:
 
 def contradicts(a: Statement, b: Statement) -> bool:
     """Check whether two statements differ in the sign of a word and in little else."""
+    names, others = skim_signs(a), skim_signs(b)
+    if names is not None and others is not None and jaccard(names, others) < NEAR:
+        return False
     if not (may_negate(a) or may_negate(b)):
         return False
     ours, theirs = read_signs(a), read_signs(b)
@@ -92,11 +99,23 @@ def contradicts(a: Statement, b: Statement) -> bool:
 def _denies(old: Statement, new: Statement) -> bool:
     """Check whether the new statement forbids what the old one asks for, in fewer or other words:
     at least two words are negated, and all stand in the old one, with its first word."""
-    ours, theirs = read_signs(old), read_signs(new)
-    silent = stems_of(_STATING)
-    denied = {_shorten(word) for word, sign in theirs.items() if not sign and word not in silent}
+    denied = _find_denied(new)
+    if len(denied) < 2:
+        return False
+    ours = read_signs(old)
     asked = [_shorten(word) for word, sign in ours.items() if sign]
-    return len(denied) > 1 and denied <= set(asked) and asked[0] in denied and all(ours.values())
+    return denied <= set(asked) and asked[0] in denied and all(ours.values())
+
+
+@lru_cache(maxsize=256)
+def _find_denied(statement: Statement) -> frozenset[str]:
+    """Return the beginnings of the words that a statement negates."""
+    if not may_negate(statement):
+        return frozenset()
+    silent, signs = stems_of(_STATING), read_signs(statement)
+    return frozenset(
+        [_shorten(word) for word, sign in signs.items() if not sign and word not in silent]
+    )
 
 
 def _shorten(word: str) -> str:
@@ -132,11 +151,6 @@ _CHOICES = """
     required used minimum needed installed pinned supported deployed default target latest expected
     mandatory
 """
-_REPLACED = re.compile(
-    r"(?i),?\s\(?(?:instead of|rather than|no longer|in place of|replacing|formerly|previously)\s"
-    r"|,\s*not\s|\s\(was\s"
-)
-_NUMERALS = "two three four five six seven eight nine ten twelve twenty thirty sixty"
 LONGEST_VALUE = 4
 """A changed value of more words than this is another statement."""
 
@@ -151,6 +165,8 @@ def _has_another_value(old: Statement, new: Statement) -> bool:
     if not _same_subject(old, new):
         return False
     text, was = _split_replaced(new[1])
+    if not (old[0] and new[0]) and differ_in_much(old[1], text, LONGEST_VALUE):
+        return False
     before, after = content_words(old[1]), content_words(text)
     subject = content_words(new[0]) if old[0] else []
     if len(before) == len(after):
@@ -174,7 +190,7 @@ def _has_another_value(old: Statement, new: Statement) -> bool:
 @lru_cache(maxsize=256)
 def _split_replaced(text: str) -> tuple[str, str | None]:
     """Return what a text says, and what it says is not so any more; None without that."""
-    found = _REPLACED.search(text)
+    found = find_replaced(text)
     return (text[: found.start()], text[found.end() :]) if found else (text, None)
 
 
@@ -190,7 +206,7 @@ def _stems(words: Sequence[ReadWord]) -> list[str]:
 
 def _masked(word: ReadWord) -> str:
     if word.stem.isalpha():
-        return "0" if word.stem in set_of(_NUMERALS) else word.stem
+        return "0" if word.stem in set_of(NUMERALS) else word.stem
     # `w444` is a name: another one is another thing, not the same thing with another value.
     return _NUMBER.sub("0", word.stem) if _VALUE.fullmatch(word.stem) else word.stem
 
@@ -308,9 +324,11 @@ _STATING = " in on at by for from via and run go live call name set host stay li
 @lru_cache(maxsize=256)
 def find_gone(text: str) -> tuple[list[ReadWord], list[ReadWord]]:
     """Return the value that a text says is gone, and the words for the one in its place."""
-    if (found := _MOVED.search(text)) and not _UNSURE.search(text[: found.start()]):
+    small = text.casefold()
+    moved = "from" in small or "replaced" in small
+    if moved and (found := _MOVED.search(text)) and not _UNSURE.search(text[: found.start()]):
         gone, new = (found[1] or found[3]), (found[2] or found[4])
-    elif found := _REPLACED.search(text):
+    elif found := find_replaced(text):
         gone, new = text[found.end() :], text[: found.start()]
     else:
         return [], []
@@ -320,7 +338,7 @@ def find_gone(text: str) -> tuple[list[ReadWord], list[ReadWord]]:
 
 def is_plain(text: str) -> bool:
     """Check whether a text names the value that it replaces: "X, not Y", "no longer Y"."""
-    return _REPLACED.search(text) is not None
+    return find_replaced(text) is not None
 
 
 def _is_stating(word: ReadWord) -> bool:
@@ -349,7 +367,7 @@ def _replaces(old: Statement, new: Statement) -> bool:
         return False
     rest = set(_stems(words)) - set(values) - before
     said = {word.stem for word in come if not _is_stating(word)} - set(values) - chosen
-    if chosen and not chosen <= rest and _REPLACED.search(new[1]) and said <= rest:
+    if chosen and not chosen <= rest and is_plain(new[1]) and said <= rest:
         return True  # "use pnpm, not npm" is said of all that npm is used for
     named = any(word.named for word in _unnumbered(gone))
     about = {word.stem for text in new for word in content_words(text)}

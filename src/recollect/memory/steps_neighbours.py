@@ -128,7 +128,7 @@ def _find_related(tx: Tx, row: sql.MemoryRow) -> list[tuple[sql.MemoryStatement,
     if tx.is_remote or not found:
         return found
     # To check a seal costs more than to compare two statements; few are related.
-    checked = {one.id for one in sql.load_statements(tx, [one.id for one, _ in found])}
+    checked = sql.get_many(tx, [one.id for one, _ in found])
     return [(one, relation) for one, relation in found if one.id in checked]
 
 
@@ -191,7 +191,7 @@ def _pick_nearest(
 
 def _find_candidates(tx: Tx, row: sql.MemoryRow) -> list[str]:
     stems = terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS]
-    known = tx.frequencies(stems)
+    known = tx.frequencies_lately(stems)
     asked = _pick_rarest(known)
     weights = {stem: log(1 + known.entries / known.holding[stem]) for stem in asked}
     filters = {"source": ("memory",), "status": STATUSES_IN_USE, "layer": (row.layer,)}

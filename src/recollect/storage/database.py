@@ -220,6 +220,10 @@ class Tx(Protocol):
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         """Count the entries with each stem; approximate in a large store."""
 
+    def frequencies_lately(self, stems: Sequence[str]) -> StemFrequencies:
+        """Count the entries with each stem, a common one maybe as it was some writes ago: to choose
+        the stems to search for. Of the state of the index, nothing is returned."""
+
     finds_nearest: bool
     """Whether the engine itself searches vectors: then `add_vectors` adds them and `nearest`
     queries them."""
@@ -238,7 +242,7 @@ def rank_shared(listed: Mapping[str, str | None], weights: Mapping[str, float]) 
     """Yield the entries with some of these stems, given as a list of numbers for each: first those
     with several stems, the heaviest first, then those with one, the newest first."""
     # The numbers stay texts: few of them are needed, and to parse one takes longer than the rest.
-    holding = {stem: text.split(",") if text else [] for stem, text in listed.items()}
+    holding = {stem: text.split(",") if (text := listed[stem]) else [] for stem in weights}
     sets = [(set(holding[stem]), weight) for stem, weight in weights.items()]
     seen: set[str] = set()
     several: set[str] = set()

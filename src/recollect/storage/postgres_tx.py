@@ -367,6 +367,8 @@ class PostgresTx:
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         return sql_postgres.count_stems(self, stems)
 
+    frequencies_lately = frequencies
+
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         sql_postgres.add_vectors(self, vectors)
 

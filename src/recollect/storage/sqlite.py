@@ -21,7 +21,7 @@ from ..fast_typing import Any
 from . import migrations, sqlite_files, sqlite_health
 from .database import EngineHealth, Result, Server, Tx
 from .sqlite_files import translate_error
-from .sqlite_tx import SqliteTx, define_seal
+from .sqlite_tx import SqliteTx
 
 APPLICATION_ID = 0x5245434F
 PAGE_SIZE = 8192  # of new stores: importing takes 3 % less than with half of it
@@ -141,7 +141,7 @@ class SqliteDatabase:
             if begin != _READ:
                 sqlite_files.check_version(connection, self.path)
             kept = self._local.kept if begin == _READ and self.path else None
-            result = work(SqliteTx(connection, self.space, kept))
+            result = work(SqliteTx(connection, self.space, kept, self._local.common))
             connection.execute("COMMIT")
             if begin != _READ:
                 self._check_wal(connection, "the write that was just made is in the copy only")
@@ -165,7 +165,7 @@ class SqliteDatabase:
             connection = None
         if connection is None:
             connection = self._open(to_read)
-            self._local.connection, self._local.kept = connection, {}
+            self._local.connection, self._local.kept, self._local.common = connection, {}, {}
             self._local.file = self._file()
             self._local.beside = sqlite_files.beside_identity(self.path) if self.path else ()
         elif self._local.file != self._file():
@@ -219,7 +219,7 @@ class SqliteDatabase:
         # Without it FTS5 compiles its own statement again for every word: a lookup takes twice as
         # long. Plans must not depend on the values of parameters.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        define_seal(connection)
+        sqlite_files.define_seal(connection)
         version, mark = connection.pragma("user_version"), connection.pragma("application_id")
         if version > 0 and mark != APPLICATION_ID:
             raise sqlite_files.foreign_store_error(self.path)

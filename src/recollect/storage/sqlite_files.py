@@ -23,6 +23,7 @@ from ..errors import (
     StoreReadOnly,
 )
 from ..fast_typing import TYPE_CHECKING, Any, Protocol
+from ..text import seals
 from . import migrations
 
 _ROOM = 32 * 1024
@@ -317,6 +318,16 @@ def is_on_disk(path: str) -> bool:
 def is_wal_on_disk(connection: apsw.Connection, path: str) -> bool:
     """Check whether the journal can stay as it is: WAL, on a disk of this machine."""
     return bool(connection.pragma("journal_mode") != "delete" and is_on_disk(path))
+
+
+def define_seal(connection: apsw.Connection) -> None:
+    """Define the functions of seals, also the one of `seals.seal_form`: once for a connection,
+    because defining one again makes SQLite prepare every statement again."""
+    functions: dict[str, Any] = {"make_seal": seals.make_seal, "digest": seals.digest_utf8}
+    for name, function in functions.items():
+        connection.create_scalar_function(
+            name, function, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+        )
 
 
 def is_empty(connection: apsw.Connection) -> bool:

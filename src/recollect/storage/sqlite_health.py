@@ -14,7 +14,7 @@ import apsw
 from ..errors import StoreCorrupt, StoreForeign
 from ..fast_typing import Any
 from ..text import seals
-from . import sqlite_files, sqlite_tx
+from . import sqlite_files
 from .database import EngineHealth, Row, Tx
 
 _NAMED = 5
@@ -58,8 +58,8 @@ def find_altered(connection: apsw.Connection) -> Iterator[str]:
         key = "address" if table == "documents" else "id"
         rows = connection.execute(
             f"SELECT CAST({key} AS BLOB) FROM {table} "
-            f"WHERE seal <> {sqlite_tx.seal_form(table)} OR {sqlite_tx.holds_blob(table)} "
-            f"OR {sqlite_tx.holds_wrong(table)}"
+            f"WHERE seal <> {seals.seal_form(table)} OR {seals.holds_blob(table)} "
+            f"OR {seals.holds_wrong(table)}"
         )
         yield from seals.describe_altered(
             table, [row[0].decode(errors="replace") for row in rows], REPAIR
@@ -80,7 +80,7 @@ def _sealed_tables(connection: apsw.Connection) -> list[tuple[str, Sequence[str]
 
 
 def _define(connection: apsw.Connection) -> None:
-    sqlite_tx.define_seal(connection)
+    sqlite_files.define_seal(connection)
     connection.create_scalar_function("make_digest", _digest, deterministic=True)
 
 

@@ -46,6 +46,13 @@ _MATCH = (
 _VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = w.id)"
 _WITH_STEM = "SELECT group_concat(rowid) FROM words WHERE words MATCH ?"
 """All entries with a stem: as one text, in half the time that rows take."""
+_COMMON, _GROWN, _MOST_COMMON = 50, 1.25, 20_000
+"""A connection remembers how many entries have a stem, from so many on, until the store has grown
+or shrunk by this factor."""
+_FEW_WITH_STEM = (
+    "SELECT count(*), group_concat(rowid) FROM "
+    f"(SELECT rowid FROM words WHERE words MATCH ? LIMIT {_COMMON})"
+)
 _REFS = (
     "SELECT CAST(e.id AS TEXT), e.ref FROM entries e "
     "WHERE e.id IN (SELECT value FROM json_each(:entries)) AND {where}"
@@ -54,7 +61,8 @@ _MOST_FILTERED = 200
 _HOLDING = "SELECT count(*) FROM words WHERE words MATCH ?"
 _LATELY, _LARGE = 200, 20_000
 _HOLDING_LATELY = (
-    "SELECT count(*), min(rowid) FROM (SELECT rowid FROM words WHERE words MATCH ? "
+    "SELECT count(*), (SELECT max(id) FROM entries) - min(rowid) "
+    "FROM (SELECT rowid FROM words WHERE words MATCH ? "
     f"ORDER BY rowid DESC LIMIT {_LATELY})"
 )
 _THESE = (
@@ -81,43 +89,6 @@ _COUNT = (
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
 
-def seal_form(table: str) -> str:
-    """Return the SQL of the seal that a row should have; NULL for one that is not UTF-8, or holds a
-    blob in place of a text, which no column has."""
-    names = seals.COLUMNS[table]
-    sizes = ", ".join([f"octet_length({name})" for name in names])
-    # Joined in SQL: passing each column takes three times as long.
-    joined = f"CAST(concat_ws(char(10), concat_ws(',', {sizes}), {', '.join(names)}) AS BLOB)"
-    return f"CASE WHEN {holds_blob(table)} THEN NULL ELSE digest({joined}) END"
-
-
-def holds_blob(table: str) -> str:
-    """Return the condition of a row with a blob among its sealed columns."""
-    return f"'blob' IN ({', '.join([f'typeof({name})' for name in seals.COLUMNS[table]])})"
-
-
-def holds_wrong(table: str) -> str:
-    """Return the condition of a row with a value that its column cannot have, beside the seal."""
-    found = seals.unknown_status(table)
-    if table in ("memories", "memory_revisions"):
-        types = ", ".join([f"typeof({name})" for name in seals.NUMBERS])
-        found += f" OR 'text' IN ({types}) OR 'blob' IN ({types})"
-    return found
-
-
-def define_seal(connection: apsw.Connection) -> None:
-    """Define the functions of seals, also that which `seal_form` calls: once for a connection,
-    because defining one again makes SQLite prepare every statement again."""
-    functions: dict[str, Callable[..., str | None]] = {
-        "make_seal": seals.make_seal,
-        "digest": seals.digest_utf8,
-    }
-    for name, function in functions.items():
-        connection.create_scalar_function(
-            name, function, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
-        )
-
-
 class SqliteTx:
     """One transaction of one connection."""
 
@@ -130,11 +101,17 @@ class SqliteTx:
     is_answered = True
 
     def __init__(
-        self, connection: apsw.Connection, space: str, kept: dict[str, Any] | None = None
+        self,
+        connection: apsw.Connection,
+        space: str,
+        kept: dict[str, Any] | None = None,
+        common: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         self._connection = connection
         self.space = space
         self._kept = kept
+        self._common = {} if common is None else common
+        self._listed: dict[str, str | None] = {}
 
     def keep(self, name: str, read: Callable[[], Result]) -> Result:
         if self._kept is None:
@@ -156,7 +133,7 @@ class SqliteTx:
         return work()
 
     def altered(self, table: str) -> str:
-        return f"(seal IS NOT {seal_form(table)} OR {holds_wrong(table)})"
+        return f"(seal IS NOT {seals.seal_form(table)} OR {seals.holds_wrong(table)})"
 
     def run(self, sql: str, params: Params | None = None) -> list[Row]:
         return self._readable(sql, params)[0]
@@ -290,9 +267,9 @@ class SqliteTx:
         self, weights: Mapping[str, float], limit: int, where: str, params: Params
     ) -> list[str]:
         # FTS5's own rank reads the length of every entry with a stem, in three times the time.
-        listed = {
-            stem: self._connection.execute(_WITH_STEM, (_any_of([stem]),)).get for stem in weights
-        }
+        listed = {**self._listed}
+        for stem in weights.keys() - listed:
+            listed[stem] = self._connection.execute(_WITH_STEM, (_quote(stem),)).get
         ranked = rank_shared(listed, weights)
         found: dict[str, None] = {}
         size = 2 * limit
@@ -320,29 +297,49 @@ class SqliteTx:
         return [tuple.__new__(IndexMatch, row) for row in self.run(sql, params)]
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
-        totals = self.one(_TOTALS)
-        entries, words = _numbers(totals[0]) if totals else (0, 0)
-        row = self.one("SELECT max(id) FROM entries") if entries > _LARGE else None
-        newest = row[0] if row else 0
-        holding = {stem: self._holding(f'"{stem}"', entries, newest) for stem in stems}
+        entries, average = self._totals()
         embedder, outdated, waits, messages = self.one(_STATE) or ("", 0, 0, 0)
         return StemFrequencies(
             entries=entries,
-            average=words / max(entries, 1),
-            holding=holding,
+            average=average,
+            holding={stem: self._holding(stem, entries) for stem in stems},
             embedder=embedder or "",
             outdated=bool(outdated),
             unembedded=bool(waits),
             messages=bool(messages),
         )
 
-    def _holding(self, stem: str, entries: int, newest: int) -> int:
+    def frequencies_lately(self, stems: Sequence[str]) -> StemFrequencies:
+        entries, average = self._totals()
+        common, holding, self._listed = self._common, {}, {}
+        for stem in stems:
+            count, then = common.get(stem, (0, 0))
+            if not count or not then <= _GROWN * entries <= _GROWN * _GROWN * then:
+                count, listed = self._connection.execute(_FEW_WITH_STEM, (_quote(stem),)).get
+                if count < _COMMON:
+                    self._listed[stem] = listed
+                else:
+                    count = self._holding(stem, entries)
+                    common[stem] = count, entries
+            holding[stem] = count
+        if len(common) > _MOST_COMMON:
+            common.clear()
+        return StemFrequencies(entries, average, holding)
+
+    def _totals(self) -> tuple[int, float]:
+        """Return the number of entries, and the average number of their stems."""
+        totals = self.one(_TOTALS)
+        entries, words = _numbers(totals[0]) if totals else (0, 0)
+        return entries, words / max(entries, 1)
+
+    def _holding(self, stem: str, entries: int) -> int:
         """Count the entries with a stem. Counting a common one takes as long as searching for it,
         so a large store extrapolates from the newest that have it."""
-        if not newest:
-            return int(self._connection.execute(_HOLDING, (stem,)).get)
-        held, first = self._connection.execute(_HOLDING_LATELY, (stem,)).get
-        return int(held if held < _LATELY else held * entries // (newest - first + 1))
+        run = self._connection.execute
+        if entries <= _LARGE:
+            return int(run(_HOLDING, (_quote(stem),)).get)
+        held, span = run(_HOLDING_LATELY, (_quote(stem),)).get
+        return int(held if held < _LATELY else held * entries // (span + 1))
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
