@@ -53,12 +53,15 @@ def import_transcripts(
         return _import_all(context, agent, skipped)
     if places := [os.path.abspath(os.path.expanduser(one)) for one in path if one]:
         found, others = _find_given(context, places, agent, skipped)
+        machine = _discover_hosts(context, {item.host for item in found})
     else:
+        machine = list(find_io.discover(context, agent, {}, everywhere=True))
         found = find_io.select_of_project(context, find_io.discover(context, agent, skipped))
-        others = _find_new_projects(context, agent)
+        others = _find_new_projects(context, machine)
         if from_:
             found = _dedupe(found + _find_in_former(context, agent, from_, skipped))
-    done = operations_import_project.import_into(context, found, _find_foreign(context, found))
+    foreign = _find_foreign(context, found, machine)
+    done = operations_import_project.import_into(context, found, foreign)
     return _combine([done], skipped)._replace(
         others={root: len(items) for root, items in sorted(others.items())}
     )
@@ -181,15 +184,22 @@ def _combine(
 # ---------------------------------------------------------------- which transcripts
 
 
-def _find_foreign(context: Context, found: Sequence[Transcript]) -> frozenset[str]:
+def _discover_hosts(context: Context, hosts: Iterable[str]) -> list[Transcript]:
+    """Return the transcripts of these agents on this machine."""
+    return [item for host in hosts for item in find_io.discover(context, host, {}, everywhere=True)]
+
+
+def _find_foreign(
+    context: Context, found: Sequence[Transcript], machine: Iterable[Transcript]
+) -> frozenset[str]:
     """Return the paths of untrusted transcripts: all outside the folder of their agent, and all in
-    the project, which may have come with it."""
+    the project, which may have come with it.
+
+    machine: the transcripts of these agents on this machine, each in its agent's folder
+    """
     root = os.path.join(os.path.realpath(context.project.root), "")
-    in_own_folders = {
-        item.path
-        for host in {item.host for item in found}
-        for item in find_io.discover(context, host, {}, everywhere=True)
-    }
+    hosts = {item.host for item in found}
+    in_own_folders = {item.path for item in machine if item.host in hosts}
     return frozenset(
         item.path
         for item in found
@@ -208,9 +218,11 @@ def _group_others(context: Context, found: Iterable[Transcript]) -> dict[str, li
     return others
 
 
-def _find_new_projects(context: Context, agent: str) -> dict[str, list[Transcript]]:
+def _find_new_projects(
+    context: Context, machine: Iterable[Transcript]
+) -> dict[str, list[Transcript]]:
     """Return the conversations about projects that have no memory yet, by their roots."""
-    others = _group_others(context, find_io.discover(context, agent, {}, everywhere=True))
+    others = _group_others(context, machine)
     return {
         root: items
         for root, items in others.items()
@@ -222,7 +234,8 @@ def _import_all(context: Context, agent: str, skipped: dict[str, str]) -> report
     _check_person(context, "all")
     places: dict[str, list[Transcript]] = {}
     roots = find_io.ProjectRoots()
-    for item in find_io.discover(context, agent, skipped, everywhere=True):
+    machine = list(find_io.discover(context, agent, skipped, everywhere=True))
+    for item in machine:
         cwd = find_io.find_cwd(item)
         if root := roots[cwd]:
             places.setdefault(root, []).append(item)
@@ -235,10 +248,8 @@ def _import_all(context: Context, agent: str, skipped: dict[str, str]) -> report
             memory = context.open_other(root)
             with memory:
                 memory.progress = context.progress
-                other = memory.context
-                done.append(
-                    operations_import_project.import_into(other, items, _find_foreign(other, items))
-                )
+                foreign = _find_foreign(memory.context, items, machine)
+                done.append(operations_import_project.import_into(memory.context, items, foreign))
         except RecollectError as error:
             skipped[root] = str(error)
     return _combine(done, skipped)
