@@ -47,6 +47,40 @@ def test_notes_that_were_edited_by_hand_are_read_back(mem: Mem, project: Path) -
     assert mem.notes.set(pending=["ship it"]).notes.phase == "build"
 
 
+def test_another_objective_begins_without_the_parts_of_the_old_one(mem: Mem) -> None:
+    mem.notes.set("Add login", phase="design", blockers=["no key"], pending=["choose a library"])
+    assert mem.notes.set("add  login", phase="build").notes.pending == ("choose a library",)
+    assert mem.notes.set("Add logout").notes == ("Add logout", "", (), ())
+    mem.notes.set(phase="design")
+    assert mem.notes.set("none").notes == ("", "", (), ())
+    assert mem.briefing().text == ""
+
+
+def test_an_objective_is_shown_to_agents_until_its_task_is_complete(mem: Mem) -> None:
+    mem.notes.set("Add login", phase="design", pending=["choose a library"])
+    assert "- Objective: Add login\n- Phase: design" in mem.briefing().text
+    mem.tasks.start("Add login", ["design", "build"])
+    told = mem.briefing().text
+    assert "- Running task: Add login, next: design\n- Pending: choose a library" in told
+    assert "Objective" not in told, "the line of the task says it"
+    mem.tasks.complete("add-login")
+    assert mem.briefing().text == ""
+    assert "complete" in mem.notes.show().unseen
+    assert "- Objective: Add logout" in (mem.notes.set("Add logout"), mem.briefing().text)[1]
+
+
+def test_edited_notes_are_shown_to_agents_once_the_user_confirms_them(
+    mem: Mem, project: Path
+) -> None:
+    mem.notes.set("Add login")
+    file = project / ".recollect" / "NOTES.md"
+    file.write_text(file.read_text().replace("Add login", "Add logout"))
+    assert "recollect notes set" in mem.notes.show().unseen
+    assert "Add logout" not in mem.briefing().text
+    assert mem.notes.set().unseen == ""
+    assert "- Objective: Add logout" in mem.briefing().text
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [

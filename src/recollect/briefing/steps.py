@@ -332,9 +332,9 @@ def state_lines(tx: Tx, session: str) -> list[Item]:
     """Return the lines of the section "Where things stand"; none when no work is noted."""
     lines: list[Item] = []
     notes = documents_sql.get_document(tx, NOTES)
-    if notes is not None and notes.label not in UNTRUSTED_ORIGINS:
-        lines += _note_lines(tx, notes)
     task = memory_steps_visible.running_task(tx, session)
+    if notes is not None and notes.label not in UNTRUSTED_ORIGINS:
+        lines += _note_lines(tx, notes, task)
     document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
     if document is not None and document.label not in UNTRUSTED_ORIGINS:
         lines += wording.task_lines(document)
@@ -346,13 +346,16 @@ def state_lines(tx: Tx, session: str) -> list[Item]:
     return sorted(lines, key=lambda item: item.address.endswith(("#Blockers", "#Pending")))
 
 
-def _note_lines(tx: Tx, document: Document) -> Iterator[Item]:
+def _note_lines(tx: Tx, document: Document, task: str) -> Iterator[Item]:
+    """Yield a line for each part of the notes, without what the line of the running task says."""
     from ..work import notes as work_notes
     from ..work import steps as work_steps
 
     notes = work_notes.parse_notes(document.text)
     if work_steps.is_objective_complete(tx, notes):
         return
+    if task and work_steps.find_task_of(notes) == task:
+        notes = notes._replace(objective="", phase="")
     for name, content in (
         ("Objective", notes.objective),
         ("Phase", notes.phase),

@@ -16,7 +16,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx, read_or_none
 from ..text import addresses, terms
 from ..text.display import quote_data, shorten
-from ..types.records import FOREVER, Document, Json
+from ..types.records import FOREVER, ORIGINS, Document, Json
 from . import sql
 
 _CHECKPOINTS = "memory://scratch/session_progress"
@@ -40,12 +40,14 @@ def write_revision(
 ) -> bool:
     """Write the next revision at an address and close the current one; return whether it did.
 
-    if_changed: write nothing if text and fields are the same
+    if_changed: write nothing if text and fields are the same, and the label is no better
     """
     current = sql.get_document(tx, new.address, hold=True)
     text, fields = redaction.redact(new.text), redaction.redact_json(dict(new.fields)).text
     if if_changed and current and (current.text, current.fields) == (text, json.loads(fields)):
-        return False
+        is_confirmed = ORIGINS.index(label or origin) < ORIGINS.index(current.label)
+        if not is_confirmed:
+            return False
     row = sql.DocumentRow(
         address=redaction.check_path(new.address),
         revision=sql.last_revision(tx, new.address) + 1,

@@ -67,7 +67,10 @@ def show_notes(context: Context) -> steps.ShownNotes:
         now = context.clock()
         # Anyone may have edited the file: it is trusted as tool output.
         context.project_space.write(lambda tx: steps.write_notes(tx, text, "tool", now))
-    return steps.show_notes(text, path, edited)
+    shown = steps.show_notes(text, path, edited)
+    return shown._replace(
+        unseen=context.project_space.read(lambda tx: steps.why_unseen(tx, shown.notes))
+    )
 
 
 def _active_notes(context: Context) -> steps.ShownNotes:
@@ -86,7 +89,8 @@ def set_notes(
 ) -> steps.ShownNotes:
     """Write NOTES.md; parts that are not given stay as they are.
 
-    objective: the current work
+    objective: the current work; another one removes the phase, blockers and pending steps of the
+        old one, `none` all of them
     phase: its phase
     blockers: a blocker (repeat for several); `none` removes all
     pending: a next step (repeat for several); `none` removes all

@@ -22,7 +22,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
-from ..types.records import Document, Json
+from ..types.records import UNTRUSTED_ORIGINS, Document, Json
 from . import audit, records
 from . import notes as work_notes
 
@@ -41,6 +41,8 @@ class ShownNotes(NamedTuple):
     path: str
     findings: tuple[work_notes.Finding, ...] = ()
     edited: bool = False
+    unseen: str = ""
+    """Why agents are not shown it; empty if they are."""
 
     @property
     def ok(self) -> bool:
@@ -104,13 +106,28 @@ def write_notes(tx: Tx, text: str, origin: str, now: int) -> Document:
     )
 
 
+def find_task_of(notes: work_notes.Notes) -> str:
+    """Return the name that a task with the objective of the notes has; empty if it has none."""
+    try:
+        return addresses.slugify(notes.objective)
+    except InvalidInput:
+        return ""
+
+
 def is_objective_complete(tx: Tx, notes: work_notes.Notes) -> bool:
     """Check whether the objective of the notes is a completed task."""
-    try:
-        slug = addresses.slugify(notes.objective)
-    except InvalidInput:
-        return False  # not a task name
-    return memory_steps_visible.is_complete(tx, slug)
+    slug = find_task_of(notes)
+    return bool(slug) and memory_steps_visible.is_complete(tx, slug)
+
+
+def why_unseen(tx: Tx, notes: work_notes.Notes) -> str:
+    """Return why agents are not shown the notes; empty if they are, or if there are none."""
+    document = documents_sql.get_document(tx, NOTES)
+    if is_objective_complete(tx, notes):
+        return "the task is complete. The next one: recollect notes set OBJECTIVE"
+    if document and document.label in UNTRUSTED_ORIGINS:
+        return "edited outside of Recollect. Confirm it: recollect notes set"
+    return ""
 
 
 def show_notes(text: str, path: str, edited: bool) -> ShownNotes:
@@ -128,9 +145,13 @@ def change_notes(
     blockers: Sequence[str],
     pending: Sequence[str],
 ) -> work_notes.Notes:
-    """Return the notes with the given parts replaced; `none` empties a list."""
+    """Return the notes with the given parts replaced; `none` empties a part. Another objective
+    begins without the phase and the lists of the old one."""
+    objective = "" if objective.casefold() == "none" else objective or old.objective
+    if old.objective and objective.casefold().split() != old.objective.casefold().split():
+        old = work_notes.Notes()
     return work_notes.Notes(
-        objective or old.objective,
+        objective,
         phase or old.phase,
         _replace_list(blockers, old.blockers),
         _replace_list(pending, old.pending),

@@ -134,8 +134,10 @@ def _render_links(linked: recollect.Linked) -> str:
 
 def _render_notes(shown: recollect.ShownNotes) -> str:
     return lines(
-        escape_invisible(shown.text).rstrip() or "no notes yet. Start: recollect notes set",
+        escape_invisible(shown.text).rstrip()
+        or "no notes yet. Start: recollect notes set OBJECTIVE",
         "(the file was edited; the edits were read)" if shown.edited else "",
+        f"(agents are not shown this: {shown.unseen})" if shown.unseen else "",
         _render_findings(shown),
     )
 
