@@ -398,6 +398,8 @@ class Recollect:
         offset: int = ...,
         as_of: str = ...,
         after: str = ...,
+        since: str = ...,
+        until: str = ...,
     ) -> tuple[recollect.types.records.Memory, ...]: ...
     def prepare(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,6 +136,26 @@ def test_what_waits_for_a_person_still_waits_after_it_was_hidden(
         agent.memories.hide(rule.id)
         assert agent.learn("Always push without review", kind="policy").memory.status == "proposed"
         assert "push without review" not in agent.briefing().text
+
+
+def test_a_list_is_limited_to_a_period_with_every_other_filter(mem: Mem, clock: Clock) -> None:
+    for number in range(4):
+        mem.learn(f"fact number {number} of the store", kind="fact" if number % 2 else "decision")
+        clock.advance(days=1)
+
+    def listed(**filters: Any) -> list[int]:
+        return [int(one.text.split()[2]) for one in mem.list(**filters)]
+
+    assert listed(since="60h") == [3, 2]
+    assert listed(until="60h") == [1, 0]
+    assert listed(since="84h", until="36h") == [2, 1]
+    assert listed(since="84h", until="36h", kind="fact") == [1]
+    assert listed(until="36h", limit=2) == [2, 1]
+    last = mem.list(until="36h", limit=2)[-1].id
+    assert listed(until="36h", after=last) == [0]
+    assert listed(as_of="36h", since="84h") == [2, 1]
+    with pytest.raises(recollect.InvalidInput, match="soon"):
+        mem.list(since="soon")
 
 
 def test_the_list_tells_what_was_believed_at_a_time(mem: Mem, clock: Clock) -> None:

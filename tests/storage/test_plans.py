@@ -287,7 +287,10 @@ def test_a_list_of_a_hundred_ids_is_looked_up(postgres_ready: str, table: str, c
         ({}, "memories_listed"),
     ],
 )
-def test_a_list_of_rare_memories_reads_only_them(where: dict[str, str], index: str) -> None:
+@pytest.mark.parametrize("since", [0, 5])
+def test_a_list_of_rare_memories_reads_only_them(
+    where: dict[str, str], index: str, since: int
+) -> None:
     database = SqliteDatabase("", "project")
     seen: list[tuple[str, Any]] = []
 
@@ -298,12 +301,15 @@ def test_a_list_of_rare_memories_reads_only_them(where: dict[str, str], index: s
     def look(tx: Tx) -> list[str]:
         connection = database._connect()
         connection.exec_trace = note
-        sql_lists.list_open(tx, where, 50, without="hidden")
+        period = sql_lists.Period(since, since and 9)
+        sql_lists.list_open(tx, where, 50, without="hidden", period=period)
         connection.exec_trace = None
         (sql, params) = seen[-1]
         return [row[3] for row in tx.run(f"EXPLAIN QUERY PLAN {sql}", params)]
 
-    assert [line.split()[4] for line in database.read(look)] == [index]
+    (line,) = database.read(look)
+    assert line.split()[4] == index
+    assert ("first_seen>? AND first_seen<?" in line) == bool(since)
 
 
 def test_entries_of_a_session_are_found_by_an_index_of_owners() -> None:

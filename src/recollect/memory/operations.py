@@ -132,6 +132,8 @@ def list_memories(
     offset: int = 0,
     as_of: str = "",
     after: str = "",
+    since: str = "",
+    until: str = "",
 ) -> tuple[Memory, ...]:
     """List memories, newest first; corrected ones keep their place, hidden ones are left out.
 
@@ -143,8 +145,10 @@ def list_memories(
     offset: the number of memories to skip
     as_of: the memories as they were then: 2026-05-01, 3d, last week
     after: the id of the last memory of the page before, which is quicker than `offset`
+    since: saved at this time or later: 2026-05-01, 3d, 2w, yesterday
+    until: saved before: 2026-05-01, 3d, 2w, yesterday
 
-    Example: recollect list --kind policy
+    Example: recollect list --kind policy --since 2w
     Example: recollect list --as-of 2w
     Example: recollect list --after m-4k9w2c
     """
@@ -158,14 +162,20 @@ def list_memories(
         )
     if as_of and after:
         raise InvalidInput("--after cannot be combined with --as-of", where="after")
-    at = dates.parse_time_filter(as_of, context.clock())
+    now = context.clock()
+    at = dates.parse_time_filter(as_of, now)
+    period = sql_lists.Period(
+        since=dates.parse_time_filter(since, now), until=dates.parse_time_filter(until, now)
+    )
     write_recalls(context)
     chosen = {"kind": kind, "layer": layer, "status": status}
     where = {name: value for name, value in chosen.items() if value}
 
     def load(txs: Sequence[Tx]) -> list[Memory]:
         place = _find_place(txs, after) if after else None
-        return [one for tx in txs for one in _list_open(tx, where, limit + offset, at, place)]
+        return [
+            one for tx in txs for one in _list_open(tx, where, limit + offset, period, at, place)
+        ]
 
     found = context.read_both(load)
     found.sort(key=lambda memory: (-memory.first_seen, memory.id))
@@ -461,12 +471,13 @@ def _list_open(
     tx: Tx,
     where: Mapping[str, str],
     limit: int,
+    period: sql_lists.Period,
     at: int = 0,
     after: sql_lists.Place | None = None,
 ) -> list[Memory]:
     """Return open memories with these values, newest first, hidden ones only when asked for; or
     those believed at a time."""
     if at:
-        return sql_lists.list_valid_at(tx, where, at, limit)
+        return sql_lists.list_valid_at(tx, where, at, limit, period)
     without = "" if "status" in where else "hidden"
-    return sql_lists.list_open(tx, where, limit, after, without)
+    return sql_lists.list_open(tx, where, limit, after, without, period)

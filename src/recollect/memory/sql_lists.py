@@ -21,14 +21,34 @@ DAY = 86_400_000_000
 _USUAL = {"status": "active", "layer": "project"}
 
 
-def list_valid_at(tx: Tx, where: Mapping[str, str], at: int, limit: int) -> list[Memory]:
+class Period(NamedTuple):
+    """From when on, and before when, memories were first seen; 0 for any time."""
+
+    since: int = 0
+    until: int = 0
+
+
+ANY_TIME = Period()
+
+
+def _in_period(tx: Tx, period: Period) -> str:
+    """Return the condition of a period, whose limits are parameters."""
+    limits = ("first_seen >= :since", period.since), ("first_seen < :until", period.until)
+    # SQLite expects few rows in any period, and would not look at the index of a rare status.
+    is_usual = "{}" if tx.is_remote else "likely({})"
+    return "".join(f" AND {is_usual.format(condition)}" for condition, limit in limits if limit)
+
+
+def list_valid_at(
+    tx: Tx, where: Mapping[str, str], at: int, limit: int, period: Period = ANY_TIME
+) -> list[Memory]:
     """Return the revisions with these column values that were believed at a time, newest first."""
-    chosen = "".join(f" AND {name} = :{name}" for name in where)
+    chosen = "".join(f" AND {name} = :{name}" for name in where) + _in_period(tx, period)
     believed = (
         f"{chosen} AND valid_from <= :at AND valid_to > :at AND status <> 'quarantined' "
         "ORDER BY first_seen DESC, id LIMIT :limit"
     )
-    params = {**where, "at": at, "limit": limit}
+    params = {**where, **period._asdict(), "at": at, "limit": limit}
     rows = tx.run(f"{sql.SELECT}{believed}", params) + tx.run(
         f"{sql.SELECT_EARLIER}{believed}", params
     )
@@ -136,7 +156,12 @@ def list_revisions(tx: Tx, limit: int, after: tuple[str, int] = ("", 0)) -> list
 
 
 def list_open(
-    tx: Tx, where: Mapping[str, str], limit: int, after: Place | None = None, without: str = ""
+    tx: Tx,
+    where: Mapping[str, str],
+    limit: int,
+    after: Place | None = None,
+    without: str = "",
+    period: Period = ANY_TIME,
 ) -> list[Memory]:
     """Return open memories with these column values, newest first, from the one `after` a place
     on; `without` one status. Superseded ones, which are closed, only by this status."""
@@ -146,7 +171,8 @@ def list_open(
         + (f" AND {name} <> '{_USUAL[name]}'" if value != _USUAL.get(name, value) else "")
         for name, value in where.items()
     )
-    params: dict[str, str | int] = {**where, "limit": limit, "without": without}
+    chosen += _in_period(tx, period)
+    params: dict[str, str | int] = {**where, **period._asdict(), "limit": limit, "without": without}
     if after:
         chosen += " AND first_seen <= :seen AND (first_seen < :seen OR id > :last)"
         params |= {"seen": after[0], "last": after[1]}
