@@ -14,6 +14,7 @@ import pytest
 import recollect
 from recollect import InvalidInput, Message, ToolCall
 from recollect.agents.operations_import import Progress
+from recollect.interfaces.screens.recall import render_evaluation
 from tests.conftest import Clock
 
 WORK = {
@@ -113,6 +114,17 @@ def test_a_question_asked_twice_is_not_its_own_answer(history: recollect.Recolle
 def test_the_same_seed_asks_the_same(history: recollect.Recollect) -> None:
     assert history.store.evaluate(sample=1, seed=4) == history.store.evaluate(sample=1, seed=4)
     assert history.store.evaluate(sample=1).questions == 3
+
+
+def test_a_sample_is_asked_unless_all_are_wanted_and_the_screen_says_so(
+    history: recollect.Recollect,
+) -> None:
+    some = history.store.evaluate(sample=2)
+    assert (some.questions, some.possible) == (6, 9)
+    assert history.store.evaluate(sample=2, all=True).questions == 9
+    shown = render_evaluation(some)
+    assert shown.startswith("a sample of 6 of 9 questions from 3 sessions (--all asks every one)")
+    assert "the share of the answers among the first five" in shown
 
 
 def test_measuring_changes_nothing(history: recollect.Recollect) -> None:

@@ -297,7 +297,7 @@ def plot_stats(context: Context, path: str) -> Plotted:
 
 
 def plot_evaluation(
-    context: Context, path: str, sample: int = 100, seed: int = 0, source: Sequence[str] = ()
+    context: Context, path: str, sample: int = 25, seed: int = 0, source: Sequence[str] = ()
 ) -> Plotted:
     """Measure recall on your own history, and draw the figures as an SVG picture.
 

@@ -306,7 +306,12 @@ _SECOND = 1_000_000
 
 
 def evaluate(
-    context: Context, sample: int = 100, seed: int = 0, source: Sequence[str] = (), missed: int = 0
+    context: Context,
+    sample: int = 25,
+    seed: int = 0,
+    source: Sequence[str] = (),
+    missed: int = 0,
+    all: bool = False,
 ) -> steps_evaluation.Evaluation:
     """Measure recall on your own history, with questions made from it.
 
@@ -316,8 +321,10 @@ def evaluate(
         (a question finds the reply to it), files (a file's name finds the sessions that
         changed it), memories (half of its words find a memory); repeat for several
     missed: also show this many questions whose answer was not found
+    all: ask every question instead of a sample
 
     Example: recollect eval
+    Example: recollect eval --all
     Example: recollect eval --source commits --sample 50 --missed 5
     """
     for name in source:
@@ -329,7 +336,7 @@ def evaluate(
             )
     if not sample:
         raise InvalidInput("sample must be at least 1", where="sample")
-    wanted = steps_evaluation.EvaluationOptions(sample, seed, tuple(source), missed)
+    wanted = steps_evaluation.EvaluationOptions(0 if all else sample, seed, tuple(source), missed)
     if not context.project_space.present():
         return steps_evaluation.empty_evaluation()
     commits = _read_commits(context)

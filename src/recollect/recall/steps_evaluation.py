@@ -25,8 +25,8 @@ from .evaluation_questions import (
 MOST_SESSIONS, MOST_MEMORIES = 500, 10_000
 """Questions are made from this many of the newest sessions and memories; all are searched."""
 
-DEPTH = 100
-"""Hits to ask for, so that ten sessions can be ranked from them."""
+DEPTH, SESSIONS_DEPTH = 30, 60
+"""Hits to ask for, so that ten different answers, or ten sessions, can be ranked from them."""
 
 RANKED = 10
 _PAGE = 1_000
@@ -40,7 +40,8 @@ Ranker = Callable[[Sequence[Tx], steps.RecallQuestion, int], Recalled]
 
 
 class EvaluationOptions(NamedTuple):
-    """The number of questions of each source, the seed, the sources, and the failures to show."""
+    """The number of questions of each source (0 for all), the seed, the sources, and the failures
+    to show."""
 
     sample: int
     seed: int
@@ -75,14 +76,20 @@ class Evaluation(NamedTuple):
     lines: tuple[EvaluationLine, ...]
     missed: tuple[MissedQuestion, ...]
     notes: tuple[str, ...]
+    possible: int = 0
+    """The number of questions that this history has answers for."""
+    unanswered: int = 0
+    """The number of questions without an answer among the first ten hits of the last way."""
 
 
 class GatheredQuestions(NamedTuple):
-    """The questions to ask, and the number of sessions they were made from."""
+    """The questions to ask, how many there could be, and the number of sessions they were made
+    from."""
 
     sessions: int
     asked: tuple[EvaluationQuestion, ...]
     notes: tuple[str, ...]
+    possible: int
 
 
 def gather_questions(
@@ -108,15 +115,20 @@ def gather_questions(
         made["files"] = evaluation_questions.ask_files(found)
     elif found:
         notes = ("which session something was done in can be asked when there are two",)
+    sources = [one for one in evaluation_questions.SOURCES if one in (wanted.sources or made)]
     asked = [
         one
-        for source in evaluation_questions.SOURCES
-        if source in (wanted.sources or evaluation_questions.SOURCES)
+        for source in sources
         for one in evaluation_questions.sample_questions(
-            made.get(source, []), wanted.sample, wanted.seed
+            made.get(source, []), wanted.sample or len(made.get(source, [])), wanted.seed
         )
     ]
-    return GatheredQuestions(len(found), tuple(asked), notes if asked else (_NOTHING,))
+    return GatheredQuestions(
+        sessions=len(found),
+        asked=tuple(asked),
+        notes=notes if asked else (_NOTHING,),
+        possible=sum(len(made.get(source, ())) for source in sources),
+    )
 
 
 def empty_evaluation() -> Evaluation:
@@ -173,6 +185,8 @@ def run_evaluation(
         lines=tuple(lines),
         missed=tuple(missed[: wanted.missed]),
         notes=gathered.notes,
+        possible=gathered.possible,
+        unanswered=len(missed),
     )
 
 
@@ -186,7 +200,8 @@ def _rank_answers(
 ) -> list[str]:
     """Return the first ten sessions or records, excluding the record the question was made from."""
     sources = () if asked.source == "memories" else ("message",)
-    question = steps.RecallQuestion(asked.text, DEPTH, sources=sources, without=asked.hidden)
+    depth = SESSIONS_DEPTH if asked.source in ("commits", "files") else DEPTH
+    question = steps.RecallQuestion(asked.text, depth, sources=sources, without=asked.hidden)
     whole = _normalise(asked.text) if asked.source in ("commits", "answers") else ""
     ranked: dict[str, None] = {}
     for hit in ranker(txs, question, asked.at or now):

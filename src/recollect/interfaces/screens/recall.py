@@ -208,9 +208,18 @@ def render_task(task: recollect.TaskBriefing) -> str:
     return lines(f"phase: {task.phase}", *(found or [["no relevant memories"]]))
 
 
+_FIGURES = (
+    "RECALL@5, RECALL@10: the share of the answers among the first five and ten hits. MRR@10: one "
+    "divided by the place of the first answer. 1.000 is best."
+)
+
+
 def render_evaluation(done: recollect.Evaluation) -> str:
     """Return how often recall found the answers, and the questions it missed."""
     questions = format_count(done.questions, "question")
+    is_sample = done.questions < done.possible
+    if is_sample:
+        questions = f"a sample of {done.questions} of {format_count(done.possible, 'question')}"
     heads = ("SOURCE", "SEARCHED BY", "QUESTIONS", "RECALL@5", "RECALL@10", "MRR@10")
     three_digits, figures = "{:.3f}".format, attrgetter("recall_5", "recall_10", "mrr")
     rows = [
@@ -222,8 +231,14 @@ def render_evaluation(done: recollect.Evaluation) -> str:
         for one in done.missed
     ]
     return lines(
-        f"{questions} from {format_count(done.sessions, 'session')}",
+        f"{questions} from {format_count(done.sessions, 'session')}"
+        + (" (--all asks every one)" if is_sample else ""),
         done.notes,
         render_table(heads, rows) if rows else "",
+        style.fill(_FIGURES) if rows else "",
+        f"{format_count(done.unanswered, 'question')} without an answer among the first ten hits "
+        "(--missed 5 shows five)"
+        if done.unanswered and not done.missed
+        else "",
         ["not found among the first ten:", *missed] if missed else "",
     )
