@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 from pathlib import Path
@@ -64,6 +65,14 @@ def test_one_wrong_statement_saves_none_and_is_named(mem: recollect.Recollect) -
             mem.learn_many([{"text": "A good one"}, wrong])
         assert error.value.where == place
     assert mem.list() == ()
+
+
+def test_garbage_is_collected_again_after_a_call(mem: recollect.Recollect) -> None:
+    mem.learn_many([{"text": "Redis listens on port 6380"}])
+    assert gc.isenabled()
+    with pytest.raises(recollect.InvalidInput):
+        mem.learn_many([{"text": ""}])
+    assert gc.isenabled()
 
 
 def test_json_lines_are_read_from_a_file_and_from_the_input(

@@ -100,7 +100,8 @@ def _denies(old: Statement, new: Statement) -> bool:
     """Check whether the new statement forbids what the old one asks for, in fewer or other words:
     at least two words are negated, and all stand in the old one, with its first word."""
     denied = _find_denied(new)
-    if len(denied) < 2:
+    names = skim_signs(old)
+    if len(denied) < 2 or (names is not None and not denied <= {*map(_shorten, names)}):
         return False
     ours = read_signs(old)
     asked = [_shorten(word) for word, sign in ours.items() if sign]

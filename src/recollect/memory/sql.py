@@ -36,6 +36,7 @@ _TAKEN = (
     "SELECT 1 FROM memories WHERE space = :space AND layer = :layer AND owner = :owner "
     f"AND kind = :kind AND digest = :digest AND scope = :scope AND valid_to = {FOREVER}"
 )
+_PLACE = ("layer", "owner", "kind", "digest", "scope")
 ALL = 2**62
 """A limit for `list_open` that nothing reaches."""
 
@@ -164,7 +165,7 @@ def insert(tx: Tx, row: MemoryRow) -> bool:
         return tx.one(_INSERT, row._asdict()) is not None
     # The only writer can look first. For a statement that may insert nothing, SQLite copies every
     # page that it changes, which takes four times as long as the insertion.
-    if tx.one(_TAKEN, row._asdict()):
+    if tx.one(_TAKEN, {name: getattr(row, name) for name in _PLACE}):
         return False
     tx.insert("memories", list_columns(_COLUMNS), [row])
     return True
