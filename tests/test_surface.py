@@ -22,7 +22,7 @@ SURFACE = {
     "EpisodeFields", "EpisodeReplay", "Evaluation", "EventResult", "ExportedSession",
     "Exported", "ExportedSkill", "HandoffParts", "Hit", "Imported", "ImportedFile",
     "ImportedTranscript", "Initialised", "InvalidInput", "JobState", "Json", "Judged",
-    "Learned", "LearningDay", "Lineage", "Link", "Linked", "Loaded", "Memory", "MemoryFields",
+    "Learned", "LearningDay", "Lineage", "Link", "Linked", "ListPlace", "Loaded", "Memory", "MemoryFields",
     "MemoryStatus", "Message", "Migrated", "NearbyMessage", "NotFound", "Overflow",
     "ProcedureParts", "Promoted", "Prompt", "Pruned", "RebuildResult", "Rebuilt",
     "RecallFilters", "Recalled", "Receipt", "Recollect", "RecollectError", "Recorded",

@@ -49,6 +49,7 @@ _TYPES = {
     "maintenance.operations_lineage": "Lineage Retracted",
     "maintenance.steps": "Adopted BackedUp Diagnosis RebuildResult Stats",
     "memory.operations": "MemoryFields",
+    "memory.operations_many": "ListPlace",
     "memory.steps_lifecycle": "Cleared Judged Pruned Returned",
     "memory.steps_verify": "ClaimReport",
     "procedures.operations": "ProcedureParts",

@@ -39,6 +39,7 @@ from .maintenance.operations_lineage import Lineage, Retracted
 from .maintenance.operations_repair import Recovered, Scrubbed
 from .maintenance.steps import Adopted, BackedUp, Diagnosis, RebuildResult, Stats
 from .memory.operations import MemoryFields
+from .memory.operations_many import ListPlace
 from .memory.steps_lifecycle import Cleared, Judged, Pruned, Returned
 from .memory.steps_verify import ClaimReport
 from .procedures.operations import ProcedureParts
@@ -137,6 +138,7 @@ __all__ = [
     "Lineage",
     "Link",
     "Linked",
+    "ListPlace",
     "Loaded",
     "Memory",
     "MemoryFields",

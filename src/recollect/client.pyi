@@ -22,6 +22,7 @@ import recollect.maintenance.operations_lineage
 import recollect.maintenance.operations_repair
 import recollect.maintenance.steps
 import recollect.memory.operations
+import recollect.memory.operations_many
 import recollect.memory.steps_lifecycle
 import recollect.memory.steps_verify
 import recollect.procedures.operations
@@ -401,10 +402,7 @@ class Recollect:
         status: str = ...,
         limit: int = ...,
         offset: int = ...,
-        as_of: str = ...,
-        after: str = ...,
-        since: str = ...,
-        until: str = ...,
+        **place: Unpack[recollect.memory.operations_many.ListPlace],
     ) -> tuple[recollect.types.records.Memory, ...]: ...
     def prepare(
         self,

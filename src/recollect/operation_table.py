@@ -33,7 +33,7 @@ _ROWS = (
     ("learn_many", "learn-many", "memory.operations_many.learn_many"),
     ("recall", "recall", "briefing.operations_views.recall"),
     ("show", "show", "briefing.operations_views.show"),
-    ("list", "list", "memory.operations.list_memories"),
+    ("list", "list", "memory.operations_many.list_memories"),
     ("memories.for_file", "for-file", "memory.operations.for_file"),
     ("memories.history", "history", "memory.operations.memory_history"),
     # Review

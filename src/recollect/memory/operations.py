@@ -9,9 +9,8 @@ from ..errors import InvalidInput, NotFound
 from ..fast_typing import Any, TypedDict, Unpack
 from ..freshness import steps as freshness_steps
 from ..storage.database import Result, Tx
-from ..text import dates
 from ..types import trust
-from ..types.records import KIND_NAMES, KINDS, LAYERS, STATUSES, Json, Learned, Memory
+from ..types.records import KIND_NAMES, Json, Learned, Memory
 from . import (
     sql,
     sql_lists,
@@ -121,65 +120,6 @@ def make_draft(context: Context, text: str, kind: str, fields: MemoryFields) -> 
 
 LISTS = frozenset({"scope", "tags", "examples", "citations", "evidence"})
 """The fields of a memory that are lists of texts."""
-
-
-def list_memories(
-    context: Context,
-    kind: str = "",
-    layer: str = "",
-    status: str = "",
-    limit: int = 50,
-    offset: int = 0,
-    as_of: str = "",
-    after: str = "",
-    since: str = "",
-    until: str = "",
-) -> tuple[Memory, ...]:
-    """List memories, newest first; corrected ones keep their place, hidden ones are left out.
-
-    kind: only this kind
-    layer: only this layer: session, task, project or user
-    status: only this status: active, proposed, quarantined, hidden or superseded; the last two are
-        left out otherwise
-    limit: how many to list at most
-    offset: the number of memories to skip
-    as_of: the memories as they were then: 2026-05-01, 3d, last week
-    after: the id of the last memory of the page before, which is quicker than `offset`
-    since: saved at this time or later: 2026-05-01, 3d, 2w, yesterday
-    until: saved before: 2026-05-01, 3d, 2w, yesterday
-
-    Example: recollect list --kind policy --since 2w
-    Example: recollect list --as-of 2w
-    Example: recollect list --after m-4k9w2c
-    """
-    (kind,) = among("kind", (kind,), ("", *KINDS))
-    among("layer", (layer,) if layer else (), LAYERS)
-    among("status", (status,) if status else (), STATUSES)
-    if as_of and status:
-        raise InvalidInput(
-            "--status cannot be combined with --as-of: earlier statuses are not stored",
-            where="status",
-        )
-    if as_of and after:
-        raise InvalidInput("--after cannot be combined with --as-of", where="after")
-    now = context.clock()
-    at = dates.parse_time_filter(as_of, now)
-    period = sql_lists.Period(
-        since=dates.parse_time_filter(since, now), until=dates.parse_time_filter(until, now)
-    )
-    write_recalls(context)
-    chosen = {"kind": kind, "layer": layer, "status": status}
-    where = {name: value for name, value in chosen.items() if value}
-
-    def load(txs: Sequence[Tx]) -> list[Memory]:
-        place = _find_place(txs, after) if after else None
-        return [
-            one for tx in txs for one in _list_open(tx, where, limit + offset, period, at, place)
-        ]
-
-    found = context.read_both(load)
-    found.sort(key=lambda memory: (-memory.first_seen, memory.id))
-    return tuple(found[offset : offset + limit])
 
 
 def among(name: str, values: tuple[str, ...], allowed: tuple[str, ...]) -> tuple[str, ...]:
@@ -457,27 +397,3 @@ def write_recalls(context: Context) -> None:
 def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
     """Write down how often memories were recalled; ids of another space are not found here."""
     sql_lists.count_recalls(tx, noted)
-
-
-def _find_place(txs: Sequence[Tx], id: str) -> sql_lists.Place:
-    """Return the place of a memory in the list of either space."""
-    for tx in txs:
-        if memory := steps_revisions.find(tx, id):
-            return memory.first_seen, memory.id
-    raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
-
-
-def _list_open(
-    tx: Tx,
-    where: Mapping[str, str],
-    limit: int,
-    period: sql_lists.Period,
-    at: int = 0,
-    after: sql_lists.Place | None = None,
-) -> list[Memory]:
-    """Return open memories with these values, newest first, hidden ones only when asked for; or
-    those believed at a time."""
-    if at:
-        return sql_lists.list_valid_at(tx, where, at, limit, period)
-    without = "" if "status" in where else "hidden"
-    return sql_lists.list_open(tx, where, limit, after, without, period)

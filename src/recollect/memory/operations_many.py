@@ -1,4 +1,4 @@
-"""Save many memories in one call, or one by the names of the seed documents."""
+"""List memories; save many in one call, or one by the names of the seed documents."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from functools import partial
 
 from ..context import Context, new_ids
 from ..documents.user_files_io import read_json_lines
-from ..errors import InvalidInput, RecollectError
-from ..fast_typing import Any
+from ..errors import InvalidInput, NotFound, RecollectError
+from ..fast_typing import Any, TypedDict, Unpack
 from ..freshness import steps as freshness_steps
-from ..types.records import Json, Learned
-from . import steps, steps_learn
-from .operations import LISTS, MemoryFields, learn, make_draft
+from ..storage.database import Tx
+from ..text import dates
+from ..types.records import KINDS, LAYERS, STATUSES, Json, Learned, Memory
+from . import sql_lists, steps, steps_learn, steps_revisions
+from .operations import LISTS, MemoryFields, among, learn, make_draft, write_recalls
 
 
 def learn_many(
@@ -181,3 +183,99 @@ def add_pattern(
     Example: recollect add-pattern "File writes use temp and rename" --example src/save.py
     """
     return learn(context, pattern, kind="pattern", confidence=confidence, examples=examples)
+
+
+# ---------------------------------------------------------------- lists
+
+
+class ListPlace(TypedDict, total=False):
+    """The time of a list, and where it begins.
+
+    as_of: the memories as they were then: 2026-05-01, 3d, last week
+    after: the id of the last memory of the page before, which is quicker than `offset`
+    since: saved at this time or later: 2026-05-01, 3d, 2w, yesterday
+    until: saved before: 2026-05-01, 3d, 2w, yesterday
+    """
+
+    as_of: str
+    after: str
+    since: str
+    until: str
+
+
+def list_memories(
+    context: Context,
+    kind: str = "",
+    layer: str = "",
+    status: str = "",
+    limit: int = 50,
+    offset: int = 0,
+    **place: Unpack[ListPlace],
+) -> tuple[Memory, ...]:
+    """List memories, newest first; corrected ones keep their place, hidden ones are left out.
+
+    kind: only this kind
+    layer: only this layer: session, task, project or user
+    status: only this status: active, proposed, quarantined, hidden or superseded; the last two are
+        left out otherwise
+    limit: how many to list at most
+    offset: the number of memories to skip
+
+    Example: recollect list --kind policy --since 2w
+    Example: recollect list --as-of 2w
+    Example: recollect list --after m-4k9w2c
+    """
+    as_of, after = place.get("as_of", ""), place.get("after", "")
+    (kind,) = among("kind", (kind,), ("", *KINDS))
+    among("layer", (layer,) if layer else (), LAYERS)
+    among("status", (status,) if status else (), STATUSES)
+    if as_of and status:
+        raise InvalidInput(
+            "--status cannot be combined with --as-of: earlier statuses are not stored",
+            where="status",
+        )
+    if as_of and after:
+        raise InvalidInput("--after cannot be combined with --as-of", where="after")
+    now = context.clock()
+    at = dates.parse_time_filter(as_of, now)
+    period = sql_lists.Period(
+        since=dates.parse_time_filter(place.get("since", ""), now),
+        until=dates.parse_time_filter(place.get("until", ""), now),
+    )
+    write_recalls(context)
+    chosen = {"kind": kind, "layer": layer, "status": status}
+    where = {name: value for name, value in chosen.items() if value}
+
+    def load(txs: Sequence[Tx]) -> list[Memory]:
+        last = _find_place(txs, after) if after else None
+        return [
+            one for tx in txs for one in _list_open(tx, where, limit + offset, period, at, last)
+        ]
+
+    found = context.read_both(load)
+    found.sort(key=lambda memory: (-memory.first_seen, memory.id))
+    return tuple(found[offset : offset + limit])
+
+
+def _find_place(txs: Sequence[Tx], id: str) -> sql_lists.Place:
+    """Return the place of a memory in the list of either space."""
+    for tx in txs:
+        if memory := steps_revisions.find(tx, id):
+            return memory.first_seen, memory.id
+    raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
+
+
+def _list_open(
+    tx: Tx,
+    where: Mapping[str, str],
+    limit: int,
+    period: sql_lists.Period,
+    at: int = 0,
+    after: sql_lists.Place | None = None,
+) -> list[Memory]:
+    """Return open memories with these values, newest first, hidden ones only when asked for; or
+    those believed at a time."""
+    if at:
+        return sql_lists.list_valid_at(tx, where, at, limit, period)
+    without = "" if "status" in where else "hidden"
+    return sql_lists.list_open(tx, where, limit, after, without, period)
