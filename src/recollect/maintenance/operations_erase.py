@@ -82,7 +82,10 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     if text:
         erased.texts.append(text)
     elif not erased.found:
-        hint = "`recollect list` lists memories, `recollect session list` sessions"
+        hint = (
+            "`recollect list` lists memories, `recollect session list` sessions; "
+            "--text TEXT erases what contains a text"
+        )
         raise NotFound("there is no such record", where=target, hint=hint)
     for space in spaces:
         erased.sessions.clear()

@@ -64,7 +64,10 @@ def load_screen(command: str) -> Callable[..., str]:
 def _render_stats(stats: recollect.Stats) -> str:
     memories = format_count(stats.memories, "memory", "memories")
     groups = (("kind", stats.by_kind), ("layer", stats.by_layer), ("status", stats.by_status))
-    ages = ", ".join(f"{name} {number}" for name, number in stats.by_age.items())
+    ages = ", ".join(
+        f"{name}: {number}" if name == "older" else f"up to {name}: {number}"
+        for name, number in stats.by_age.items()
+    )
     unused = f"never recalled {stats.never_recalled}, stale claims {stats.stale}"
     messages = format_count(stats.messages, "message")
     missing = f", {stats.unembedded} missing" if stats.unembedded else ""
