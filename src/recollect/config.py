@@ -279,7 +279,9 @@ def find_setting(name: str, where: str = "") -> Setting:
     raise ConfigError(
         f"there is no setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
         where=where,
-        hint=f"known settings: {', '.join(sorted(_BY_NAME))}" if where else "recollect config list",
+        hint=f"known settings: {', '.join(sorted(_BY_NAME))}"
+        if where
+        else "`recollect config list` lists them",
     )
 
 
