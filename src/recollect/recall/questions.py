@@ -69,6 +69,20 @@ def choose_stems(
     return chosen
 
 
+WEIGHTY = 30
+"""So many entries must hold the other stems for those without weight to be left out."""
+
+
+def drop_weightless(
+    stems: Sequence[str], entries: int, holding: Mapping[str, int]
+) -> Sequence[str]:
+    """Return the stems to look up without those that more than half of all entries hold, if the
+    others promise candidates: BM25 gives such a stem no weight, and all its entries are scored."""
+    kept = [stem for stem in stems if 2 * holding[stem] <= entries]
+    promised = sum([holding[stem] for stem in kept])
+    return kept if promised >= WEIGHTY else stems
+
+
 def find_names(terms: Sequence[str]) -> tuple[int, ...]:
     """Return the positions of terms with a digit: a port, a ticket, the seventh of many."""
     return tuple([place for place, term in enumerate(terms) if not term.isalpha()])

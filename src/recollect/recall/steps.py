@@ -145,11 +145,11 @@ def _prepare_question(
         unknown=unheld,
         unknown_wholes=unheld_wholes,
     )
-    searched = questions.choose_stems(stems, entries, holding, embedder is not None)
+    chosen = questions.choose_stems(stems, entries, holding, embedder is not None)
     return PreparedQuestion(
         ranking=weighed_question,
         stems=stems,
-        searched=searched,
+        searched=questions.drop_weightless(chosen, entries, holding),
         vector=b"",
         whole=whole,
         phrases=questions.find_phrases(query),

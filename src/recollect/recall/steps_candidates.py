@@ -83,7 +83,7 @@ class PreparedQuestion(NamedTuple):
     ranking: recall_ranking.RankingQuestion
     stems: tuple[str, ...]
     """The stems that ranking counts, in the order of its weights."""
-    searched: list[str]
+    searched: Sequence[str]
     """The stems that are looked up."""
     vector: bytes
     """Empty without an embedder."""
