@@ -72,11 +72,11 @@ elif not TYPE_CHECKING:
 
     def _replace(self, /, **changes):
         """Return a copy with other values in some fields."""
-        made, fields = list(self), self._fields
+        made, places = list(self), self._places
         for name, value in changes.items():
-            if name not in fields:
-                raise ValueError(f"Got unexpected field names: {[*changes.keys() - {*fields}]!r}")
-            made[fields.index(name)] = value
+            if name not in places:
+                raise ValueError(f"Got unexpected field names: {[*changes.keys() - {*places}]!r}")
+            made[places[name]] = value
         return tuple.__new__(type(self), made)
 
     def _asdict(self):
@@ -111,6 +111,7 @@ elif not TYPE_CHECKING:
                 "__getnewargs__": _arguments,
                 "__match_args__": fields,
                 "_fields": fields,
+                "_places": {field: place for place, field in enumerate(fields)},
                 "_field_defaults": defaults,
                 **body,
             }

@@ -12,7 +12,8 @@ The fewer vectors there are to compare, the more exactly it is done:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor
 
 from ..fast_typing import Any, NamedTuple
 from ..storage.database import IndexMatch, Tx
@@ -55,28 +56,55 @@ def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, fl
     return dict(zip(held, found, strict=True))
 
 
+class ComparedEntries(NamedTuple):
+    """The entries that were compared with a question, all that there are. Few of their cosines are
+    asked for."""
+
+    places: Mapping[int, int]
+    products: vectors.DotProducts
+
+    def find_cosines(self, entries: Iterable[int]) -> dict[int, float]:
+        """Return the cosines of those of the entries that have a vector."""
+        places, (numbers, offset, square) = self.places, self.products
+        return {
+            entry: (numbers[places[entry]] - offset) / square
+            for entry in entries
+            if entry in places
+        }
+
+    def find_near(self, least: float) -> dict[int, float]:
+        """Return the entries whose cosine is at least `least`."""
+        numbers, offset, square = self.products
+        lowest = offset + floor(least * square)
+        near = zip(self.places, numbers, strict=True)
+        return {entry: (one - offset) / square for entry, one in near if one >= lowest}
+
+
 def compare_all(
     tx: Tx, question: bytes, entries: int, left: Sequence[int] | None
-) -> dict[int, float] | None:
-    """Return the cosine of the question with every vector that a filter leaves, or else of a small
-    space; None if there are many.
+) -> ComparedEntries | None:
+    """Compare the question with every vector that a filter leaves, or else of a small space; None
+    if there are many.
 
     entries: how many the space has
     left: the entries that a filter leaves; None for many
     """
-    if left is not None:
-        return cosines_by_entry(question, sql_vectors.load_vectors(tx, left))
-    if tx.is_remote or entries > SMALL:
-        return None
     dims = len(question)
-    held, packed = tx.keep(f"vectors of {dims}", lambda: _pack_all(tx, dims))
-    return dict(zip(held, vectors.compare_packed(question, packed), strict=True))
+    if left is not None:
+        places, packed = _pack(sql_vectors.load_vectors(tx, left), dims)
+    elif tx.is_remote or entries > SMALL:
+        return None
+    else:
+        load = sql_vectors.load_all_vectors
+        places, packed = tx.keep(f"vectors of {dims}", lambda: _pack(load(tx), dims))
+    return ComparedEntries(places, vectors.multiply(question, packed))
 
 
-def _pack_all(tx: Tx, dims: int) -> tuple[list[int], vectors.PackedVectors]:
-    stored = sql_vectors.load_all_vectors(tx)
+def _pack(stored: Mapping[int, bytes], dims: int) -> tuple[dict[int, int], vectors.PackedVectors]:
+    """Return the place of each entry whose vector has so many dimensions, and these packed."""
     held = {entry: vector for entry, vector in stored.items() if len(vector) == dims}
-    return list(held), vectors.pack_columns(list(held.values()))
+    places = {entry: place for place, entry in enumerate(held)}
+    return places, vectors.pack_columns(list(held.values()))
 
 
 def find_near_records(
@@ -86,14 +114,15 @@ def find_near_records(
     count: int,
     least: float = -1.0,
     known: Mapping[int, float] = _NONE_KNOWN,
-    compared: Mapping[int, float] | None = None,
+    compared: ComparedEntries | None = None,
 ) -> list[tuple[IndexMatch, float]]:
     """Return the entries nearest to the question that fulfil the filters, with their cosines, best
     first; none with a cosine below `least`, nor those whose cosine is `known`: they fulfil the
-    filters and are among the nearest, but need not be read again. `compared` are all cosines, if
-    there are not many: see `compare_all`."""
+    filters and are among the nearest, but need not be read again. `compared` are all, if there are
+    not many: see `compare_all`."""
     if compared is not None:
-        found = _filter_nearest(tx, compared, filters, count, least, known)
+        near = compared.find_near(least)
+        found = _filter_nearest(tx, near, filters, count, least, known)
     elif tx.finds_nearest:
         found = _search_index(tx, question, filters, count, least, known)
     else:

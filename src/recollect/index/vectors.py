@@ -20,7 +20,7 @@ among the 400 best by sign, and the missed ones are the last.
 from __future__ import annotations
 
 import struct
-from _operator import mul, sub
+from _operator import mul
 from collections.abc import Sequence
 from functools import lru_cache
 from math import inf, isqrt, sqrt
@@ -52,8 +52,7 @@ class PackedVectors(NamedTuple):
     for each, so that all are multiplied at once."""
 
     columns: list[int]
-    offsets: Sequence[int]
-    """The excess in each product, because 128 means zero: 128 times the sum of the vector."""
+    size: int
 
 
 def pack_columns(vectors: Sequence[bytes]) -> PackedVectors:
@@ -65,21 +64,40 @@ def pack_columns(vectors: Sequence[bytes]) -> PackedVectors:
     for place in range(dims):
         lanes[::width] = rows[place::dims]
         columns.append(int.from_bytes(lanes, "little"))
-    sums = _split_lanes(sum(columns), width, count)
-    return PackedVectors(columns, [ZERO * total for total in sums])
+    return PackedVectors(columns, count)
 
 
-def compare_packed(question: bytes, packed: PackedVectors) -> list[float]:
-    """Return the cosine of each packed vector with the question."""
+class DotProducts(NamedTuple):
+    """The products of a question and many vectors, as they come: the cosine of one is
+    `(number - offset) / square`."""
+
+    numbers: tuple[int, ...]
+    offset: int
+    square: int
+
+
+def multiply(question: bytes, packed: PackedVectors) -> DotProducts:
+    """Return the product of each packed vector and the question."""
     # Equal components of the question multiply the sum of their columns: half of the products.
     columns: dict[int, int] = {}
     for component, column in zip(question, packed.columns, strict=False):
         columns[component] = columns[component] + column if component in columns else column
-    added = sum(map(mul, columns, columns.values()))
-    products = _split_lanes(added, _lane_width(len(question)), len(packed.offsets))
+    added = sum([(component - ZERO) * column for component, column in columns.items()])
+    width, count = _lane_width(len(question)), packed.size
+    half = 1 << 8 * width - 1  # no lane is negative
+    added += int.from_bytes(half.to_bytes(width, "little") * count, "little")
     weights = [component - ZERO for component in question]
-    offset, square = ZERO * sum(weights), sum([weight * weight for weight in weights]) or 1
-    return [(product - offset) / square for product in map(sub, products, packed.offsets)]
+    return DotProducts(
+        numbers=_split_lanes(added, width, count),
+        offset=half + ZERO * sum(weights),
+        square=sum(map(mul, weights, weights)) or 1,
+    )
+
+
+def compare_packed(question: bytes, packed: PackedVectors) -> list[float]:
+    """Return the cosine of each packed vector with the question."""
+    numbers, offset, square = multiply(question, packed)
+    return [(number - offset) / square for number in numbers]
 
 
 def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
@@ -88,7 +106,7 @@ def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float
 
 
 def _lane_width(dims: int) -> int:
-    return 3 if dims * _TOP * _TOP < 1 << 24 else 4
+    return 3 if dims * ZERO * _TOP < 1 << 23 else 4
 
 
 def _split_lanes(number: int, width: int, count: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ module does not know the engines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from ..errors import StoreCorrupt
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -358,8 +359,14 @@ class Database(Protocol):
 
 def placeholders(name: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:
     """Return the placeholders of an `IN (…)` list as text, and their parameters."""
-    params = {f"{name}{index}": value for index, value in enumerate(values)}
-    return ", ".join(f":{key}" for key in params), params
+    names, keys = _number_names(name, len(values))
+    return names, dict(zip(keys, values, strict=True))
+
+
+@lru_cache(maxsize=512)
+def _number_names(name: str, count: int) -> tuple[str, tuple[str, ...]]:
+    keys = tuple([f"{name}{index}" for index in range(count)])
+    return ", ".join([f":{key}" for key in keys]), keys
 
 
 def batches(name: str, values: Sequence[Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -81,6 +81,12 @@ def holds_wrong(table: str) -> str:
     return found
 
 
+@cache
+def altered_form(table: str) -> str:
+    """Return the SQL condition of a row that Recollect did not write so."""
+    return f"(seal IS NOT {seal_form(table)} OR {holds_wrong(table)})"
+
+
 def make_seal(*values: object) -> str:
     """Return the seal of the values of a record, in the order of its columns. A blob with the bytes
     of a text has another one: no column holds blobs."""
@@ -135,11 +141,12 @@ def _make_form(record: Mapping[str, object]) -> str:
 def digest_utf8(joined: bytes) -> str | None:
     """Return the seal of the values of a record that are joined with their sizes, as `make_seal`
     does it; None if they are not UTF-8."""
-    try:
-        joined.decode()
-    except UnicodeDecodeError:
-        return None
-    return _digest(joined)
+    if not joined.isascii():
+        try:
+            joined.decode()
+        except UnicodeDecodeError:
+            return None
+    return _find_blake2b()(joined, digest_size=16).hexdigest()
 
 
 def _digest(joined: bytes) -> str:
