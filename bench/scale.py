@@ -4,9 +4,14 @@ python -m bench.scale                          10,000 and 100,000 records
 python -m bench.scale --count 1000000          another large store
 python -m bench.scale --texts FOLDER           sentences from the text files of a folder
 python -m bench.scale --stores FOLDER          keep the stores there; go on where one is not whole
+python -m bench.scale --recalls                only recalls
 
 Half of the records are memories, the others messages. A million takes about six minutes of CPU
 time to build, and can be built in pieces with --stores.
+
+Each class of recall by words and meaning is compared with a recall by words only of the same
+questions with the same filter, in the same store: both take turns, each question counts with its
+best time of three, and each class with the median of its questions.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from functools import partial
 from heapq import nsmallest
 from statistics import mean, median
 from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -41,6 +47,7 @@ SMALL = 10_000
 BATCH = 2_000
 KINDS = ("fact", "fact", "fact", "reference", "solution", "pitfall")
 NEAREST, TEN = 100, 10
+ROUNDS = 3
 SESSION, ROLES = 1_000, ("user", "assistant", "assistant")
 
 
@@ -111,25 +118,59 @@ def _record(
     archive_steps.record(tx, session, ready, ready[-1].at)
 
 
-def costs(memory: recollect.Recollect, texts: Sentences) -> dict[str, float]:
-    """Return the median CPU milliseconds of each class of call."""
+class RecallCosts(NamedTuple):
+    """The median CPU milliseconds of a class of recall, the same by words only, and those of FTS5
+    for all words of the questions."""
+
+    both: float
+    words: float
+    raw: float
+
+
+def recall_costs(
+    memory: recollect.Recollect, words_only: recollect.Recollect, texts: Sentences
+) -> dict[str, RecallCosts]:
+    """Return the costs of each class of recall; the two memories are of the same store."""
     asked = [texts.question() for _ in range(15)]
+    classes: dict[str, tuple[Sequence[str], dict[str, Any]]] = {
+        "recall, words answer": (asked, {}),
+        "recall, only meaning answers": (UNANSWERED, {}),
+        "recall, a kind": (asked, {"kind": ["pitfall"]}),
+        "recall, a kind that none has": (asked, {"kind": ["workflow"]}),
+        "recall, a rare tag": (asked, {"tags": ["rare"]}),
+        "recall, a file": (asked, {"file": "src/api/auth.py"}),
+        "recall by meaning, a rare tag": (UNANSWERED, {"tags": ["rare"]}),
+        "recall by meaning, a kind": (UNANSWERED, {"kind": ["pitfall"]}),
+    }
+    database = memory.context.project_space
+    assert isinstance(database, SqliteDatabase)
+    found = {}
+    with raw_store(database.path) as connection:
+        for name, (questions, filters) in classes.items():
+            best = []
+            for question in questions:
+                match = " OR ".join(f'"{word}"' for word in question.split())
+                ways: Sequence[Callable[[], object]] = (
+                    partial(memory.recall, question, **filters),
+                    partial(words_only.recall, question, **filters),
+                    partial(_search, connection, match),
+                )
+                rounds = [[own_time(way) for way in ways] for _ in range(ROUNDS)]
+                best.append([min(times) for times in zip(*rounds, strict=True)])
+            middle = [1000 * median(times) for times in zip(*best, strict=True)]
+            found[name] = RecallCosts(*middle)
+    return found
+
+
+def _search(connection: apsw.Connection, match: str) -> object:
+    sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
+    return connection.execute(sql, (match,)).fetchall()
+
+
+def costs(memory: recollect.Recollect, texts: Sentences) -> dict[str, float]:
+    """Return the median CPU milliseconds of each class of call beside recalls."""
     prompts = [f"please fix this: {texts.next()}" for _ in range(15)]
     calls: dict[str, Sequence[Callable[[], object]]] = {
-        "recall, words answer": [partial(memory.recall, one) for one in asked],
-        "recall, only meaning answers": [partial(memory.recall, one) for one in UNANSWERED * 2],
-        "recall, a kind": [partial(memory.recall, one, kind=["pitfall"]) for one in asked],
-        "recall, a kind that none has": [
-            partial(memory.recall, one, kind=["workflow"]) for one in asked
-        ],
-        "recall, a rare tag": [partial(memory.recall, one, tags=["rare"]) for one in asked],
-        "recall, a file": [partial(memory.recall, one, file="src/api/auth.py") for one in asked],
-        "recall by meaning, a rare tag": [
-            partial(memory.recall, one, tags=["rare"]) for one in UNANSWERED * 2
-        ],
-        "recall by meaning, a kind": [
-            partial(memory.recall, one, kind=["pitfall"]) for one in UNANSWERED * 2
-        ],
         "list": [partial(memory.list, limit=50)] * 9,
         "list of a kind": [partial(memory.list, kind="solution", limit=50)] * 9,
         "stats": [memory.store.stats] * 9,
@@ -165,28 +206,6 @@ def _hook(
         **fields,
     }
     return answer_event(memory.context, registry.load_hooks("claude-code").parse(payload, {}))
-
-
-def words_only(folder: str, texts: Sentences) -> float:
-    """Return the median CPU milliseconds of a recall by words alone in the same store."""
-    with opened(folder, "off") as memory:
-        asked = [texts.question() for _ in range(15)]
-        memory.recall(asked[0])
-        return 1000 * median(own_time(partial(memory.recall, one)) for one in asked)
-
-
-def raw_words(database: SqliteDatabase, texts: Sentences) -> float:
-    """Return the median CPU milliseconds of FTS5 for all words of a question."""
-    with raw_store(database.path) as connection:
-        sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10"
-
-        def ask(question: str) -> object:
-            words = " OR ".join(f'"{word}"' for word in question.split())
-            return connection.execute(sql, (words,)).fetchall()
-
-        return 1000 * median(
-            own_time(partial(ask, question)) for question in [texts.question() for _ in range(15)]
-        )
 
 
 def nearest_share(memory: recollect.Recollect, texts: Sentences) -> tuple[str, float, float]:
@@ -232,7 +251,9 @@ def nearest_share(memory: recollect.Recollect, texts: Sentences) -> tuple[str, f
     return told, 1000 * median(fast), 1000 * median(slow)
 
 
-def measures(large: int = 100_000, folder: str = "", stores: str = "") -> Iterator[Ratio]:
+def measures(
+    large: int = 100_000, folder: str = "", stores: str = "", recalls_only: bool = False
+) -> Iterator[Ratio]:
     """Compare a small with a large store, and both with raw SQLite."""
     known: dict[int, dict[str, float]] = {}
     for count in (SMALL, large):
@@ -240,22 +261,25 @@ def measures(large: int = 100_000, folder: str = "", stores: str = "") -> Iterat
         with TemporaryDirectory() as temporary:
             place = os.path.join(stores, str(count)) if stores else temporary
             os.makedirs(place, exist_ok=True)
-            with opened(place) as memory:
+            with opened(place) as memory, opened(place, "off") as words_only:
                 if times := fill_mixed(memory, count, texts):
                     title = f"learn_many of {count // 2:,}"
                     yield line(title, *times, "s CPU", ("at most", 15.0))
-                known[count] = costs(memory, texts)
-                database = memory.context.project_space
-                assert isinstance(database, SqliteDatabase)
-                fts = raw_words(database, texts)
-                share, fast, slow = nearest_share(memory, texts)
-            alone = known[count]["recall by words only"] = words_only(place, texts)
-        for name in [name for name in known[count] if name.startswith("recall, ")]:
+                found = recall_costs(memory, words_only, texts)
+                known[count] = {name: one.both for name, one in found.items()}
+                known[count]["recall by words only"] = found["recall, words answer"].words
+                if not recalls_only:
+                    known[count] |= costs(memory, texts)
+                    share, fast, slow = nearest_share(memory, texts)
+        for name, one in found.items():
             title = f"{name}, at {count:,}, to words only"
-            yield line(title, known[count][name], alone, "ms CPU", ("at most", 2.0))
+            yield line(title, one.both, one.words, "ms CPU", ("at most", 2.0))
         title = f"recall, words answer, at {count:,}, to FTS5"
         bound = 4.0 if count <= SMALL else 1.0
-        yield line(title, known[count]["recall, words answer"], fts, "ms CPU", ("at most", bound))
+        one = found["recall, words answer"]
+        yield line(title, one.both, one.raw, "ms CPU", ("at most", bound))
+        if recalls_only:
+            continue
         title = f"{NEAREST} nearest at {count:,}, to a scan of all signs"
         yield line(title, fast, slow, "ms CPU", ("at most", 1.2))
         print(f"{NEAREST} nearest at {count:,}: {share}")
@@ -271,8 +295,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--texts", default="")
     parser.add_argument("--stores", default="")
+    parser.add_argument("--recalls", action="store_true", help="measure only recalls")
     given = parser.parse_args()
-    return report(measures(given.count, given.texts, given.stores))
+    return report(measures(given.count, given.texts, given.stores, given.recalls))
 
 
 if __name__ == "__main__":
