@@ -228,11 +228,15 @@ def test_a_large_store_does_not_look_up_a_common_word_when_others_promise_enough
 def test_a_word_of_most_entries_is_not_looked_up_when_others_promise_enough() -> None:
     drop = recall_questions.drop_weightless
     holding = {"zebra": 20, "kraken": 10, "queue": 501}
-    assert drop(tuple(holding), 1_000, holding) == ["zebra", "kraken"]
-    assert drop(tuple(holding), 1_002, holding) == ["zebra", "kraken", "queue"]
+    assert drop(tuple(holding), 1_000, holding, False) == ["zebra", "kraken"]
+    assert drop(tuple(holding), 1_002, holding, False) == ["zebra", "kraken", "queue"]
     holding["kraken"] = 9
-    assert drop(tuple(holding), 1_000, holding) == ("zebra", "kraken", "queue")
-    assert drop(("queue",), 1_000, holding) == ("queue",)
+    assert drop(tuple(holding), 1_000, holding, False) == ("zebra", "kraken", "queue")
+    assert drop(("queue",), 1_000, holding, False) == ("queue",)
+    holding["kraken"] = 179
+    assert drop(tuple(holding), 1_000, holding, True) == ("zebra", "kraken", "queue")
+    holding["kraken"] = 180
+    assert drop(tuple(holding), 1_000, holding, True) == ["zebra", "kraken"]
 
 
 def test_a_word_of_most_entries_still_ranks_what_the_others_find(mem: recollect.Recollect) -> None:

@@ -75,18 +75,19 @@ def choose_stems(
     return chosen
 
 
-WEIGHTY = 30
-"""So many entries must hold the other stems for those without weight to be left out."""
+WEIGHTY, WEIGHTY_SAID = 30, 200
+"""So many entries must hold the other stems for those without weight to be left out; the second
+where there are messages, which support each other."""
 
 
 def drop_weightless(
-    stems: Sequence[str], entries: int, holding: Mapping[str, int]
+    stems: Sequence[str], entries: int, holding: Mapping[str, int], has_messages: bool
 ) -> Sequence[str]:
     """Return the stems to look up without those that more than half of all entries hold, if the
     others promise candidates: BM25 gives such a stem no weight, and all its entries are scored."""
     kept = [stem for stem in stems if 2 * holding[stem] <= entries]
     promised = sum([holding[stem] for stem in kept])
-    return kept if promised >= WEIGHTY else stems
+    return kept if promised >= (WEIGHTY_SAID if has_messages else WEIGHTY) else stems
 
 
 def find_names(terms: Sequence[str]) -> tuple[int, ...]:

@@ -145,11 +145,12 @@ def _prepare_question(
         unknown=unheld,
         unknown_wholes=unheld_wholes,
     )
+    has_messages = any(one.messages for one in known)
     chosen = questions.choose_stems(stems, entries, holding, embedder is not None)
     return PreparedQuestion(
         ranking=weighed_question,
         stems=stems,
-        searched=questions.drop_weightless(chosen, entries, holding),
+        searched=questions.drop_weightless(chosen, entries, holding, has_messages),
         vector=b"",
         whole=whole,
         phrases=questions.find_phrases(query),
