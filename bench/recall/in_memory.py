@@ -113,7 +113,7 @@ class InMemory(Retriever):
     ) -> ranking.RankingCandidate:
         item = self._items[number]
         return ranking.RankingCandidate(
-            number,
+            (item.session, self._places[number]),
             tuple(self._holding[term].get(number, 0) for term in searched),
             self._lengths[number],
             cosine,

@@ -34,7 +34,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import compress
 from math import exp, inf, nextafter
 
 from ..fast_typing import NamedTuple
@@ -112,8 +111,9 @@ class RankingQuestion(NamedTuple):
 class RankingCandidate(NamedTuple):
     """A record that may answer. A memory belongs to no session and counts as its opening."""
 
-    entry: int
-    """Its number in the index: the lower of two was recorded first."""
+    address: tuple[str, int]
+    """Reference and number of the record. They decide between equals: the order in which records
+    were indexed would differ between engines, and after a rebuild."""
     counts: tuple[int, ...]
     """Occurrences of each term of the question, in the order of the weights."""
     length: int
@@ -142,7 +142,8 @@ class RankingCandidate(NamedTuple):
 
 def held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """Return the total weight of the terms that a candidate holds."""
-    return sum(compress(question.weights, candidate.counts))
+    pairs = zip(question.weights, candidate.counts, strict=True)
+    return sum([tells for tells, count in pairs if count])
 
 
 def score_candidates(
@@ -226,8 +227,6 @@ def _choose_first(
     A subject (a commit's message, the goal of a task) is spread over a session; a question is
     answered in one place.
     """
-    if len({item.session for item in candidates}) < 2:
-        return found
     best: dict[str, int] = {}
     for place in rank_positions(candidates, found):
         best.setdefault(candidates[place].session, place)
@@ -347,13 +346,12 @@ def bm25_gains(
 ) -> list[tuple[float, ...]]:
     """Return the BM25 score of each term for each candidate."""
     average = max(question.average, 1.0)
-    base, most = 1 - _B, _K1 + 1
-    sizes = [_K1 * (base + _B * candidate.length / average) for candidate in candidates]
+    sizes = [_K1 * (1 - _B + _B * candidate.length / average) for candidate in candidates]
     # Term by term: candidate by candidate takes twice as long.
     counts = zip(*[candidate.counts for candidate in candidates], strict=True)
     columns = [
         [
-            tells * count * most / (count + size) if count else 0.0
+            tells * count * (_K1 + 1) / (count + size) if count else 0.0
             for count, size in zip(column, sizes, strict=True)
         ]
         for tells, column in zip(question.weights, counts, strict=bool(candidates))
@@ -428,8 +426,8 @@ def _reduce_copies(candidates: Sequence[RankingCandidate], found: list[float]) -
 
 
 def find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
-    """Return the positions of texts that there are several of. The first recorded one is first, but
-    of what an agent did again the last."""
+    """Return the positions of texts that there are several of. The one with the lowest address is
+    first, but of what an agent did again the newest."""
     texts = [item.digest for item in candidates if item.digest]
     if len({*texts}) == len(texts):
         return []
@@ -438,17 +436,15 @@ def find_copies(candidates: Sequence[RankingCandidate]) -> list[list[int]]:
         if item.digest:
             same.setdefault(item.digest, []).append(place)
     return [
-        sorted(
-            places,
-            key=lambda place: candidates[place].entry,
-            reverse=all(candidates[place].role in _DOING for place in places),
-        )
+        sorted(places, key=lambda place: (candidates[place].at, candidates[place].address))[::-1]
+        if all(candidates[place].role in _DOING for place in places)
+        else sorted(places, key=lambda place: candidates[place].address)
         for places in same.values()
         if len(places) > 1
     ]
 
 
 def rank_positions(candidates: Sequence[RankingCandidate], found: Sequence[float]) -> list[int]:
-    """Return the positions, best first; of equals the newer, then the first recorded."""
-    keys = [(-found[place], -item.at, item.entry) for place, item in enumerate(candidates)]
+    """Return the positions, best first; of equals the newer, then by address."""
+    keys = [(-found[place], -item.at, item.address) for place, item in enumerate(candidates)]
     return sorted(range(len(keys)), key=keys.__getitem__)

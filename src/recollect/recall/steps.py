@@ -256,8 +256,7 @@ def _load_best(
     everything = [item.candidate for item in found]
     scores = ranking.score_candidates(asked.ranking, everything)
     signs = ranking.explain_scores(asked.ranking, everything) if question.explain else []
-    keys = [(-score, -item.at) for score, item in zip(scores, everything, strict=True)]
-    order = sorted(range(len(found)), key=keys.__getitem__)
+    order = ranking.rank_positions(everything, scores)
     best = order[: question.loaded]
     rest = [one for one in order[len(best) :] if found[one].matched.source == "memory"]
     best += [one for one in rest if all(found[one].candidate.counts)][:_MOST_STATED]

@@ -335,11 +335,11 @@ def _make_candidates(
     # Called directly, a constructor takes a third of the time.
     make, kinds = recall_ranking.RankingCandidate.__new__, recall_ranking.RankingCandidate
     for (item, cosine), quotes in zip(items, quoting, strict=True):
-        entry, source, _, seq, kind, owner, label, at, stems, _, _ = item
+        entry, source, ref, seq, kind, owner, label, at, stems, _, _ = item
         is_message = source == "message"
         candidate = make(
             kinds,
-            entry=entry,
+            address=(ref, seq),
             counts=counted[entry],
             length=stems.count(" ") + 1,
             cosine=cosine,

@@ -289,7 +289,11 @@ def with_outcomes(
         call = of_entry[item.entry]
         if item.entry in read:
             candidate = call.found.candidate._replace(
-                entry=item.entry, at=item.at, seq=item.seq - 1, role=item.kind, digest=""
+                address=(item.ref, item.seq),
+                at=item.at,
+                seq=item.seq - 1,
+                role=item.kind,
+                digest="",
             )
             candidate = candidate._replace(trusted=item.label not in UNTRUSTED_ORIGINS)
             one = RankedHit(FoundCandidate(tx, item, candidate), read[item.entry], 0.0, call.signs)
