@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import recollect
 from recollect.recall import judgement, ranking
 from recollect.recall import questions as recall_questions
 from recollect.recall.ranking import RankingCandidate, RankingQuestion
@@ -222,6 +223,30 @@ def test_a_large_store_does_not_look_up_a_common_word_when_others_promise_enough
     holding["kraken"] = 100
     assert choose(tuple(holding), 1_000_000, holding, True) == ["zebra", "kraken", "queue"]
     assert choose(("queue",), 1_000_000, holding, False) == ["queue"]
+
+
+def test_a_word_of_most_entries_is_not_looked_up_when_others_promise_enough() -> None:
+    drop = recall_questions.drop_weightless
+    holding = {"zebra": 20, "kraken": 10, "queue": 501}
+    assert drop(tuple(holding), 1_000, holding, False) == ["zebra", "kraken"]
+    assert drop(tuple(holding), 1_002, holding, False) == ["zebra", "kraken", "queue"]
+    holding["kraken"] = 9
+    assert drop(tuple(holding), 1_000, holding, False) == ("zebra", "kraken", "queue")
+    assert drop(("queue",), 1_000, holding, False) == ("queue",)
+    holding["kraken"] = 179
+    assert drop(tuple(holding), 1_000, holding, True) == ("zebra", "kraken", "queue")
+    holding["kraken"] = 180
+    assert drop(tuple(holding), 1_000, holding, True) == ["zebra", "kraken"]
+
+
+def test_a_word_of_most_entries_still_ranks_what_the_others_find(mem: recollect.Recollect) -> None:
+    mem.learn_many(
+        [{"text": f"the red light of device {number} is steady"} for number in range(30)]
+        + [{"text": f"device {number} has its own queue of orders"} for number in range(99)]
+        + [{"text": "the red queue is for payments"}]
+    )
+    assert mem.recall("red queue")[0].text == "the red queue is for payments"
+    assert len(mem.recall("queue", limit=50)) == 50
 
 
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from math import exp, inf, nextafter
 
 from ..fast_typing import NamedTuple
@@ -142,8 +143,7 @@ class RankingCandidate(NamedTuple):
 
 def held_weight(question: RankingQuestion, candidate: RankingCandidate) -> float:
     """Return the total weight of the terms that a candidate holds."""
-    pairs = zip(question.weights, candidate.counts, strict=True)
-    return sum([tells for tells, count in pairs if count])
+    return sum(compress(question.weights, candidate.counts))
 
 
 def score_candidates(
@@ -227,6 +227,8 @@ def _choose_first(
     A subject (a commit's message, the goal of a task) is spread over a session; a question is
     answered in one place.
     """
+    if len({item.session for item in candidates}) < 2:
+        return found
     best: dict[str, int] = {}
     for place in rank_positions(candidates, found):
         best.setdefault(candidates[place].session, place)
@@ -346,12 +348,13 @@ def bm25_gains(
 ) -> list[tuple[float, ...]]:
     """Return the BM25 score of each term for each candidate."""
     average = max(question.average, 1.0)
-    sizes = [_K1 * (1 - _B + _B * candidate.length / average) for candidate in candidates]
+    base, most = 1 - _B, _K1 + 1
+    sizes = [_K1 * (base + _B * candidate.length / average) for candidate in candidates]
     # Term by term: candidate by candidate takes twice as long.
     counts = zip(*[candidate.counts for candidate in candidates], strict=True)
     columns = [
         [
-            tells * count * (_K1 + 1) / (count + size) if count else 0.0
+            tells * count * most / (count + size) if count else 0.0
             for count, size in zip(column, sizes, strict=True)
         ]
         for tells, column in zip(question.weights, counts, strict=bool(candidates))
