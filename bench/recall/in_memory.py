@@ -80,7 +80,7 @@ class InMemory(Retriever):
         )
         ranked = zip(found, candidates, strict=True)
         best = sorted(ranked, key=lambda one: (-one[0], -one[1].at))[:count]
-        return [self._items[candidate.entry].id for _, candidate in best]
+        return [self._items[candidate.address[1]].id for _, candidate in best]
 
     def _by_words(self, searched: Sequence[str]) -> list[int]:
         """What an engine's own bm25 would give."""
@@ -113,7 +113,7 @@ class InMemory(Retriever):
     ) -> ranking.RankingCandidate:
         item = self._items[number]
         return ranking.RankingCandidate(
-            (item.session, self._places[number]),
+            (item.session, number),
             tuple(self._holding[term].get(number, 0) for term in searched),
             self._lengths[number],
             cosine,

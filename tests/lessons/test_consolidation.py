@@ -486,11 +486,23 @@ class Failing:
         where: str,
         params: Params,
         *,
-        exact: bool = True,
         vector: bytes = b"",
     ) -> list[IndexMatch]:
         self._count()
-        return self._tx.match(stems, limit, where, params, exact=exact, vector=vector)
+        return self._tx.match(stems, limit, where, params, vector=vector)
+
+    def match_among(
+        self,
+        stems: Sequence[str],
+        limit: int,
+        where: str,
+        params: Params,
+        *,
+        pool: int,
+        vector: bytes = b"",
+    ) -> list[IndexMatch] | None:
+        self._count()
+        return self._tx.match_among(stems, limit, where, params, pool=pool, vector=vector)
 
     def match_some(
         self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
@@ -525,10 +537,10 @@ class Failing:
         self._tx.add_vectors(vectors)
 
     def nearest(
-        self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
+        self, vector: bytes, count: int, where: str, params: Params, least: float
     ) -> list[IndexMatch]:
         self._count()
-        return self._tx.nearest(vector, count, where, params, exact=exact)
+        return self._tx.nearest(vector, count, where, params, least)
 
 
 def until_it_works(space: Database, work: Callable[[Tx], object]) -> int:

@@ -17,7 +17,7 @@ from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.recall import sql as recall_sql
-from recollect.storage.database import Tx
+from recollect.storage.database import StemFrequencies, Tx
 from recollect.storage.sqlite import SqliteDatabase
 from recollect.storage.sqlite_tx import SqliteTx
 from tests.conftest import Clock
@@ -134,11 +134,16 @@ def test_a_search_that_saw_every_match_is_not_repeated(monkeypatch: pytest.Monke
 
     def search(holding: int) -> int:
         statements.clear()
-        space.read(lambda tx: index_sql.search_words(tx, ["deploy"], 8, ACTIVE, holding=holding))
+        known = StemFrequencies(100, 10.0, {"deploy": holding})
+        space.read(
+            lambda tx: index_sql.search_words(
+                tx, ["deploy"], 8, ACTIVE, holding=holding, known=known
+            )
+        )
         return len(statements)
 
-    assert search(holding=9) == 1
-    assert search(holding=10) == 2  # one of them may fulfil the filter, and was not seen
+    assert search(holding=32) == 1
+    assert search(holding=33) == 2  # one of them may fulfil the filter, and was not seen
 
 
 def test_every_combination_of_filters_finds_all_that_match(

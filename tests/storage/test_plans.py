@@ -44,6 +44,7 @@ ALLOWED = {
     "episodes.sql.list_episodes": "any column may be filtered by; in the order of time",
     "recall.sql.count_records": REBUILD,
     "index.sql.search_words": "the matches of the rarest stems, of which the best are sorted out",
+    "index.sql.find_nearest": "all vectors of a space of at most 30,000 entries, or else an index",
     "index.sql.find_some": "the first matches, as many as are asked for",
     "index.sql.list_entries": "ends after some thousand entries",
     "index.sql.list_scopes": FEW,

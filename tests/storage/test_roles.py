@@ -772,6 +772,8 @@ def test_a_recall_reads_no_row_of_another_team(
     homes = (team.open(team.names[0], "shared", home=f"home{n}") for n in range(50))
     placed = ((one, part_of(team, one.context.user_space.space)) for one in homes)
     hers = next(one for one, part in placed if part not in taken)
+    hers.learn("I like short names of services", kind="preference", layer="user")
+    hers.store.rebuild(missing=True)
     hers.recall("warm up")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(psycopg.Cursor, "execute", spy)

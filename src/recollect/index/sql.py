@@ -14,8 +14,10 @@ from ..storage.database import (
     MATCH_COLUMNS,
     IndexedRecord,
     IndexMatch,
+    StemFrequencies,
     Tx,
     batches,
+    order_matches,
     placeholders,
     visible_to,
     wanted_rows,
@@ -42,6 +44,9 @@ _FACETS = IndexEntry._fields.index("facets")
 
 FEW = 600
 """If a filter leaves at most so many entries, each of them is compared."""
+
+_ALL = 4
+"""If at most so many times the wanted number match, all matches are filtered at once."""
 
 _SELECTIVE = frozenset({"tag", "ref", "owner", "kind"})
 
@@ -189,7 +194,8 @@ def find_candidates(
     *,
     few: bool = False,
 ) -> list[IndexMatch]:
-    """Return the best entries for the stems, with their vectors if a `vector` is compared.
+    """Return the best entries that fulfil the filters, with their vectors if a `vector` is
+    compared: the best first, of equals by address. Which way it takes changes no answer.
 
     `few`: few entries are expected to fulfil all, so all matches are filtered at once.
 
@@ -212,29 +218,31 @@ def search_words(
     held: Sequence[IndexMatch] | None = None,
     few: bool = False,
     holding: int | None = None,
+    known: StemFrequencies | None = None,
 ) -> list[IndexMatch]:
     """Return the result of `find_candidates`, given the few entries that the filters leave
-    (`held`), or None if they are many; and how many entries have one of the stems at most
-    (`holding`), if that is known."""
-    if held is not None:
-        return match_few(held, stems)[:limit]
+    (`held`), or None if they are many; how many entries have one of the stems at most
+    (`holding`), and how many have each (`known`), if that is known."""
     if not stems:
         return []
+    if held is not None:
+        return _match_few(held, stems, limit, known or tx.frequencies(stems))
     selective = is_selective(filters)
     where, params = _where(tx, filters)
     if few or (selective and tx.is_remote):
-        return _best_parts(tx.match(stems, limit, where, params, vector=vector))[:limit]
-    # Most filters keep most of the best matches: filter those first, search exactly only if too few
+        return _best_parts(tx.match(stems, limit, where, params, vector=vector))
+    # Most filters keep most of the best matches: filter those first, and all only if too few
     # remain. A kind keeps some of them, and a source where messages are mixed with memories.
-    share = 16 if "kind" in filters else 3 if "source" in filters else 1
-    depth = limit + limit // 8 if tx.is_remote or share == 1 else share * limit
-    near = tx.match(stems, depth, where, params, exact=False, vector=vector)
-    if where and 4 * len(near) < 3 * limit and (holding is None or holding > depth):
-        left = None if selective else list_few(tx, filters)
-        if left is not None:
-            return match_few(load_entries(tx, left, vector), stems)[:limit]
+    pool = limit * (16 if "kind" in filters else 3 if "source" in filters else 2)
+    if holding is not None and holding <= max(pool, _ALL * limit):
+        pool = -1
+    near = tx.match_among(stems, limit, where, params, pool=pool, vector=vector)
+    if near is None and not selective and (left := list_few(tx, filters)) is not None:
+        held = load_entries(tx, left, vector)
+        return _match_few(held, stems, limit, known or tx.frequencies(stems))
+    if near is None:
         near = tx.match(stems, limit, where, params, vector=vector)
-    return _best_parts(near)[:limit]
+    return _best_parts(near)
 
 
 def find_some(
@@ -271,17 +279,22 @@ def load_entries(tx: Tx, entries: Sequence[int], vector: bytes = b"") -> list[In
     return tx.filter_entries(entries, "", {}, vector) if entries else []
 
 
-def match_few(entries: Iterable[IndexMatch], stems: Iterable[str]) -> list[IndexMatch]:
-    """Return those of few entries that have one of the stems, best first, with the number of stems
-    as score. For a selective filter this replaces the search in the index."""
-    wanted = {*stems}
+def _match_few(
+    entries: Iterable[IndexMatch], stems: Sequence[str], limit: int, known: StemFrequencies
+) -> list[IndexMatch]:
+    """Return the best of few entries that have one of the stems, scored as the index does. For a
+    selective filter this replaces the search in the index."""
+    rarities = {stem: known.rarity(stem) for stem in stems}
+    average = max(known.average, 1.0)
     found = []
     for item in entries:
         held = item.stems.split()
-        shared = wanted.intersection(held)
+        size = 0.3 + 0.9 * len(held) / average
+        shared = [(rarities[stem], held.count(stem)) for stem in rarities.keys() & held]
         if shared:
-            found.append(item._replace(score=len(shared) + len(shared) / len(held)))
-    return _best_parts(found)
+            score = sum([rarity * times * 2.2 / (times + size) for rarity, times in shared])
+            found.append(item._replace(score=score))
+    return _best_parts(order_matches(found)[:limit])
 
 
 def filter_entries(
@@ -333,17 +346,17 @@ def list_entries(tx: Tx, filters: Mapping[str, Sequence[Any]], most: int) -> lis
 
 
 def find_nearest(
-    tx: Tx, vector: bytes, count: int, filters: Mapping[str, Sequence[Any]], exact: bool
+    tx: Tx, vector: bytes, count: int, filters: Mapping[str, Sequence[Any]], least: float
 ) -> list[IndexMatch]:
-    """Return the entries nearest to a vector with their vectors, from the engine's own index: those
-    of the nearest that fulfil the filters, or with `exact` the nearest of all that fulfil them."""
-    return tx.nearest(vector, count, *_where(tx, filters, collects=exact), exact=exact)
+    """Return the entries nearest to a vector that fulfil the filters with their vectors, none with
+    a cosine below `least`, from the engine's own index."""
+    return tx.nearest(vector, count, *_where(tx, filters), least)
 
 
 def _best_parts(matches: Sequence[IndexMatch]) -> list[IndexMatch]:
-    """Keep the best match of each record with several parts."""
+    """Keep the first match of each record with several parts."""
     best: dict[tuple[str, str, int], IndexMatch] = {}
-    for match in sorted(matches, key=lambda match: (-match.score, match.ref, match.seq)):
+    for match in matches:
         best.setdefault((match.source, match.ref, match.seq), match)
     return list(best.values())
 

@@ -43,11 +43,10 @@ takes a sixth of that."""
 FEW = 1_500
 """When a filter leaves fewer entries than this, all of them are compared."""
 
-_NONE_KNOWN: Mapping[int, float] = {}
-
 _Filters = Mapping[str, Sequence[Any]]
-_Near = dict[int, tuple[IndexMatch | None, float]]
-"""Entries that fulfil the filters, with their cosines; None for those that are known already."""
+Near = Mapping[int, tuple[IndexMatch, float]]
+"""Entries that fulfil the filters, with their cosines."""
+_NONE_KNOWN: Near = {}
 
 
 def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, float]:
@@ -113,13 +112,13 @@ def find_near_records(
     filters: _Filters,
     count: int,
     least: float = -1.0,
-    known: Mapping[int, float] = _NONE_KNOWN,
+    known: Near = _NONE_KNOWN,
     compared: ComparedEntries | None = None,
 ) -> list[tuple[IndexMatch, float]]:
     """Return the entries nearest to the question that fulfil the filters, with their cosines, best
-    first; none with a cosine below `least`, nor those whose cosine is `known`: they fulfil the
-    filters and are among the nearest, but need not be read again. `compared` are all, if there are
-    not many: see `compare_all`."""
+    first, of equals by address; none with a cosine below `least`, nor those that are `known`:
+    they fulfil the filters and are among the nearest, but need not be read again. `compared` are
+    all, if there are not many: see `compare_all`."""
     if compared is not None:
         near = compared.find_near(least)
         found = _filter_nearest(tx, near, filters, count, least, known)
@@ -127,9 +126,9 @@ def find_near_records(
         found = _search_index(tx, question, filters, count, least, known)
     else:
         found = _search_signs(tx, question, filters, count, least, known)
-    nearest = sorted([(-cosine, entry) for entry, (_, cosine) in found.items() if cosine >= least])
-    kept = [found[entry] for _, entry in nearest[:count]]
-    return [(item, cosine) for item, cosine in kept if item is not None]
+    close = [(-cosine, item.ref, item.seq, item) for item, cosine in found.values()]
+    nearest = sorted([one for one in close if -one[0] >= least])[:count]
+    return [(item, -far) for far, _, _, item in nearest if item.entry not in known]
 
 
 def _search_signs(
@@ -138,12 +137,12 @@ def _search_signs(
     filters: _Filters,
     count: int,
     least: float,
-    known: Mapping[int, float],
-) -> _Near:
+    known: Near,
+) -> dict[int, tuple[IndexMatch, float]]:
     """Search the open blocks and the nearest cells; if that finds few, compare all entries that the
     filters leave, unless they are many."""
     scored = _score_signs(tx, question, least)
-    found: _Near = {}
+    found: dict[int, tuple[IndexMatch, float]] = {}
     if not sql.is_selective(filters):
         cosines = _compare_best(tx, question, scored, SIGNED * count, known)
         found = _filter_nearest(tx, cosines, filters, count, least, known)
@@ -164,17 +163,13 @@ def _search_index(
     filters: _Filters,
     count: int,
     least: float,
-    known: Mapping[int, float],
-) -> _Near:
-    """Ask the engine's own index, which is approximate; exactly, if it finds few of the space's
-    entries. Vectors that were made without it are still in blocks."""
+    known: Near,
+) -> dict[int, tuple[IndexMatch, float]]:
+    """Ask the engine's own index. Vectors that were made without it are still in blocks."""
     scored = _score_signs(tx, question, least)
     cosines = _compare_best(tx, question, scored, SIGNED * count, known)
     found = _filter_nearest(tx, cosines, filters, count, least, known)
-    found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, False))
-    if 3 * len(found) < count and len(found) < tx.frequencies(()).entries:
-        found |= _with_cosines(question, sql.find_nearest(tx, question, count, filters, True))
-    return found
+    return found | _with_cosines(question, sql.find_nearest(tx, question, count, filters, least))
 
 
 def _filter_then_compare(
@@ -184,11 +179,11 @@ def _filter_then_compare(
     filters: _Filters,
     count: int,
     least: float,
-    known: Mapping[int, float],
-) -> _Near:
+    known: Near,
+) -> dict[int, tuple[IndexMatch, float]]:
     """Return the best by signs that fulfil the filters with their cosines: of as many as promise
     enough, or else of `FEW`, unless most are too far already."""
-    found: _Near = {}
+    found: dict[int, tuple[IndexMatch, float]] = {}
     seen: set[int] = set()
     for most in (FILTERED * count, FEW):
         some = [entry for entry in scored.pick_best(most) if entry not in seen]
@@ -196,7 +191,7 @@ def _filter_then_compare(
         through = sql.filter_entries(tx, [entry for entry in some if entry not in known], filters)
         cosines = cosines_by_entry(question, sql_vectors.load_vectors(tx, list(through)))
         found |= {entry: (through[entry], cosine) for entry, cosine in cosines.items()}
-        found |= {entry: (None, known[entry]) for entry in some if entry in known}
+        found |= {entry: known[entry] for entry in some if entry in known}
         close = sum([cosine >= least for _, cosine in found.values()])
         if len(found) >= count or 2 * close < len(found):
             break
@@ -209,28 +204,28 @@ def _filter_nearest(
     filters: _Filters,
     count: int,
     least: float,
-    known: Mapping[int, float],
-) -> _Near:
+    known: Near,
+) -> dict[int, tuple[IndexMatch, float]]:
     """Return the nearest of compared entries that fulfil the filters."""
     close = sorted([(-cosine, entry) for entry, cosine in cosines.items() if cosine >= least])
-    found: _Near = {}
+    found: dict[int, tuple[IndexMatch, float]] = {}
     # Most filters keep most entries: read no more than are wanted, but not in several round trips.
-    step = len(close) if tx.is_remote else count
-    for start in range(0, len(close), step or 1):
-        best = close[start : start + step]
+    start = 0
+    while start < len(close) and len(found) < count:
+        end = len(close) if tx.is_remote else min(start + count, len(close))
+        while end < len(close) and close[end][0] == close[end - 1][0]:
+            end += 1  # of equals the address decides
+        best, start = close[start:end], end
         new = [entry for _, entry in best if entry not in known]
         through = sql.filter_entries(tx, new, filters)
-        found |= {
-            entry: (through.get(entry), -cosine)
-            for cosine, entry in best
-            if entry in through or entry in known
-        }
-        if len(found) >= count:
-            break
+        found |= {entry: (through[entry], -far) for far, entry in best if entry in through}
+        found |= {entry: known[entry] for _, entry in best if entry in known}
     return found
 
 
-def _with_cosines(question: bytes, matches: Sequence[IndexMatch]) -> _Near:
+def _with_cosines(
+    question: bytes, matches: Sequence[IndexMatch]
+) -> dict[int, tuple[IndexMatch, float]]:
     cosines = cosines_by_entry(
         question, {item.entry: bytes(item.vector) for item in matches if item.vector}
     )
@@ -238,7 +233,7 @@ def _with_cosines(question: bytes, matches: Sequence[IndexMatch]) -> _Near:
 
 
 def find_nearest(
-    tx: Tx, question: bytes, count: int, known: Mapping[int, float] = _NONE_KNOWN
+    tx: Tx, question: bytes, count: int, known: Near = _NONE_KNOWN
 ) -> dict[int, float]:
     """Return the entries of the blocks nearest to the question with their cosines, best first;
     those of the `known` are not computed again."""
@@ -272,13 +267,13 @@ def _score_signs(tx: Tx, question: bytes, least: float = -1.0) -> _SignScores:
 
 
 def _compare_best(
-    tx: Tx, question: bytes, scored: _SignScores, count: int, known: Mapping[int, float]
+    tx: Tx, question: bytes, scored: _SignScores, count: int, known: Near
 ) -> dict[int, float]:
     """Return the entries with the best signs with their cosines, best first."""
     entries = scored.pick_best(count)
     new = [entry for entry in entries if entry not in known]
     found = cosines_by_entry(question, sql_vectors.load_vectors(tx, new))
-    found |= {entry: known[entry] for entry in entries if entry in known}
+    found |= {entry: known[entry][1] for entry in entries if entry in known}
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 

@@ -82,7 +82,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
     if text:
         erased.texts.append(text)
     elif not erased.found:
-        hint = "`recollect list` lists memories; to erase a text: --text TEXT"
+        hint = "see `recollect list` and `recollect session list`; to erase a text: --text TEXT"
         raise NotFound("there is no such record", where=target, hint=hint)
     for space in spaces:
         erased.sessions.clear()

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from math import log
 
 from ..actions import command_words
+from ..fast_typing import NamedTuple
 from ..text import messages
 from ..text.terms import pick_rarest, query_terms, split_terms, stem, stem_text
 from ..types.records import Message
@@ -24,6 +25,52 @@ _INTERROGATIVES = """
 """
 _SELF = frozenset({"i", "my", "me", "mine", "myself"})
 _OTHER = frozenset({"you", "your"})
+
+
+_FILTERS = (
+    *("kinds", "layers", "sources", "statuses", "tags", "file", "session"),
+    *("since", "until", "as_of"),
+)
+
+SEARCHED = ("active", "proposed", "hidden")
+"""The statuses that are searched without a filter for others."""
+
+
+class RecallQuestion(NamedTuple):
+    """A query with its filters."""
+
+    query: str
+    limit: int
+    budget: int = 0
+    kinds: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = SEARCHED
+    tags: tuple[str, ...] = ()
+    file: str = ""
+    session: str = ""
+    since: int = 0
+    until: int = 0
+    as_of: int = 0
+    around: int = 0
+    explain: bool = False
+    answered: bool = False
+    """Whether known commands answer it: what agents did and said, which they were read from, adds
+    nothing."""
+    seen: tuple[str, ...] | None = None
+    """Owners whose records may be shown unasked: see `memory.steps_visible`."""
+    without: frozenset[tuple[str, int]] = frozenset()
+    """Records to leave out, by reference and number: the evaluation hides some."""
+
+    @property
+    def is_filtered(self) -> bool:
+        """Check whether the question has a filter."""
+        return any(getattr(self, name) != self._field_defaults[name] for name in _FILTERS)
+
+    @property
+    def loaded(self) -> int:
+        """Return the number of candidates whose records are loaded: more cannot win."""
+        return self.limit * 2 + 5
 
 
 @cache

@@ -8,17 +8,9 @@ from ..storage.database import StemFrequencies, Tx
 from ..text import dates, display, terms
 from ..types import records
 from ..types.records import Hit, Recalled
-from . import (
-    judgement,
-    outdated,
-    questions,
-    ranking,
-    steps_candidates,
-    steps_hits,
-    steps_outcomes,
-)
+from . import judgement, outdated, questions, ranking, steps_candidates, steps_hits, steps_outcomes
+from .questions import RecallQuestion as RecallQuestion
 from .steps_candidates import FoundCandidate, PreparedQuestion
-from .steps_candidates import RecallQuestion as RecallQuestion
 from .steps_outcomes import RankedHit
 
 _MOST_STATED = 4
@@ -68,7 +60,7 @@ def _recall(
     if not words:
         return Recalled(notes=("the question has no words to search for",))
     vector, notes = steps_candidates.embed_question(embedder, question.query)
-    known = [tx.frequencies(list(words)) for tx in txs]
+    known = steps_candidates.count_stems(txs, list(words), question)
     local = embedder is not None and embedder.local
     if if_indexed and any(one.outdated or (one.unembedded and local) for one in known):
         return None
@@ -190,8 +182,7 @@ def _rank_hits(
     likely = judgement.calibrate(asked.ranking, candidates, final)
     raw = [item.loaded.form not in ("prose", "reasoning") for item in ranked]
     tail = judgement.is_tail(asked.ranking, candidates, likely, final, raw)
-    filtered = steps_candidates.is_filtered(question)
-    if filtered:
+    if question.is_filtered:
         tail = [False] * len(tail)  # what fulfils a filter and holds a word is found
     addresses = {old: ranked[new].loaded.hit.address for old, new in newer.items()}
     answer = sorted(
@@ -215,7 +206,7 @@ def _rank_hits(
         if share > steps_outcomes.WHOLLY
     }
     hits = [hit for _, hit in answer]
-    if not filtered and any(hit.role for hit in hits):  # no memory repeats another
+    if not question.is_filtered and any(hit.role for hit in hits):  # no memory repeats another
         hits = _merge_repeats(answer, ranked, asked, question)
     scored = {
         one.loaded.hit.address: (one, score) for one, score in zip(ranked, final, strict=True)
@@ -286,7 +277,10 @@ def _load_best(
             read.append(hits | steps_hits.load_hits(tx, more, question, asked.stems, now, (), rows))
         return read
 
-    for tx, read in zip(txs, txs[0].gather(load) if txs else (), strict=True):
+    loaded = txs[0].gather(load) if txs else []
+    for tx in txs[:1]:
+        tx.settle()
+    for tx, read in zip(txs, loaded, strict=True):
         places = {
             found[place].matched.entry: place for place in (*best, *exact) if found[place].tx is tx
         }

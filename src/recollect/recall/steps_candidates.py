@@ -15,6 +15,7 @@ from ..types import records
 from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS, UNTRUSTED_ORIGINS
 from . import judgement, questions
 from . import ranking as recall_ranking
+from .questions import RecallQuestion
 
 NAMED, NAMED_ALONE = 100, 600
 """Candidates that hold a name of the question, which may be that name alone, beside those by words:
@@ -38,43 +39,6 @@ LOOKED_THROUGH = 20_000
 
 _STANDING_KINDS = frozenset({*BASELINE_KINDS, "pattern", "workflow"})
 _MESSAGES = frozenset({"message", *ROLES})
-_SEARCHED = ("active", "proposed", "hidden")
-_FILTERS = (
-    *("kinds", "layers", "sources", "statuses", "tags", "file", "session"),
-    *("since", "until", "as_of"),
-)
-
-
-class RecallQuestion(NamedTuple):
-    """A query with its filters."""
-
-    query: str
-    limit: int
-    budget: int = 0
-    kinds: tuple[str, ...] = ()
-    layers: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    statuses: tuple[str, ...] = _SEARCHED
-    tags: tuple[str, ...] = ()
-    file: str = ""
-    session: str = ""
-    since: int = 0
-    until: int = 0
-    as_of: int = 0
-    around: int = 0
-    explain: bool = False
-    answered: bool = False
-    """Whether known commands answer it: what agents did and said, which they were read from, adds
-    nothing."""
-    seen: tuple[str, ...] | None = None
-    """Owners whose records may be shown unasked: see `memory.steps_visible`."""
-    without: frozenset[tuple[str, int]] = frozenset()
-    """Records to leave out, by reference and number: the evaluation hides some."""
-
-    @property
-    def loaded(self) -> int:
-        """Return the number of candidates whose records are loaded: more cannot win."""
-        return self.limit * 2 + 5
 
 
 class PreparedQuestion(NamedTuple):
@@ -112,31 +76,52 @@ def embed_question(embedder: records.Embedder | None, query: str) -> tuple[bytes
         return b"", (f"by words only: {error.message}",)
 
 
+def count_stems(
+    txs: Sequence[Tx], stems: Sequence[str], question: RecallQuestion
+) -> list[StemFrequencies]:
+    """Count the entries with each stem in each space. A server is asked for the scopes in use at
+    the same time."""
+    known = [tx.frequencies(stems) for tx in txs]
+    for tx in txs:
+        if question.file and tx.is_remote:
+            build_filters(tx, question)
+    for tx in txs[:1]:
+        tx.settle()
+    return known
+
+
 def search_ahead(
     txs: Sequence[Tx],
     asked: Sequence[PreparedQuestion],
     question: RecallQuestion,
     known: Sequence[StemFrequencies],
 ) -> None:
-    """Let a server answer at once the searches by words that `find_candidates` may do one after the
-    other: a transaction keeps what it found."""
-    wanted: list[Callable[[], list[IndexMatch]]] = []
-    is_ahead = False
+    """Let a server answer all searches at once that `find_candidates` may do one after the other:
+    a transaction keeps what it was answered."""
+    wanted: list[Callable[[], object]] = []
     for tx, one, held in zip(txs, asked, known, strict=True):
-        filters = build_filters(tx, question) if tx.is_remote else {}
-        depth, _ = _choose_depths(one, question, held, filters)
-        search = partial(index_sql.search_words, tx, filters=filters, vector=one.vector)
-        more: list[Callable[[], list[IndexMatch]]] = []
+        if not tx.is_remote:
+            continue
+        filters = build_filters(tx, question)
+        depth, near_depth = _choose_depths(one, question, held, filters)
+        search = partial(index_sql.search_words, tx, filters=filters, vector=one.vector, known=held)
+        wanted.append(partial(search, one.searched, depth))
         # More entries than hold the stems cannot match.
-        if tx.is_remote and sum([held.holding[stem] for stem in one.searched]) >= depth:
+        if sum([held.holding[stem] for stem in one.searched]) >= depth:
             named = _choose_named(one, held)
-            more += [partial(search, *named[:2], few=named[2])] if named else []
+            wanted += [partial(search, *named[:2], few=named[2])] if named else []
             if _seeks_memories(one, filters):
-                more.append(partial(_find_memories, tx, one, held, search, filters))
-        is_ahead = is_ahead or bool(more)
-        wanted += [*more, partial(search, one.searched, depth)]
-    if is_ahead:
+                wanted.append(partial(_find_memories, tx, one, held, search, filters))
+        if question.is_filtered and len(one.searched) < len(one.stems):
+            wanted.append(partial(search, one.stems, depth, few=True))
+        if one.vector and tx.finds_nearest:
+            least = recall_ranking.LEAST_MEANING
+            wanted.append(
+                partial(index_sql.find_nearest, tx, one.vector, near_depth, filters, least)
+            )
+    if wanted:
         txs[0].gather(lambda: [search() for search in wanted])
+        txs[0].settle()
 
 
 def find_candidates(
@@ -152,10 +137,12 @@ def find_candidates(
         compared = index_steps_nearest.compare_all(tx, asked.vector, entries, left)
     vector = asked.vector if compared is None else b""
     held = None if left is None else index_sql.load_entries(tx, left)
-    search = partial(index_sql.search_words, tx, filters=filters, vector=vector, held=held)
+    search = partial(
+        index_sql.search_words, tx, filters=filters, vector=vector, held=held, known=known
+    )
     matched = search(asked.searched, depth, holding=_count_holding(tx, asked.searched, known))
     few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
-    if few and is_filtered(question) and tx.is_answered:
+    if few and question.is_filtered and tx.is_answered:
         # A filter may leave only entries with the common words.
         matched = search(asked.stems, depth, few=tx.is_remote)
     counted = _count_stems(matched, asked)
@@ -176,16 +163,17 @@ def find_candidates(
         cosines = compared.find_cosines([item.entry for item in matched])
     compared_ones = [(item, cosines.get(item.entry, 0.0)) for item in matched]
     found = _make_candidates(tx, compared_ones, asked, counted)
-    # Where every vector was compared, to leave the nearest out saves little.
-    near_too = compared is not None and entries <= judgement.SMALL
+    # Where every vector is compared, to leave the nearest out saves little.
+    near_too = entries <= index_steps_nearest.SMALL
     if asked.vector and (
         near_too
         or judgement.needs_meaning(asked.ranking, [item.candidate for item in found], entries)
     ):
         records = {(item.source, item.ref, item.seq) for item in matched}
         least = recall_ranking.LEAST_MEANING
+        with_cosine = {one[0].entry: one for one in compared_ones if one[0].entry in cosines}
         near_records = index_steps_nearest.find_near_records(
-            tx, asked.vector, filters, near_depth, least, cosines, compared
+            tx, asked.vector, filters, near_depth, least, with_cosine, compared
         )
         new = [
             one for one in near_records if (one[0].source, one[0].ref, one[0].seq) not in records
@@ -360,17 +348,11 @@ def _make_candidates(
     return found
 
 
-def is_filtered(question: RecallQuestion) -> bool:
-    """Check whether the question has a filter."""
-    defaults = RecallQuestion._field_defaults
-    return any(getattr(question, name) != defaults[name] for name in _FILTERS)
-
-
 def build_filters(tx: Tx, question: RecallQuestion) -> dict[str, Sequence[Any]]:
     """Return the filters of a question for the index."""
     filters: dict[str, Sequence[Any]] = {"status": question.statuses}
     if question.as_of:
-        filters["status"] = (*_SEARCHED, "superseded")
+        filters["status"] = (*questions.SEARCHED, "superseded")
         filters["until"] = filters["as_of"] = (question.as_of,)
     if question.kinds:
         # The kind of a message's entry is its role.

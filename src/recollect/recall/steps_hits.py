@@ -111,7 +111,10 @@ def load_hits(
             one = _load_experience(tx, item, searched)
         if one:
             hits[item.entry] = one
-    return _with_successors(tx, hits)
+    # A server is asked at once, whether they are superseded or not.
+    ahead = tx.is_remote and ("superseded" in question.statuses or question.as_of)
+    revisions = [f"{id}@{revision}" for id, revision in sorted(earlier)] if ahead else []
+    return _with_successors(tx, hits, [*dict.fromkeys(current if ahead else ()), *revisions])
 
 
 def load_by_id(tx: Tx, id: str, now: int) -> Hit | None:
@@ -290,16 +293,19 @@ def _load_experience(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> Loade
     return LoadedHit(hit, weigh_trust(kept.label, kept.status), form=form)
 
 
-def _with_successors(tx: Tx, hits: Mapping[int, LoadedHit]) -> dict[int, LoadedHit]:
-    """Add to superseded memories and earlier revisions the address of what replaced them."""
-    old = [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
+def _with_successors(
+    tx: Tx, hits: Mapping[int, LoadedHit], ids: Sequence[str]
+) -> dict[int, LoadedHit]:
+    """Add to superseded memories and earlier revisions the address of what replaced them. They are
+    looked up by these `ids`, or else by those of the superseded hits."""
+    old = ids or [one.hit.id for one in hits.values() if one.hit.status == "superseded"]
     if not old:
         return dict(hits)
     newer = memory_sql_sketches.find_successors(tx, old)
     newer |= memory_sql_sketches.find_reworded(tx, [id for id in old if "@" in id])
     found = dict(hits)
     for entry, loaded in hits.items():
-        if loaded.hit.id in newer:
+        if loaded.hit.id in newer and loaded.hit.status == "superseded":
             address = f"memory://{newer[loaded.hit.id]}"
             found[entry] = loaded._replace(hit=loaded.hit._replace(outdated_by=address))
     return found

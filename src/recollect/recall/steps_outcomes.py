@@ -12,7 +12,8 @@ from ..storage.database import IndexMatch, Tx
 from ..text import display, messages
 from ..types.records import UNTRUSTED_ORIGINS, Hit, NearbyMessage
 from . import judgement, outdated, questions, ranking, steps_candidates
-from .steps_candidates import FoundCandidate, PreparedQuestion, RecallQuestion
+from .questions import RecallQuestion
+from .steps_candidates import FoundCandidate, PreparedQuestion
 from .steps_hits import LoadedHit, load_hits, parse_message
 
 MOST_OUTCOMES, WHOLLY = 8, 0.6

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import log
 
 from ..errors import StoreCorrupt
 from ..fast_typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -80,6 +81,11 @@ def is_embedded(record: IndexedRecord) -> bool:
     return record.part == 0 and record.kind != "tool"
 
 
+_LEAST_RARITY = 1e-6
+
+PRECISION = 1e9
+"""Scores that are equal in so many parts of one are equal."""
+
 MATCH_COLUMNS = "e.id, e.source, e.ref, e.seq, e.kind, e.owner, e.label, e.at"
 
 
@@ -99,7 +105,14 @@ class StemFrequencies(NamedTuple):
     blocks: bool = True
     """Whether vectors are in blocks, and not only in the engine's own index."""
     messages: bool = True
-    """Whether the space may hold messages; SQLite knows."""
+    """Whether the space holds messages."""
+
+    def rarity(self, stem: str) -> float:
+        """Return what a stem counts in BM25, as in FTS5."""
+        held = self.holding[stem]
+        if held >= self.entries:
+            return _LEAST_RARITY
+        return max(log((self.entries - held + 0.5) / (held + 0.5)), _LEAST_RARITY)
 
 
 class IndexedRecord(NamedTuple):
@@ -191,12 +204,23 @@ class Tx(Protocol):
         where: str,
         params: Params,
         *,
-        exact: bool = True,
         vector: bytes = b"",
     ) -> list[IndexMatch]:
         """Return the best entries `e` with any of the stems that fulfil the SQL `where`, with their
-        vectors if a `vector` is compared with them. Without `exact`, filter the best `limit` only,
-        which is faster."""
+        vectors if a `vector` is compared with them: the best first, of equals by address."""
+
+    def match_among(
+        self,
+        stems: Sequence[str],
+        limit: int,
+        where: str,
+        params: Params,
+        *,
+        pool: int,
+        vector: bytes = b"",
+    ) -> list[IndexMatch] | None:
+        """Return the same, from the `pool` best matches; None if too few of them fulfil `where`,
+        unless the engine then filters all. Faster where most matches fulfil it."""
 
     def match_some(
         self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
@@ -233,10 +257,17 @@ class Tx(Protocol):
         """Store the vectors of these entries, at least one, in the engine's vector index."""
 
     def nearest(
-        self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
+        self, vector: bytes, count: int, where: str, params: Params, least: float
     ) -> list[IndexMatch]:
-        """Return entries `e` with their vectors, by the engine's index: of the nearest ones those
-        that fulfil `where`, or with `exact` the nearest among all that fulfil it."""
+        """Return the `count` nearest entries `e` that fulfil `where`, with their vectors, none with
+        a cosine below `least`: by the engine's index, which is approximate in a large space."""
+
+
+def order_matches(matches: Iterable[IndexMatch]) -> list[IndexMatch]:
+    """Sort matches, the best first, of equals by address: the order in which they were indexed
+    would differ between engines, and after a rebuild. The last digits of a sum are no difference.
+    """
+    return sorted(matches, key=lambda one: (-int(one.score * PRECISION), one.ref, one.seq))
 
 
 def rank_shared(listed: Mapping[str, str | None], weights: Mapping[str, float]) -> Iterator[str]:

@@ -87,10 +87,6 @@ class Snapshot:
         """Return the transaction as one space uses it."""
         return self._spaces.setdefault(space, PostgresTx(self, space))
 
-    def siblings(self, tx: PostgresTx) -> list[PostgresTx]:
-        """Return the other spaces of a read."""
-        return [one for one in self._spaces.values() if one is not tx] if self.read_only else []
-
     @property
     def is_in_rounds(self) -> bool:
         """Return whether queries are collected now."""
@@ -134,8 +130,6 @@ class Snapshot:
             asked = self._asked = {}
             if renew:
                 self._spaces.clear()
-            for tx in self._spaces.values():
-                tx.waiting.clear()
             try:
                 result = work()
                 if not asked:
@@ -176,6 +170,11 @@ class Snapshot:
             if self.is_open:
                 self._asked[key] = (sql, params)
             return self._answered.get(key, [])
+        if self.read_only and self._answered:
+            # The same state as then: a round may have asked ahead.
+            known = self._answered.get(f"{sql} {sorted(params.items())}")
+            if known is not None:
+                return known
         if tables.is_plain and not tables.returns:
             self.enqueue(QueuedWrite(text, params, tables))
             return []
@@ -265,9 +264,6 @@ class PostgresTx:
         self.finds_nearest = snapshot.finds_nearest
         self.known: dict[str, int] = {}
         self.totals: tuple[Any, ...] = ()
-        self.searches: dict[tuple[Any, ...], sql_postgres.PastSearch] = {}
-        self.near: dict[tuple[str, bytes, bool], list[IndexMatch]] = {}
-        self.waiting: set[object] = set()
 
     @property
     def is_answered(self) -> bool:
@@ -342,10 +338,21 @@ class PostgresTx:
         where: str,
         params: Params,
         *,
-        exact: bool = True,
         vector: bytes = b"",
     ) -> list[IndexMatch]:
-        return sql_postgres.match(self, stems, limit, where, params, exact, vector)
+        return sql_postgres.match(self, stems, limit, where, params, vector=vector)
+
+    def match_among(
+        self,
+        stems: Sequence[str],
+        limit: int,
+        where: str,
+        params: Params,
+        *,
+        pool: int,
+        vector: bytes = b"",
+    ) -> list[IndexMatch]:
+        return sql_postgres.match(self, stems, limit, where, params, pool, vector)
 
     def match_some(
         self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
@@ -373,6 +380,6 @@ class PostgresTx:
         sql_postgres.add_vectors(self, vectors)
 
     def nearest(
-        self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
+        self, vector: bytes, count: int, where: str, params: Params, least: float
     ) -> list[IndexMatch]:
-        return sql_postgres.nearest(self, vector, count, where, params, exact)
+        return sql_postgres.nearest(self, vector, count, where, params, least)

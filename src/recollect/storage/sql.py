@@ -5,12 +5,13 @@ An idempotency key is foreign text and may hold anything: only its hash is store
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from _operator import itemgetter
+from collections.abc import Iterable, Mapping
 
 from ..errors import Conflict
 from ..fast_typing import NamedTuple
 from ..types.records import FOREVER, SafeText
-from .database import Tx, batches
+from .database import Row, Tx, batches
 
 _KEYS = ("utf-8", "surrogatepass")
 
@@ -23,6 +24,32 @@ COUNT_MEMORIES = (
     f"WHERE space = {{space}} AND valid_to = {FOREVER} GROUP BY 1, 2, 3, 4, 5"
 )
 """Count the memories of a space that has no counts yet."""
+
+COUNT_NEW = (
+    "INSERT INTO memory_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+    "number = number + excluded.number, length = length + excluded.length, "
+    "unused = unused + excluded.unused"
+)
+"""Count new memories on SQLite; triggers count those that change."""
+
+_DAY = 86_400_000_000
+
+
+def count_new_memories(columns: str, rows: Iterable[Row]) -> list[Row]:
+    """Return the parameters of `COUNT_NEW`: new rows by day, kind, layer and status."""
+    names = ["space", *columns.split(", ")]
+    place = itemgetter(*map(names.index, ("space", "kind", "layer", "status")))
+    size = itemgetter(*map(names.index, ("first_seen", "valid_to", "text", "recalls")))
+    counts: dict[Row, list[int]] = {}
+    for row in rows:
+        first_seen, valid_to, text, recalls = size(row)
+        if valid_to == FOREVER:
+            space, *rest = place(row)
+            count = counts.setdefault((space, first_seen // _DAY, *rest), [0, 0, 0])
+            count[0] += 1
+            count[1] += len(text)
+            count[2] += recalls == 0
+    return [(*key, *count) for key, count in counts.items()]
 
 
 def recount_memories(tx: Tx) -> None:

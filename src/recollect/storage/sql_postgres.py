@@ -7,25 +7,42 @@ up by equality, which row-level security lets an index do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
 
-from ..fast_typing import Any, NamedTuple, Protocol
+from ..fast_typing import Any, Protocol
 from .database import MATCH_COLUMNS, IndexMatch, Params, StemFrequencies, Tx
 
+# A sum depends on the order of its parts: whole parts make equal scores equal.
 SCORED = """
-SELECT p.entry,
-  sum(w.rarity * p.times * 2.2 / (p.times + 1.2 * (0.25 + 0.75 * p.length / :average))) AS score
+SELECT p.entry, (1e9 *
+  sum(w.rarity * p.times * 2.2 / (p.times + 1.2 * (0.25 + 0.75 * p.length / :average)))
+  )::bigint AS score
 FROM postings p JOIN unnest(:stems::text[], :rarities::float8[]) AS w (stem, rarity)
   ON w.stem = p.stem
 WHERE p.space = :space AND p.stem = ANY (:stems::text[]) GROUP BY p.entry
 """
-BEST = f"{SCORED} ORDER BY score DESC, p.entry LIMIT :pool"
+_FOUND = f"{MATCH_COLUMNS}, e.stems, found.score / 1e9::float8 AS score, {{vector}} AS vector"
+_BEST_FIRST = "ORDER BY score DESC, ref, seq, id LIMIT :limit"
 MATCH = f"""
-WITH found AS MATERIALIZED ({{best}})
-SELECT {MATCH_COLUMNS}, e.stems, found.score, {{vector}}, (SELECT count(*) FROM found)
-FROM found
+SELECT {_FOUND} FROM ({SCORED}{{limited}}) found
 JOIN entries e ON e.space = :space AND e.id = found.entry {{where}}
-ORDER BY found.score DESC, e.ref, e.seq LIMIT :limit
+{_BEST_FIRST}
+"""
+# If too few of the pool fulfil the condition, the same statement filters all.
+MATCH_AMONG = f"""
+WITH scored AS MATERIALIZED ({SCORED}),
+best AS MATERIALIZED (SELECT entry, score FROM scored ORDER BY score DESC LIMIT :pool),
+near AS MATERIALIZED (
+  SELECT {_FOUND} FROM best found
+  JOIN entries e ON e.space = :space AND e.id = found.entry WHERE {{where}}),
+enough AS MATERIALIZED (
+  SELECT (SELECT count(*) FROM best) < :pool
+    OR (SELECT count(*) FROM near WHERE near.score > (SELECT min(best.score) FROM best) / 1e9)
+      >= :limit AS held)
+(SELECT near.* FROM near WHERE (SELECT held FROM enough) {_BEST_FIRST})
+UNION ALL
+(SELECT {_FOUND} FROM scored found
+  JOIN entries e ON e.space = :space AND e.id = found.entry
+  WHERE NOT (SELECT held FROM enough) AND {{where}} {_BEST_FIRST})
 """
 VECTOR = "(SELECT v.vector FROM vectors v WHERE v.space = :space AND v.entry = e.id)"
 LATELY, TELLING, SAMPLED_FROM = 2_000, 5, 20_000
@@ -33,8 +50,8 @@ POOL = 1_000
 """So many of the best matches are filtered before all matches are."""
 
 NEAR_AHEAD, DEPTH = 120, 800
-"""So many of the nearest are read with the matches; pgvector's index keeps so many candidates, and
-goes on while other spaces' vectors are among them."""
+"""So many of the nearest are filtered in a large space before others are; pgvector's index keeps so
+many candidates, and goes on while other spaces' vectors are among them."""
 
 COMPARED = 30_000
 """Up to this many entries, all vectors of the space are compared. Measured with 1.1 million vectors
@@ -68,32 +85,50 @@ SELECT totals.entries, totals.length, lately.stem,
   EXISTS (SELECT 1 FROM state s WHERE s.space = :space AND s.key = 'words'),
   EXISTS (SELECT 1 FROM unembedded u WHERE u.space = :space),
   EXISTS (SELECT 1 FROM blocks b WHERE b.space = :space),
+  EXISTS (SELECT 1 FROM messages m WHERE m.space = :space),
   set_config('hnsw.ef_search', '{DEPTH}', true),
   set_config('hnsw.iterative_scan', 'relaxed_order', true),
   set_config('enable_seqscan', 'off', true)
 FROM totals LEFT JOIN lately ON true
 """
-NEAR = """
-SELECT v.entry, v.vector, v.direction::vector({dims}) <=> :vector::vector({dims}) AS far
-FROM vectors v WHERE v.space = :space AND vector_dims(v.direction) = {dims}
-ORDER BY (v.direction::vector({dims}) <=> :vector::vector({dims})){plus} LIMIT :near
+# An order by a sum is by no index. The inner product of our vectors is a whole number, and the
+# cosine that we compare times a constant.
+NEAREST_EXACT = f"""
+WITH near AS MATERIALIZED (
+  SELECT v.entry, v.vector, v.direction::vector({{dims}}) <#> :vector::vector({{dims}}) AS far
+  FROM vectors v WHERE v.space = :space AND vector_dims(v.direction) = {{dims}}
+  AND (v.direction::vector({{dims}}) <#> :vector::vector({{dims}})) <= :farthest
+  ORDER BY (v.direction::vector({{dims}}) <#> :vector::vector({{dims}})) + 0 LIMIT {COMPARED})
+SELECT {MATCH_COLUMNS}, e.stems, 0.0::float8, near.vector FROM near
+JOIN entries e ON e.space = :space AND e.id = near.entry {{where}}
+ORDER BY near.far, e.ref, e.seq LIMIT :count
 """
-NEAREST = f"""
-SELECT {MATCH_COLUMNS}, e.stems, 0.0::float8, near.vector, NULL::bigint FROM ({NEAR}) near
+NEAR = """
+SELECT v.entry, v.vector FROM vectors v
+WHERE v.space = :space AND vector_dims(v.direction) = {dims}
+ORDER BY v.direction::vector({dims}) <=> :vector::vector({dims}) LIMIT {near}
+"""
+_NEAREST = f"""
+SELECT {MATCH_COLUMNS}, e.stems, 0.0::float8, near.vector FROM ({NEAR}) near
 JOIN entries e ON e.space = :space AND e.id = near.entry {{where}}
 """
 # The vectors of what a filter leaves are looked up: a join would scan those of all spaces. If it
 # leaves many, only the first are, and more of the index is filtered.
-NEAREST_OF = f"""
-WITH found AS MATERIALIZED (
-  SELECT {MATCH_COLUMNS}, e.stems FROM entries e WHERE e.space = :space AND {{where}} LIMIT {FEW})
-(SELECT found.*, 0.0::float8, held.vector, NULL::bigint
-FROM found CROSS JOIN LATERAL (
+NEAREST = f"""
+WITH first AS MATERIALIZED ({_NEAREST.replace("{near}", str(NEAR_AHEAD))}),
+found AS MATERIALIZED (
+  SELECT {MATCH_COLUMNS}, e.stems FROM entries e WHERE e.space = :space
+  AND (SELECT 3 * count(*) FROM first) < :count {{also}} LIMIT {FEW})
+SELECT first.* FROM first
+UNION ALL
+(SELECT found.*, 0.0::float8, held.vector FROM found CROSS JOIN LATERAL (
   SELECT v.vector, v.direction FROM vectors v
   WHERE v.space = :space AND v.entry = found.id AND vector_dims(v.direction) = {{dims}}
   LIMIT 1) held
 ORDER BY held.direction::vector({{dims}}) <=> :vector::vector({{dims}}) LIMIT :count)
-UNION ALL ({NEAREST.replace("{where}", "WHERE {where}")} AND (SELECT count(*) FROM found) = {FEW})
+UNION ALL
+(SELECT more.* FROM ({_NEAREST.replace("{near}", str(MANY))}) more
+  WHERE (SELECT count(*) FROM found) = {FEW})
 """
 DIMS = 256
 """Dimensions of the built-in model: members, who own nothing, find its vector index made."""
@@ -134,18 +169,6 @@ FROM unnest(:entries::bigint[], :vectors::bytea[], :directions::text[])
 ON CONFLICT (space, entry) DO UPDATE SET block = 0, direction = excluded.direction"""
 
 
-class PastSearch(NamedTuple):
-    """A search by words that was answered."""
-
-    limit: int
-    saw_all: bool
-    """Whether the filter was applied to all matches."""
-    found: list[IndexMatch]
-
-
-_NO_SEARCH = PastSearch(0, False, [])
-
-
 class SearchTx(Tx, Protocol):
     """A transaction, and what it found in the index so far."""
 
@@ -154,13 +177,6 @@ class SearchTx(Tx, Protocol):
     """The number of entries with each stem that was asked for."""
     totals: tuple[Any, ...]
     """The size and state of the index, once it was asked for."""
-    searches: dict[tuple[Any, ...], PastSearch]
-    near: dict[tuple[str, bytes, bool], list[IndexMatch]]
-    """The nearest entries by filter, vector, and whether all that fulfil the filter were compared.
-    """
-    waiting: set[object]
-    """Searches and vectors that have no answer in this round: whether an exact search is needed too
-    is not known yet."""
 
 
 def match(
@@ -169,81 +185,31 @@ def match(
     limit: int,
     where: str,
     params: Params,
-    exact: bool = True,
+    pool: int = 0,
     vector: bytes = b"",
 ) -> list[IndexMatch]:
-    """Return the best entries with any of the stems that fulfil `where`; keep those nearest to the
-    vector, which the same statement returns, for `nearest`."""
-    key = (tuple(stems), where, str(sorted(params.items())))
-    before = tx.searches.get(key, _NO_SEARCH)
-    enough = limit <= before.limit and (before.saw_all or not exact)
-    if enough or (exact and key in tx.waiting) or (key, limit) in tx.waiting:
-        return before.found[:limit]
+    """Return the best entries with any of the stems that fulfil `where`; with a `pool`, the best
+    matches are filtered first."""
     known = count_stems(tx, stems)
-    others = tx.snapshot.siblings(tx) if not params.get("scopes") else []
-    weights = _weigh(stems, [known, *(count_stems(other, stems) for other in others)])
-    # Outside of rounds a space with the stems asks for the others too.
-    if not (weights["stems"] if tx.snapshot.is_in_rounds else any(known.holding.values())):
+    held = [stem for stem in dict.fromkeys(stems) if known.holding[stem]]
+    if not held:
         return []
-    pool = max(8 * limit, POOL)
-    bound = {**params, **weights, "pool": pool, "limit": limit}
-    filtered = f"WHERE {where}" if where else ""
-    sql = MATCH.format(
-        best=SCORED if where and exact else BEST,
-        where=filtered,
+    # Without a condition the best are sorted out before their entries are read.
+    form = MATCH_AMONG if where and pool else MATCH
+    sql = form.format(
+        where=where if where and pool else f"WHERE {where}" if where else "",
+        limited="" if where else " ORDER BY score DESC LIMIT :pool",
         vector=VECTOR if vector else "NULL::bytea",
     )
-    form = _near_form([tx, *others], where, vector, exact)
-    if form:
-        # One round trip for words and meaning.
-        clause = where if form is NEAREST_OF else filtered
-        sql = f"({sql}) UNION ALL ({_fill([tx, *others], form, vector, clause)})"
-        near = MANY if form is NEAREST_OF else NEAR_AHEAD
-        bound |= {"vector": _direction(vector), "near": near, "count": NEAR_AHEAD}
-    rows = (tx.run_batched if others else tx.run)(sql, bound)
-    if tx.snapshot.is_open:
-        tx.waiting |= {key, (key, limit), vector, (where, vector)}
-        return []
-    tx.waiting -= {key, (key, limit), vector, (where, vector)}
-    # The statement answers for the other spaces too.
-    for one in (tx, *([] if tx.snapshot.is_in_rounds else others)):
-        rows = one.run_batched(sql, bound) if others else rows
-        found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is not None]
-        if form:
-            near_found = [IndexMatch._make(row[:-1]) for row in rows if row[-1] is None]
-            one.near[where, vector, form is NEAREST_OF] = near_found
-        matches = (found and rows[0][-1]) or sum(count_stems(one, stems).holding.values())
-        # Whether the filter saw all matches.
-        one.searches[key] = PastSearch(limit, exact or matches < pool, found)
-    return tx.searches[key].found
-
-
-def _weigh(stems: Sequence[str], parts: Sequence[StemFrequencies]) -> dict[str, Any]:
-    """Return the parameters of BM25, the same for all spaces of a recall."""
-    entries = sum(part.entries for part in parts)
-    sums = {stem: sum(part.holding[stem] for part in parts) for stem in stems}
-    held = {stem: number for stem, number in sums.items() if number}
-    length = sum(part.entries * part.average for part in parts)
-    rarities = [
-        max(log((entries - number + 0.5) / (number + 0.5)), 1e-6) if entries > number else 1e-6
-        for number in held.values()
-    ]
-    average = max(length / max(entries, 1), 1.0)
-    return {"stems": list(held), "rarities": rarities, "average": average}
-
-
-def _near_form(spaces: Sequence[SearchTx], where: str, vector: bytes, exact: bool) -> str:
-    """Return the search by meaning that goes with one by words: the nearest that fulfil `where`; an
-    exact one if those were few in a space; none if both are known."""
-    tx = spaces[0]
-    if not vector or not tx.finds_nearest or (where, vector) in tx.waiting:
-        return ""
-    if (where, vector, False) not in tx.near:
-        return NEAREST
-    if not exact or not where or " facets " in where or (where, vector, True) in tx.near:
-        return ""
-    few = any(3 * len(one.near.get((where, vector, False), ())) < NEAR_AHEAD for one in spaces)
-    return NEAREST_OF if few else ""
+    bound = {
+        **params,
+        "stems": held,
+        "rarities": [known.rarity(stem) for stem in held],
+        "average": max(known.average, 1.0),
+        "limit": limit,
+        "pool": max(8 * limit, POOL),
+    }
+    return list(map(IndexMatch._make, tx.run(sql, bound)))
 
 
 def filter_entries(
@@ -266,13 +232,13 @@ def count_stems(tx: SearchTx, stems: Sequence[str]) -> StemFrequencies:
         # In a round the question must be that of the round before, whatever is known by now.
         asked = sorted({*stems} if tx.snapshot.is_in_rounds else missing)
         rows = tx.run_batched(FREQUENCIES, {"stems": asked})
-        for entries, length, stem, held, embedder, outdated, waits, blocks, *_ in rows:
-            tx.totals = (entries, length, embedder or "", outdated, waits, blocks)
+        for entries, length, stem, held, embedder, *state in rows:
+            tx.totals = (entries, length, embedder or "", *state[:4])
             if stem is not None:
                 tx.known[stem] = held
     if not tx.totals:  # not answered in this round
         return StemFrequencies(0, 0.0, dict.fromkeys(stems, 0))
-    entries, length, embedder, outdated, waits, blocks = tx.totals
+    entries, length, embedder, outdated, waits, blocks, messages = tx.totals
     return StemFrequencies(
         entries=entries,
         average=length / max(entries, 1),
@@ -281,6 +247,7 @@ def count_stems(tx: SearchTx, stems: Sequence[str]) -> StemFrequencies:
         outdated=outdated,
         unembedded=waits,
         blocks=blocks,
+        messages=messages,
     )
 
 
@@ -297,31 +264,21 @@ def add_vectors(tx: SearchTx, vectors: Sequence[tuple[int, bytes]]) -> None:
 
 
 def nearest(
-    tx: SearchTx, vector: bytes, count: int, where: str, params: Params, exact: bool
+    tx: SearchTx, vector: bytes, count: int, where: str, params: Params, least: float
 ) -> list[IndexMatch]:
-    """Return entries by pgvector's index: of the nearest those that fulfil `where`, or with `exact`
-    the nearest among all that fulfil it."""
-    if (where, vector, exact) in tx.near:
-        return tx.near[where, vector, exact]
-    if (where, vector) in tx.waiting or (exact and vector in tx.waiting):
-        return []
-    form = NEAREST_OF if exact and where else NEAREST
-    near = MANY if form is NEAREST_OF else count
-    bound = {**params, "vector": _direction(vector), "count": count, "near": near}
-    clause = where if form is NEAREST_OF else f"WHERE {where}" if where else ""
+    """Return the nearest entries that fulfil `where`, none with a cosine below `least`: exactly in
+    a space of up to `COMPARED` entries, or else by pgvector's index."""
     count_stems(tx, ())  # sets how far the vector index is searched
     if not tx.totals:
         return []  # not answered in this round
-    # The scopes of a file are those of one space.
-    run = tx.run if params.get("scopes") else tx.run_batched
-    rows = run(_fill([tx, *tx.snapshot.siblings(tx)], form, vector, clause), bound)
-    return [IndexMatch._make(row[:-1]) for row in rows]
-
-
-def _fill(spaces: Sequence[SearchTx], form: str, vector: bytes, where: str) -> str:
-    """Return a search by meaning. An order by a sum is by no index."""
-    compared = max((tx.totals[0] for tx in spaces if tx.totals), default=0) <= COMPARED
-    return form.format(dims=len(vector), where=where, plus=" + 0" if compared else "")
+    compared = tx.totals[0] <= COMPARED
+    clause, also = (f"WHERE {where}", f"AND {where}") if where else ("", "")
+    form = NEAREST_EXACT if compared else NEAREST
+    bound = {**params, "vector": _direction(vector), "count": count}
+    if compared:
+        bound["farthest"] = -least * sum([(one - 128) ** 2 for one in vector])
+    sql = form.format(dims=len(vector), where=clause, also=also)
+    return list(map(IndexMatch._make, tx.run(sql, bound)))
 
 
 def _direction(vector: bytes) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from _operator import itemgetter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
@@ -11,9 +10,9 @@ import apsw
 from ..errors import StoreCorrupt
 from ..fast_typing import Any
 from ..text import seals
-from ..types.records import FOREVER
 from .database import (
     MATCH_COLUMNS,
+    PRECISION,
     IndexedRecord,
     IndexMatch,
     Params,
@@ -21,15 +20,17 @@ from .database import (
     Row,
     StemFrequencies,
     is_embedded,
+    order_matches,
     rank_shared,
 )
+from .sql import COUNT_NEW, count_new_memories
 
 # One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
 # again. Texts are read only for the remaining rows, from the table in which FTS5 stores them:
 # asking FTS5 for each takes twice as long.
 _BEST = (
     "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :match "
-    "ORDER BY score LIMIT :limit"
+    "ORDER BY score LIMIT :pool"
 )
 _BEST_OF = (
     "SELECT e.id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
@@ -43,7 +44,12 @@ _MATCH = (
     f"SELECT {MATCH_COLUMNS}, held.c0, -w.score, {{vector}} FROM ({{best}}) w "
     "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words_content held ON held.id = w.id"
 )
-_VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = w.id)"
+_FIRST = f"{_MATCH} {{where}} LIMIT :limit"
+"""The first that fulfil a condition: the join keeps the order of the best, and ends early."""
+_TIED, _MOST_TIED = 12, 2_000
+"""So many matches more are read than are wanted, because FTS5 breaks ties by entry number; four
+times as many while all of these are equal to the last one that is wanted."""
+_VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = e.id)"
 _WITH_STEM = "SELECT group_concat(rowid) FROM words WHERE words MATCH ?"
 """All entries with a stem: as one text, in half the time that rows take."""
 _COMMON, _GROWN, _MOST_COMMON = 50, 1.25, 20_000
@@ -78,14 +84,6 @@ _STATE = (
 )
 _REMOVE_VECTOR = "DELETE FROM vectors WHERE entry = :entry AND space = :space RETURNING block"
 _COUNT_DEAD = "UPDATE blocks SET dead = dead + 1 WHERE space = :space AND block = :block"
-_DAY = 86_400_000_000
-_COUNT = (
-    "INSERT INTO memory_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-    "number = number + excluded.number, length = length + excluded.length, "
-    "unused = unused + excluded.unused"
-)
-"""Count new memories; triggers count those that change."""
-
 _TOTALS = "SELECT block FROM words_data WHERE id = 1"
 
 
@@ -181,23 +179,7 @@ class SqliteTx:
             sql += " ON CONFLICT DO NOTHING"
         self._connection.executemany(sql, kept)
         if table == "memories":
-            self._count_memories(columns, kept)
-
-    def _count_memories(self, columns: str, rows: Sequence[Row]) -> None:
-        """Add new memories to the counts by day, kind, layer and status."""
-        names = ["space", *columns.split(", ")]
-        place = itemgetter(*map(names.index, ("space", "kind", "layer", "status")))
-        size = itemgetter(*map(names.index, ("first_seen", "valid_to", "text", "recalls")))
-        counts: dict[Row, list[int]] = {}
-        for row in rows:
-            first_seen, valid_to, text, recalls = size(row)
-            if valid_to == FOREVER:
-                space, *rest = place(row)
-                count = counts.setdefault((space, first_seen // _DAY, *rest), [0, 0, 0])
-                count[0] += 1
-                count[1] += len(text)
-                count[2] += recalls == 0
-        self._connection.executemany(_COUNT, [(*key, *count) for key, count in counts.items()])
+            self._connection.executemany(COUNT_NEW, count_new_memories(columns, kept))
 
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         return self.run(sql, params)
@@ -235,32 +217,52 @@ class SqliteTx:
                 self.run(_COUNT_DEAD, {"block": row[0]})
 
     def match(
+        self, stems: Sequence[str], limit: int, where: str, params: Params, *, vector: bytes = b""
+    ) -> list[IndexMatch]:
+        best = _BEST_OF.format(where=where) if where else _BEST
+        sql = _MATCH.format(best=best, vector=_VECTOR if vector else "NULL")
+        bound = {**params, "match": _any_of(stems)}
+        return self._read_best(sql, limit, bound, 0, is_all=True) or []
+
+    def match_among(
         self,
         stems: Sequence[str],
         limit: int,
         where: str,
         params: Params,
         *,
-        exact: bool = True,
+        pool: int,
         vector: bytes = b"",
-    ) -> list[IndexMatch]:
+    ) -> list[IndexMatch] | None:
+        clause = f"WHERE {where}" if where else ""
+        sql = _FIRST.format(best=_BEST, vector=_VECTOR if vector else "NULL", where=clause)
         # FTS5 counts all rows with each stem for the score: a common one is expensive.
-        bound = {**params, "match": _any_of(stems), "limit": limit}
-        held = _VECTOR if vector else "NULL"
-        if where and exact:
-            sql = _MATCH.format(best=_BEST_OF.format(where=where), vector=held)
-        else:
-            sql = _MATCH.format(best=_BEST, vector=held) + (f" WHERE {where}" if where else "")
-        return self._read_matches(sql, bound)
+        bound = {**params, "match": _any_of(stems)}
+        return self._read_best(sql, limit, bound, pool, is_all=not where or pool < 0)
+
+    def _read_best(
+        self, sql: str, limit: int, params: Params, pool: int, is_all: bool
+    ) -> list[IndexMatch] | None:
+        """Return the best that a statement finds, of equals by address; None if there are too few,
+        unless it looks through all matches."""
+        tied = _TIED
+        while True:
+            size = limit + tied
+            most = {"limit": size, "pool": max(pool, size) if pool >= 0 else -1}
+            found = self._read_matches(sql, {**params, **most})
+            if len(found) < size and not is_all:
+                return None
+            is_cut = len(found) == size and tied < _MOST_TIED
+            if not is_cut or int(PRECISION * (found[limit - 1].score - found[-1].score)):
+                return order_matches(found)[:limit]
+            tied *= 4
 
     def match_some(
         self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
         sql = _MATCH.format(best=_SOME_OF.format(where=where), vector="NULL")
-        wanted = " OR ".join(
-            [f"({' AND '.join([_quote(one) for one in group])})" for group in groups]
-        )
-        return self._read_matches(sql, {**params, "match": wanted, "limit": limit})
+        wanted = [f"({' AND '.join(map(_quote, group))})" for group in groups]
+        return self._read_matches(sql, {**params, "match": " OR ".join(wanted), "limit": limit})
 
     def match_shared(
         self, weights: Mapping[str, float], limit: int, where: str, params: Params
@@ -285,8 +287,8 @@ class SqliteTx:
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
-        held = "(SELECT v.vector FROM vectors v WHERE v.entry = e.id)" if vector else "NULL"
-        sql = _THESE.format(vector=held) + (f" WHERE {where}" if where else "")
+        sql = _THESE.format(vector=_VECTOR if vector else "NULL")
+        sql += f" WHERE {where}" if where else ""
         # Bound as one list: a statement with the numbers in its text is compiled each time.
         listed = ", ".join(map(str, sorted({*entries})))
         return self._read_matches(sql, {**params, "entries": f"[{listed}]"})
@@ -346,7 +348,7 @@ class SqliteTx:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
 
     def nearest(
-        self, vector: bytes, count: int, where: str, params: Params, *, exact: bool
+        self, vector: bytes, count: int, where: str, params: Params, least: float
     ) -> list[IndexMatch]:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
 
