@@ -6,7 +6,7 @@ python -m bench.scale --texts FOLDER           sentences from the text files of 
 python -m bench.scale --stores FOLDER          keep the stores there; go on where one is not whole
 python -m bench.scale --recalls                only recalls
 
-Half of the records are memories, the others messages. A million takes about six minutes of CPU
+Half of the records are memories, the others messages. A million takes about 15 minutes of CPU
 time to build, and can be built in pieces with --stores.
 
 Each class of recall by words and meaning is compared with a recall by words only of the same
