@@ -8,6 +8,7 @@ python tools/build_client_stub.py --check    # exit status 1 when a file is out 
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,13 +30,12 @@ from collections.abc import Callable
 def main() -> int:
     """Write the stub, or check it."""
     sys.path.insert(0, str(PACKAGE.parent))
-    for name, text in {"client.pyi": stub(), "__init__.pyi": surface_stub()}.items():
-        path = PACKAGE / name
-        if "--check" not in sys.argv:
-            path.write_text(text, encoding="utf-8")
-        elif not _same(text, path.read_text(encoding="utf-8")):
-            return 1
-    return 0
+    stubs = {PACKAGE / "client.pyi": stub(), PACKAGE / "__init__.pyi": surface_stub()}
+    if "--check" in sys.argv:
+        return int(not all(_same(text, one.read_text("utf-8")) for one, text in stubs.items()))
+    for path, text in stubs.items():
+        path.write_text(text, encoding="utf-8")
+    return subprocess.run([sys.executable, "-m", "ruff", "format", *stubs], check=False).returncode
 
 
 def _same(one: str, other: str) -> bool:

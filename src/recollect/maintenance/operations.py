@@ -117,15 +117,17 @@ def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
 
     Nothing else changes, and searching works meanwhile.
 
-    missing: only make missing vectors
+    missing: only index records without an index, such as those of a migrated store, and make
+        missing vectors
 
     Example: recollect rebuild
     Example: recollect rebuild --missing
     """
     for space in context.present_spaces():
         space.use_new_features()
-    indexed = 0
-    if not missing:
+    if missing:
+        indexed = recall_operations.reindex_outdated(context)
+    else:
         indexed = recall_operations.reindex_spaces(
             context, context.present_spaces(), recall_steps_reindex.rebuild_index
         )
