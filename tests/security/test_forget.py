@@ -257,6 +257,23 @@ def test_a_forgotten_memory_goes_with_its_history_and_its_message(mem: recollect
     assert mem.list() == ()
 
 
+def test_a_forgotten_document_goes_with_its_history_and_its_file(
+    mem: recollect.Recollect, project: Path
+) -> None:
+    first, second = f"Ship the {sentinel(71)}", f"Ship the {sentinel(72)}"
+    mem.notes.set(objective=first, phase="plan")
+    mem.notes.set(objective=second, phase="build")
+    file = project / ".recollect" / "NOTES.md"
+    assert second in file.read_text(encoding="utf-8")
+    shown = mem.memories.forget("memory://notes")
+    assert shown.rows == {"documents": 1} and shown.files == (str(file),) and shown.examples
+    assert second in file.read_text(encoding="utf-8")
+    assert mem.memories.forget("memory://notes", yes=True).rows["documents"] == 1
+    assert not file.exists()
+    mem.close()
+    assert files_with(project, sentinel(71), sentinel(72)) == ""
+
+
 @pytest.mark.parametrize("near", ["", "skip", "merge"])
 def test_a_forgotten_text_changes_no_other_memory(mem: recollect.Recollect, near: str) -> None:
     first = mem.learn("Service 12 listens on port 7012")

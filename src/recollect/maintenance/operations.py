@@ -123,14 +123,13 @@ def rebuild(context: Context, missing: bool = False) -> steps.RebuildResult:
     Example: recollect rebuild
     Example: recollect rebuild --missing
     """
-    for space in context.present_spaces():
+    spaces, again = context.present_spaces(), recall_steps_reindex.rebuild_index
+    for space in spaces:
         space.use_new_features()
     if missing:
         indexed = recall_operations.reindex_outdated(context)
     else:
-        indexed = recall_operations.reindex_spaces(
-            context, context.present_spaces(), recall_steps_reindex.rebuild_index
-        )
+        indexed = recall_operations.reindex_spaces(context, spaces, again)
     made = recall_operations.make_vectors(context)
     embedder = context.embedder()
     return steps.RebuildResult(indexed, made, embedder.id if embedder else "")

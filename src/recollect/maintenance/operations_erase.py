@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
 from ..autonomous import files_io as autonomous_files_io
 from ..autonomous import steps as autonomous_steps
 from ..context import Context, new_id
-from ..documents import sql as documents_sql
 from ..errors import InvalidInput, NotFound
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
@@ -81,7 +81,7 @@ def forget(context: Context, target: str = "", text: str = "", yes: bool = False
         space.write(lambda tx: erased.plan(tx)) if yes else space.read(lambda tx: erased.plan(tx))
     if text:
         erased.texts.append(text)
-    elif not erased.found:
+    elif not (erased.memories or erased.spans or erased.documents):
         hint = "see `recollect list` and `recollect session list`; to erase a text: --text TEXT"
         raise NotFound("there is no such record", where=target, hint=hint)
     for space in spaces:
@@ -125,7 +125,6 @@ class _Erasure:
         self.target = target.removeprefix(addresses.SCHEME)
         self.apply = apply
         self.now = context.clock()
-        self.found = False
         self.texts: list[str] = []
         self.spans: list[tuple[str, int, int]] = []
         self.documents: list[str] = []
@@ -167,11 +166,9 @@ class _Erasure:
         if self._plan_session(tx):
             return
         address = addresses.SCHEME + self.target
-        document = documents_sql.get_document(tx, address)
-        if document is not None:
-            self.found = True
+        if texts := sql.load_document_texts(tx, address):
             self.documents.append(address)
-            self.texts.append(document.text)
+            self.texts += texts
 
     def _plan_session(self, tx: Tx) -> bool:
         """Find a session or messages of it by the address, or a prefix of the id."""
@@ -183,13 +180,11 @@ class _Erasure:
         session = archive_steps_sessions.resolve_session_id(tx, place.name)
         if archive_sql.get(tx, session) is None:
             return False
-        self.found = True
         is_whole = place.kind == "session"
         self.spans.append((session, 1, _LAST) if is_whole else (session, place.first, place.last))
         return True
 
     def _plan_memory(self, tx: Tx, memory: Memory) -> None:
-        self.found = True
         self.memories.append(memory.id)
         self.texts += sql.load_texts(tx, memory.id)
         for address in memory.evidence:
@@ -214,6 +209,8 @@ class _Erasure:
                 archive_sql.update_details(tx, session, {**_ERASED_NAME, **_ERASED_PLACE})
         for memory in self.memories:
             self._erase_memory(tx, memory, _NAMED)
+        for address in self.documents:
+            self._erase_document(tx, address)
         holds = operations_repair.make_text_check(
             [text for text in self.texts if len(text) >= SHORTEST]
         )
@@ -294,6 +291,13 @@ class _Erasure:
             sql.remove_index(tx, "memory", memory)
             sql.delete_memory(tx, memory)
 
+    def _erase_document(self, tx: Tx, address: str) -> None:
+        if texts := sql.load_document_texts(tx, address):
+            self._count_record("documents", address)
+            self._add_example(address, texts[-1], _NAMED)
+        if self.apply:
+            sql.delete_document(tx, address)
+
     def _erase_text(self, tx: Tx, text: str) -> None:
         sql.remove_entries(tx, text)
         for table in sql.DROPPED:
@@ -312,12 +316,8 @@ _NAMED, _CONTAINS = "you named it", "contains the text"
 
 def _find_in_other_case(spaces: Sequence[Database], text: str) -> list[str]:
     """Return a note with the records that contain a text in another case."""
-    found: list[str] = []
-    for space in spaces:
-        found += space.read(lambda tx: sql.find_memories(tx, text.lower(), ("lower(text)",)))
-        rows = space.read(lambda tx: sql.find_messages(tx, text.lower(), "lower(body)"))
-        found += [f"session/{session}/messages/{seq}" for session, seq in rows]
-    if not found:
+    look = partial(steps_erase.find_in_other_case, text=text)
+    if not (found := [ref for space in spaces for ref in space.read(look)]):
         return []
     contain = "1 record contains" if len(found) == 1 else f"{len(found)} records contain"
     return [f"{contain} it with other upper and lower case: {', '.join(found[:_MOST_EXAMPLES])}"]

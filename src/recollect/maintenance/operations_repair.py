@@ -217,7 +217,8 @@ def _inflate(data: bytes) -> Iterator[bytes]:
 
 
 def erase_texts(folders: Iterable[str], texts: Sequence[str], mark: str, apply: bool) -> list[str]:
-    """Replace texts in all files of these folders but databases; return the changed files."""
+    """Replace texts in all files of these folders but databases, and remove those that held nothing
+    else; return the changed files."""
     wanted = [text.encode() for text in texts]
     changed = []
     for folder in folders:
@@ -235,6 +236,8 @@ def erase_texts(folders: Iterable[str], texts: Sequence[str], mark: str, apply: 
                     changed.append(path)
                     if apply:
                         _replace_file(path, after)
+                        if after.strip() == mark.encode():
+                            os.remove(path)
     return changed
 
 

@@ -245,8 +245,7 @@ def delete_derived(tx: Tx, session: str) -> dict[str, int]:
     rows by table."""
     done: Counter[str] = Counter()
     for address in list_checkpoints(tx, session):
-        remove_index(tx, "document", address)
-        done["documents"] += _delete(tx, "documents", "address = :address", address=address)
+        done["documents"] += delete_document(tx, address)
     for id in list_episodes(tx, session):
         remove_index(tx, "episode", id)
         for column in ("source", "target"):
@@ -271,6 +270,18 @@ _DERIVED = (
     ("undos", "replace(body, :address, '') <> body"),
 )
 """Tables with rows derived from a session's messages, and the condition that selects them."""
+
+
+def load_document_texts(tx: Tx, address: str) -> list[str]:
+    """Return the texts of all revisions of a document, oldest first."""
+    where = "address = :address ORDER BY revision"
+    return [row[0] for row in _select(tx, "text", "documents", where, address=address)]
+
+
+def delete_document(tx: Tx, address: str) -> int:
+    """Delete all revisions of a document, and its index entries; return their number."""
+    remove_index(tx, "document", address)
+    return _delete(tx, "documents", "address = :address", address=address)
 
 
 def delete_documents(tx: Tx, types: Sequence[str]) -> int:

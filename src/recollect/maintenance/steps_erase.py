@@ -88,3 +88,10 @@ def is_named_after(name: str, body: str) -> bool:
     """Check whether the name of a session was made of a message with this body."""
     words = "".join(re.findall(r"\w", name))[:40]
     return bool(words) and words in "".join(re.findall(r"\w", re.sub(r"\\[nrt]", " ", body)))
+
+
+def find_in_other_case(tx: Tx, text: str) -> list[str]:
+    """Return the memories and messages that contain a text, whatever its case."""
+    rows = sql.find_messages(tx, text.lower(), "lower(body)")
+    said = [f"session/{session}/messages/{seq}" for session, seq in rows]
+    return sql.find_memories(tx, text.lower(), ("lower(text)",)) + said
