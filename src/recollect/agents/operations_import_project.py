@@ -29,7 +29,7 @@ _DECISIONS = ("decision", "architecture")
 FEW_VECTORS = 256
 """An import computes up to this many vectors itself; more are left to a background process, if
 there is one. Computing a part first does not help: with those of the newest 512, the first hit of a
-question was less often the final one than with none (docs/benchmarks.md, Import)."""
+question was less often the final one than with none (docs/what-was-tried.md)."""
 
 FEW_MESSAGES = 1_000
 """From up to this many new messages an import learns commands, fixes and episodes itself, in a

@@ -25,7 +25,7 @@ tuned on one half of each benchmark (`python -m bench.recall`). Results without 
      .616    .829    .535   .736   .646   the best of words alone, vectors alone, both by rank
 
 What was tried and did not help: reciprocal rank fusion, a vector for each sentence, word pairs in a
-row, the distance between words, weights learned by logistic regression (`docs/benchmarks.md`),
+row, the distance between words, weights learned by logistic regression (`docs/what-was-tried.md`),
 the kind of answer asked for (a number, a date), a bonus for question words not yet covered,
 feedback from the first hits, terms weighed by sessions, recency in general.
 """
