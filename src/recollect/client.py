@@ -80,6 +80,8 @@ class Recollect:
             write_recalls(self.context)
         self.context.project_space.close()
         self.context.user_space.close()
+        if self.context.replica:
+            self.context.replica.close()
 
     def __enter__(self) -> Recollect:
         return self

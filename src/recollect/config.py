@@ -29,6 +29,7 @@ class Settings(NamedTuple):
     mode: str = "normal"
     database: str = ""
     space: str = ""
+    replica: str = ""
     briefing_budget: int = 800
     stale: str = "mark"
     capture: bool = True
@@ -89,6 +90,7 @@ SETTINGS = (
     ),
     Setting("database", "no", "a postgresql:// address; empty means SQLite files"),
     Setting("space", "no", "the name under which a team shares this project on PostgreSQL"),
+    Setting("replica", "no", "the address of a standby of that server, which answers recalls"),
     Setting("capture", "off", "whether rules and preferences in your messages are saved"),
     Setting("consolidate", "off", "whether finished work becomes episodes and lessons by itself"),
     Setting("briefing_budget", "lower", "maximum number of tokens of a start block"),

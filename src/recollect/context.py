@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from .config import Settings
-from .errors import InvalidInput
+from .errors import InvalidInput, StoreError
 from .fast_typing import TYPE_CHECKING, Any, NamedTuple
 from .project import Project, worktree_root
-from .storage.database import Database, Result, Tx
+from .storage.database import Database, Replica, Result, Tx
 from .text import tokens
 from .types.trust import check_layer
 
@@ -73,6 +73,8 @@ class Context:
         """Imports `storage.repair`, which handles SQLite files; set by `opening`."""
         self.open_engine: Any = None
         """Opens the two spaces on another engine, given its address; set by `opening`."""
+        self.replica: Replica | None = None
+        """A standby server that answers recalls; set by `opening`."""
         self.make_embedder: Callable[[Settings], Embedder | None] = lambda settings: None
         self.progress: Callable[[Any], object] | None = None
         """Called with the progress of long work."""
@@ -152,7 +154,27 @@ class Context:
     def read_both(self, work: Callable[[tuple[Tx, ...]], Result], *, ahead: bool = False) -> Result:
         """Run `work` with a read transaction on each of the two spaces that exists; with `ahead`,
         read the project by `Database.read_ahead`."""
-        project, user = self.project_space, self.user_space
+        return self._read((self.project_space, self.user_space), work, ahead)
+
+    def search_both(
+        self, work: Callable[[tuple[Tx, ...]], Result], *, ahead: bool = False
+    ) -> Result:
+        """Run `work` as `read_both` does, but on the read replica while there is one that answers:
+        what others saved a moment ago may be missing."""
+        if self.replica and (spaces := self.replica.spaces()):
+            try:
+                return self._read(spaces, work, ahead)
+            except StoreError:
+                self.replica.note_failure()
+        return self.read_both(work, ahead=ahead)
+
+    def _read(
+        self,
+        spaces: tuple[Database, Database],
+        work: Callable[[tuple[Tx, ...]], Result],
+        ahead: bool,
+    ) -> Result:
+        project, user = spaces
         if not user.present():
             return project.read(lambda tx: work((tx,))) if project.present() else work(())
         if not project.present():

@@ -75,6 +75,10 @@ def open_context(
     stores = StoreRegistry(user, trusts_files)
     spaces = open_spaces(project, stores, user, settings)
     context = Context(project, settings, spaces, clock or _microseconds, origin)
+    if settings.replica and settings.database and settings.mode != "incognito":
+        from .storage.postgres_replica import ReadReplica
+
+        context.replica = ReadReplica(settings.replica, spaces)
     context.environment = variables
     context.make_embedder = _embedder
     context.open_other = lambda place: open_memory(place, variables, incognito, origin, clock)

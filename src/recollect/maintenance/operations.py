@@ -171,6 +171,8 @@ def doctor(context: Context) -> steps.Diagnosis:
     checks += [
         records.Check("settings", True, line, waits=True) for line in _describe_ignored(context)
     ]
+    if context.replica:
+        checks.append(records.Check("replica", *context.replica.check()))
     runs = agents_steps_hooks.read_known_runs(context)
     checks += connections.check_agents(context.project, context.environment, runs)
     for check in (_check_search, _check_consolidation, _check_autonomous, _check_review):
@@ -371,7 +373,7 @@ def _show_value(setting: config.Setting, value: object) -> str:
     text = str(value)
     if setting.is_secret and text:
         return "(set, not shown)"
-    if setting.name == "database" and "@" in text:
+    if setting.name in ("database", "replica") and "@" in text:
         lead, _, place = text.rpartition("@")
         return f"{lead.partition('://')[0]}://…@{place}"
     return text

@@ -187,7 +187,7 @@ def answer_question(
         return steps.recall_if_indexed(txs, question, now, embedder)
 
     # What is looked up first goes to a server together: the commands, and the scopes of each space.
-    found = context.read_both(look, ahead=bool(question.file or find_commands))
+    found = context.search_both(look, ahead=bool(question.file or find_commands))
     if found is None:
         indexed = reindex_outdated(context)
         if embedder and embedder.local:

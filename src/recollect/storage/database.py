@@ -332,6 +332,22 @@ class Server(Protocol):
         """Return the members of each space."""
 
 
+class Replica(Protocol):
+    """A standby server that answers recalls: the project's and the user's space on it."""
+
+    def spaces(self) -> tuple[Database, Database] | None:
+        """Return the spaces on the replica; None while the primary should answer."""
+
+    def note_failure(self) -> None:
+        """Leave the replica alone for a while: the primary answers."""
+
+    def check(self) -> tuple[bool, str]:
+        """Return whether the replica answers, and how late it is or why it does not."""
+
+    def close(self) -> None:
+        """Release this thread's connections."""
+
+
 class Database(Protocol):
     """One space in one database. Work is a function of a transaction, and may be run again."""
 

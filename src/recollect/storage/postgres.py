@@ -7,6 +7,7 @@ lost is asked of the server.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -57,6 +58,8 @@ class PostgresDatabase:
         self._registered = False
         self._writes = True
         """Whether this role may write to the space, as far as is known."""
+        self.written_at = -math.inf
+        """When a transaction of this process last changed the space (`time.monotonic`)."""
         self._finds_nearest = False
         self._asynchronous = False
         self._local = local()
@@ -197,6 +200,8 @@ class PostgresDatabase:
         if snapshot.read_only:
             snapshot.cursor.execute("COMMIT")
             return
+        if not snapshot.may_be_lost:
+            self.written_at = time.monotonic()
         transaction = "" if snapshot.may_be_lost else snapshot.transaction_id()
         try:
             snapshot.cursor.execute("COMMIT")
