@@ -29,7 +29,7 @@ import recollect
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
 from recollect.errors import RecollectError
-from recollect.storage.postgres_pool import MOST_CONNECTIONS
+from recollect.storage.postgres.pool import MOST_CONNECTIONS
 
 from .texts import Sentences
 

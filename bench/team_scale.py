@@ -33,8 +33,8 @@ import recollect
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
 from recollect.index.embedders_io import StaticEmbedder
-from recollect.storage import sql_postgres
-from recollect.storage.postgres_statements import find_tables, to_driver
+from recollect.storage.postgres import sql as sql_postgres
+from recollect.storage.postgres.statements import find_tables, to_driver
 
 from .foundation import opened
 from .team import Member, Server, set_up, started

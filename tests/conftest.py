@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 import recollect
 from recollect.index.embedders_io import HttpEmbedder
 from recollect.storage.database import Database
-from recollect.storage.postgres import PostgresDatabase
+from recollect.storage.postgres.database import PostgresDatabase
 from recollect.storage.sqlite import SqliteDatabase
 
 # How long an example takes says how busy the machine is, and nothing of our code.

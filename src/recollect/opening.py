@@ -76,7 +76,7 @@ def open_context(
     spaces = open_spaces(project, stores, user, settings)
     context = Context(project, settings, spaces, clock or _microseconds, origin)
     if settings.replica and settings.database and settings.mode != "incognito":
-        from .storage.postgres_replica import ReadReplica
+        from .storage.postgres.replica import ReadReplica
 
         context.replica = ReadReplica(settings.replica, spaces)
     context.environment = variables
@@ -133,7 +133,7 @@ def open_spaces(
 
 
 def _open_on_server(project: Project, user: str, settings: Settings) -> tuple[Database, Database]:
-    from .storage.postgres import PostgresDatabase
+    from .storage.postgres.database import PostgresDatabase
 
     url, wait = settings.database, settings.lock_wait
     # Not in the project's own directory: a repository could name the space of another project.

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 import recollect
-from recollect.storage.postgres_tx import PostgresTx
+from recollect.storage.postgres.tx import PostgresTx
 from tests.conftest import Clock
 from tests.faults.tiers import choose
 

@@ -12,9 +12,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect.storage import migrations, postgres_schema
+from recollect.storage import migrations
 from recollect.storage.database import TABLES
-from recollect.storage.postgres import PostgresDatabase
+from recollect.storage.postgres import schema as postgres_schema
+from recollect.storage.postgres.database import PostgresDatabase
 from tests.builders.old_postgres import old_store
 from tests.conftest import PATIENCE
 from tests.faults.tiers import choose

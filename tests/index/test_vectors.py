@@ -14,7 +14,7 @@ from recollect.errors import ConfigError
 from recollect.index import sql_vectors as index_sql_vectors
 from recollect.index.embedders_io import StaticEmbedder
 from recollect.storage.database import Tx
-from recollect.storage.postgres import PostgresDatabase
+from recollect.storage.postgres.database import PostgresDatabase
 from tests.conftest import START, Clock
 from tests.index.test_embedders import serving
 

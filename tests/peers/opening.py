@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.storage.postgres import PostgresDatabase
+from recollect.storage.postgres.database import PostgresDatabase
 
 OPENED: list[recollect.Recollect] = []
 """The memories of the current test."""

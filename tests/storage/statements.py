@@ -68,7 +68,7 @@ def modules() -> list[str]:
     return [
         ".".join(("recollect", *path.relative_to(PACKAGE).with_suffix("").parts))
         for path in found
-        if not path.name.startswith(("sqlite", "sql_postgres"))
+        if not path.name.startswith("sqlite") and path.parent.name != "postgres"
     ]
 
 

@@ -25,8 +25,8 @@ from recollect.index import sql_vectors, vectors
 from recollect.secrets.redaction import redact
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
-from recollect.storage.postgres import PostgresDatabase
-from recollect.storage.postgres_tx import Snapshot
+from recollect.storage.postgres.database import PostgresDatabase
+from recollect.storage.postgres.tx import Snapshot
 from recollect.types.records import Message, ToolCall
 from tests.conftest import PATIENCE
 
@@ -172,7 +172,7 @@ def test_a_filtered_recall_in_a_large_space_takes_at_most_six_statements(
     memory.verify()
     monkeypatch.setattr("recollect.recall.questions.COMMON_FROM", 1)
     monkeypatch.setattr("recollect.recall.questions.ENOUGH", 1)
-    monkeypatch.setattr("recollect.storage.sql_postgres.POOL", 1)
+    monkeypatch.setattr("recollect.storage.postgres.sql.POOL", 1)
     sent.clear()
     found = memory.recall("which port does service 12 listen on", kind=[kind])
     assert len(sent) <= 6, sent

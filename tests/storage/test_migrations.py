@@ -15,7 +15,7 @@ from recollect.agents.operations_import import Progress
 from recollect.agents.steps_hooks import Answer
 from recollect.index.sql import needs_reindex
 from recollect.storage import migrations
-from recollect.storage.postgres import PostgresDatabase
+from recollect.storage.postgres.database import PostgresDatabase
 from recollect.storage.sqlite import APPLICATION_ID, SqliteDatabase
 
 FOLDER = Path(migrations.__file__).parent
@@ -102,7 +102,7 @@ def test_an_upgrade_takes_away_the_copy_that_a_killed_one_left(tmp_path: Path) -
 def test_a_role_that_may_not_upgrade_is_told_who_should(postgres_url: str) -> None:
     import psycopg
 
-    from recollect.storage.postgres import PostgresDatabase
+    from recollect.storage.postgres.database import PostgresDatabase
 
     owner = PostgresDatabase(postgres_url, "project", "project")
     owner.write(lambda tx: tx.one("SELECT 1"))
@@ -142,7 +142,7 @@ def test_pgvector_that_the_upgrade_makes_is_found_by_every_connection(postgres_u
 def test_an_upgrade_partitions_the_vectors_and_keeps_their_indexes(postgres_url: str) -> None:
     import psycopg
 
-    from recollect.storage.postgres import PostgresDatabase
+    from recollect.storage.postgres.database import PostgresDatabase
     from tests.builders.old_postgres import old_store
 
     vectors = "SELECT space, entry, block, vector, direction::text FROM recollect.vectors"
@@ -177,7 +177,7 @@ def test_an_upgrade_partitions_the_vectors_and_keeps_their_indexes(postgres_url:
 
 
 def test_both_engines_have_the_same_columns(tmp_path: Path, postgres_url: str) -> None:
-    from recollect.storage.postgres import PostgresDatabase
+    from recollect.storage.postgres.database import PostgresDatabase
 
     sqlite = SqliteDatabase(str(tmp_path / "s.db"), "project")
     postgres = PostgresDatabase(postgres_url, "project", "project")

@@ -17,8 +17,8 @@ from recollect.archive import sql as archive_sql
 from recollect.index import sql as index_sql
 from recollect.memory import sql_lists
 from recollect.storage.database import Database, IndexedRecord, Tx, placeholders
-from recollect.storage.postgres import PostgresDatabase
-from recollect.storage.postgres_statements import change_entries, to_driver
+from recollect.storage.postgres.database import PostgresDatabase
+from recollect.storage.postgres.statements import change_entries, to_driver
 from recollect.storage.sqlite import SqliteDatabase
 from tests.conftest import PATIENCE
 from tests.storage.statements import Statement, collect, functions

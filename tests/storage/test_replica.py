@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.storage.postgres_replica import ReadReplica
+from recollect.storage.postgres.replica import ReadReplica
 from tests.conftest import PATIENCE
 
 psycopg = pytest.importorskip("psycopg")

@@ -18,7 +18,8 @@ from recollect.agents.registry import load_hooks
 from recollect.errors import NotFound, Refused, StoreBusy, StoreError, StoreReadOnly
 from recollect.index.embedders_io import StaticEmbedder
 from recollect.interfaces.screens import results
-from recollect.storage import postgres_pool, sql_postgres
+from recollect.storage.postgres import pool as postgres_pool
+from recollect.storage.postgres import sql as sql_postgres
 from recollect.types.records import Message
 
 

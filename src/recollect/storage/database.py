@@ -158,7 +158,7 @@ class Tx(Protocol):
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         """Insert rows into a table of this space, each in the order of the columns; with `skip`,
         not those that break a unique index. `sqlite_tx.SqliteTx.insert` and
-        `postgres_statements.insert_rows` make the text of the statement."""
+        `postgres.statements.insert_rows` make the text of the statement."""
 
     def altered(self, table: str) -> str:
         """Return the condition for rows of a sealed table that Recollect did not write so."""

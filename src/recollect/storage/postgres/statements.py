@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .database import EMBEDDED, IndexedRecord, Params, Row, Tx
+from ..database import EMBEDDED, IndexedRecord, Params, Row, Tx
 
 SCHEMA = "recollect"
 READ_SCHEMA = "recollect_read"

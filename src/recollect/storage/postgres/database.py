@@ -15,11 +15,12 @@ from collections.abc import Callable
 from threading import local
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import Refused, StoreBusy, StoreError, StoreNewer, StoreReadOnly
-from . import migrations, postgres_roles, postgres_schema, postgres_statements, sql_postgres
-from .database import EngineHealth, Result, Row, Server, Tx
-from .postgres_pool import hide_password, load_driver, pool_of, refuse_write, translate_error
-from .postgres_tx import PostgresTx, Snapshot
+from ...errors import Refused, StoreBusy, StoreError, StoreNewer, StoreReadOnly
+from .. import migrations
+from ..database import EngineHealth, Result, Row, Server, Tx
+from . import roles, schema, sql, statements
+from .pool import hide_password, load_driver, pool_of, refuse_write, translate_error
+from .tx import PostgresTx, Snapshot
 
 if TYPE_CHECKING:
     import psycopg
@@ -77,7 +78,7 @@ class PostgresDatabase:
             # The spaces of one call are read in one transaction. A second connection could wait
             # for ever, when every thread holds one; and reading creates no space.
             if not self._registered:
-                self.space = postgres_roles.find_id(outer.cursor, self.space)
+                self.space = roles.find_id(outer.cursor, self.space)
             return work(outer.tx(self.space))
         return self._attempt(work, read_only=True)
 
@@ -229,7 +230,7 @@ class PostgresDatabase:
                 found = tx.one(status, {"transaction": commit.transaction})
             except unknown:
                 return ("aborted",)
-            marked = postgres_statements.has_mark(tx, commit.transaction, commit.token)
+            marked = statements.has_mark(tx, commit.transaction, commit.token)
             return found if found != ("committed",) or marked else ("aborted",)
 
         while True:
@@ -248,11 +249,11 @@ class PostgresDatabase:
 
     def _prepare(self, connection: psycopg.Connection[Row]) -> None:
         """Check the version of the tables on a new connection, and upgrade them."""
-        version = postgres_schema.read_version(connection)
+        version = schema.read_version(connection)
         if 0 < version < migrations.LATEST and getattr(self._local, "hurried", False):
             raise migrations.OutdatedStore
         if version < migrations.LATEST:
-            postgres_schema.upgrade(connection, version, self._wait, self._place(), self.on_upgrade)
+            schema.upgrade(connection, version, self._wait, self._place(), self.on_upgrade)
         if version > migrations.LATEST:
             raise StoreNewer(
                 f"a newer Recollect wrote this store (schema {version}, this one knows "
@@ -267,10 +268,10 @@ class PostgresDatabase:
         they would seem to be missing."""
         if self._registered and (self._writes or read_only):
             return
-        found = postgres_roles.find_space(connection, self._name, self._kind, self._place())
+        found = roles.find_space(connection, self._name, self._kind, self._place())
         self.space = found.id
         self._asynchronous = found.commits not in ("on", "remote_apply", "remote_write")
-        self._finds_nearest = postgres_schema.uses_pgvector(connection)
+        self._finds_nearest = schema.uses_pgvector(connection)
         self._writes = found.writes
         self._registered = True
         if not (found.writes or read_only):
@@ -279,7 +280,7 @@ class PostgresDatabase:
     def use_new_features(self) -> None:
         def look(tx: Tx) -> None:
             if not self._finds_nearest:
-                for statement in sql_postgres.USE_PGVECTOR.split(";\nDO"):
+                for statement in sql.USE_PGVECTOR.split(";\nDO"):
                     tx.run(statement if statement.startswith("\nDO") else f"DO{statement}")
 
             self._registered = False
@@ -291,7 +292,7 @@ class PostgresDatabase:
         """Free the space of deleted rows; return False if this role does not own the tables."""
         connection = self._pool.take(self._wait, self._prepare)
         try:
-            return postgres_schema.vacuum(connection)
+            return schema.vacuum(connection)
         except load_driver().Error as error:
             raise self._translated(error) from error
         finally:
@@ -308,7 +309,7 @@ class PostgresDatabase:
             raise self._translated(error) from error
 
     def backup(self, target: str) -> int:
-        from .backup import copy_space
+        from ..backup import copy_space
 
         return copy_space(self, target)
 
@@ -316,10 +317,10 @@ class PostgresDatabase:
         raise Refused("a space on a server has no file that could be adopted", where=self._place())
 
     def server(self) -> Server:
-        return postgres_roles.PostgresServer(self.url, self._wait)
+        return roles.PostgresServer(self.url, self._wait)
 
     def health(self, deep: bool = False) -> EngineHealth:
-        return self.read(lambda tx: postgres_schema.read_health(tx, self._place(), deep))
+        return self.read(lambda tx: schema.read_health(tx, self._place(), deep))
 
     def close(self) -> None:
         if os.getpid() == self._pid:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import cast
 
-from ..errors import StoreError
-from .database import Database
-from .postgres import PostgresDatabase
+from ...errors import StoreError
+from ..database import Database
+from .database import PostgresDatabase
 
 _RETRY_AFTER = 60.0
 """Seconds for which a replica that failed is not asked again."""

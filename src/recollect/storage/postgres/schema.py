@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..errors import StoreError
-from ..text import seals
-from . import migrations, sql_postgres
-from .database import EngineHealth, Row, Tx
-from .postgres_pool import MIGRATION_LOCK, limited_wait, load_driver
-from .postgres_statements import READ_SCHEMA, SCHEMA, SIGNED
+from ...errors import StoreError
+from ...text import seals
+from .. import migrations
+from ..database import EngineHealth, Row, Tx
+from . import sql
+from .pool import MIGRATION_LOCK, limited_wait, load_driver
+from .statements import READ_SCHEMA, SCHEMA, SIGNED
 
 if TYPE_CHECKING:
     import psycopg
@@ -179,9 +180,9 @@ def run_migrations(connection: psycopg.Connection[Row], wait: float, place: str)
                 "INSERT INTO migrations (version, name, at) VALUES (%s, %s, %s)",
                 (number, migrations.MIGRATIONS[number - 1], time.time_ns() // 1000),
             )
-        connection.execute(sql_postgres.USE_PGVECTOR)
+        connection.execute(sql.USE_PGVECTOR)
         if uses_pgvector(connection):
-            connection.execute(sql_postgres.NEAREST_INDEX.format(dims=sql_postgres.DIMS))
+            connection.execute(sql.NEAREST_INDEX.format(dims=sql.DIMS))
         connection.execute(_SECURE)
         return max(version, migrations.LATEST)
 

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from threading import Condition, Lock, local
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, Unavailable
-from .database import Row
+from ...errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, Unavailable
+from ..database import Row
 
 if TYPE_CHECKING:
     import psycopg
 
-    from .postgres_tx import Snapshot
+    from .tx import Snapshot
 
 MOST_CONNECTIONS = 10
 """Connections of one process to one server; further threads wait for a free one."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..fast_typing import Any, Protocol
-from .database import MATCH_COLUMNS, IndexMatch, Params, StemFrequencies, Tx
+from ...fast_typing import Any, Protocol
+from ..database import MATCH_COLUMNS, IndexMatch, Params, StemFrequencies, Tx
 
 # A sum depends on the order of its parts: whole parts make equal scores equal.
 SCORED = """

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..errors import InvalidInput, Refused
-from . import postgres_schema
-from .database import Row, ServerMember, ServerStatement
-from .postgres_pool import hide_password, limited_wait, load_driver, translate_error
-from .postgres_schema import MEMBER_GROUP
+from ...errors import InvalidInput, Refused
+from ..database import Row, ServerMember, ServerStatement
+from . import schema
+from .pool import hide_password, limited_wait, load_driver, translate_error
+from .schema import MEMBER_GROUP
 
 if TYPE_CHECKING:
     import psycopg
@@ -85,7 +85,7 @@ def apply_setup(
 ) -> None:
     """Make the tables, the group and its rights, as the role that owns the tables."""
     driver = load_driver()
-    postgres_schema.run_migrations(connection, wait, place)
+    schema.run_migrations(connection, wait, place)
     _refuse_others(connection)
     known = connection.execute(
         "SELECT 1 FROM pg_roles WHERE rolname = %s", (MEMBER_GROUP,)
@@ -100,7 +100,7 @@ def apply_setup(
             ) from error
         except driver.errors.DuplicateObject:
             pass  # another process made it just now
-    postgres_schema.run_migrations(connection, wait, place)
+    schema.run_migrations(connection, wait, place)
     for name in members:
         _join_group(connection, name)
 

@@ -26,12 +26,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..text.seals import unknown_status
-from . import postgres_statements as statements
-from . import sql_postgres
-from .database import IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
-from .postgres_pool import load_driver
-from .postgres_statements import (
+from ...text.seals import unknown_status
+from ..database import IndexedRecord, IndexMatch, Params, Result, Row, StemFrequencies
+from . import sql, statements
+from .pool import load_driver
+from .statements import (
     SCHEMA,
     SIGNED,
     QueuedWrite,
@@ -340,7 +339,7 @@ class PostgresTx:
         *,
         vector: bytes = b"",
     ) -> list[IndexMatch]:
-        return sql_postgres.match(self, stems, limit, where, params, vector=vector)
+        return sql.match(self, stems, limit, where, params, vector=vector)
 
     def match_among(
         self,
@@ -352,34 +351,34 @@ class PostgresTx:
         pool: int,
         vector: bytes = b"",
     ) -> list[IndexMatch]:
-        return sql_postgres.match(self, stems, limit, where, params, pool, vector)
+        return sql.match(self, stems, limit, where, params, pool, vector)
 
     def match_some(
         self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
         stems = list(dict.fromkeys(stem for group in groups for stem in group))
-        return sql_postgres.match(self, stems, limit, where, params)
+        return sql.match(self, stems, limit, where, params)
 
     def match_shared(
         self, weights: Mapping[str, float], limit: int, where: str, params: Params
     ) -> list[str]:
-        found = sql_postgres.match(self, list(weights), limit, where, params)
+        found = sql.match(self, list(weights), limit, where, params)
         return [match.ref for match in found]
 
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
-        return sql_postgres.filter_entries(self, entries, where, params, vector)
+        return sql.filter_entries(self, entries, where, params, vector)
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
-        return sql_postgres.count_stems(self, stems)
+        return sql.count_stems(self, stems)
 
     frequencies_lately = frequencies
 
     def add_vectors(self, vectors: Sequence[tuple[int, bytes]]) -> None:
-        sql_postgres.add_vectors(self, vectors)
+        sql.add_vectors(self, vectors)
 
     def nearest(
         self, vector: bytes, count: int, where: str, params: Params, least: float
     ) -> list[IndexMatch]:
-        return sql_postgres.nearest(self, vector, count, where, params, least)
+        return sql.nearest(self, vector, count, where, params, least)
