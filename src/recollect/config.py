@@ -118,9 +118,7 @@ SETTINGS = (
     Setting("memories_min_rollout_idle_hours", "no", "sessions in use more recently are skipped"),
     Setting("memories_max_rollouts_per_startup", "lower", "sessions processed in one start"),
     Setting(
-        "memories_summary_injection_token_limit",
-        "lower",
-        "tokens of memory_summary.md at the start of a session",
+        "memories_summary_injection_token_limit", "lower", "tokens of memory_summary.md at start"
     ),
     Setting("memories_daily_token_cap", "lower", "tokens that models may cost in a day"),
     Setting("memories_chunk_tokens", "lower", "tokens of a session that a model reads"),

@@ -166,13 +166,11 @@ def doctor(context: Context) -> steps.Diagnosis:
     spaces = {"project": context.project_space, "user": context.user_space}
     from ..agents import connections
 
-    checks = steps.check_spaces(spaces, new_id("check"), context.clock())
+    checks = steps.check_spaces(spaces, new_id("check"), context.clock(), context.replica)
     checks.append(records.Check("mode", True, context.settings.mode))
     checks += [
         records.Check("settings", True, line, waits=True) for line in _describe_ignored(context)
     ]
-    if context.replica:
-        checks.append(records.Check("replica", *context.replica.check()))
     runs = agents_steps_hooks.read_known_runs(context)
     checks += connections.check_agents(context.project, context.environment, runs)
     for check in (_check_search, _check_consolidation, _check_autonomous, _check_review):

@@ -16,7 +16,7 @@ from ..memory import sql_lists as memory_sql_lists
 from ..recall import steps_reindex as recall_steps_reindex
 from ..secrets import redaction
 from ..storage import sql as storage_sql
-from ..storage.database import Database, Tx
+from ..storage.database import Database, Replica, Tx
 from ..text import display
 from ..text import tokens as text_tokens
 from ..types import records
@@ -122,9 +122,13 @@ def collect_stats(spaces: Sequence[Database], now: int) -> Stats:
     )
 
 
-def check_spaces(spaces: Mapping[str, Database], token: str, now: int) -> list[records.Check]:
-    """Check every space, and that a write to the first can be read back."""
+def check_spaces(
+    spaces: Mapping[str, Database], token: str, now: int, replica: Replica | None = None
+) -> list[records.Check]:
+    """Check every space and their replica, and that a write to the first can be read back."""
     checks = [check for name, space in spaces.items() for check in _check_health(name, space)]
+    if replica:
+        checks.append(records.Check("replica", *replica.check()))
     first = next(iter(spaces.values()))
     try:
         if not first.is_writable():
