@@ -317,8 +317,10 @@ def _insert_space(connection: psycopg.Connection[Row], id: str, kind: str, name:
 
 def _not_a_member(connection: psycopg.Connection[Row], space: str, place: str) -> Refused:
     role = connection.info.user
+    hint = f"the owner of the tables runs: recollect server grant {role} {space}"
+    if _PRIVATE.fullmatch(space):
+        hint = "another role made this private space: log in as that role, or set "
+        hint += "RECOLLECT_HOME to a directory of your own"
     return Refused(
-        f"the role {role} is not a member of the space {space!r}",
-        where=place,
-        hint=f"the owner of the tables runs: recollect server grant {role} {space}",
+        f"the role {role} is not a member of the space {space!r}", where=place, hint=hint
     )
