@@ -375,7 +375,11 @@ def _in_code(code: str, home: str) -> Iterator[Claim]:
     elif key := _pattern("key").fullmatch(code):
         file = _KEY_FILES.get(key[1].split(".")[0], "package.json")
         yield Claim(home if home.endswith(_PARSED) else file, key[1], 0, "key")
-    elif (located := _pattern("located").fullmatch(code)) and _is_path(located[1]):
+    elif (
+        ("::" in code or "#" in code)
+        and (located := _pattern("located").fullmatch(code))
+        and _is_path(located[1])
+    ):
         yield Claim(located[1], located[2], 0, "symbol")
     elif not _pattern("name").fullmatch(name) or (_is_path(code) and home in ("", code)):
         return

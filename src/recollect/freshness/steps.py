@@ -32,6 +32,7 @@ class ClaimTree(Protocol):
     def stamp(self, path: str) -> str: ...
     def look_up(self, claims: Sequence[Claim]) -> None: ...
     def pin(self, claims: Sequence[Claim]) -> list[PinnedClaim]: ...
+    def pin_all(self, claims: Mapping[str, Sequence[Claim]]) -> dict[str, list[PinnedClaim]]: ...
     def check(self, known: Sequence[PinnedClaim], thorough: bool = False) -> list[PinnedClaim]: ...
 
 
@@ -39,9 +40,9 @@ def find_claims(text: str, citations: Sequence[Json], quick: bool = False) -> li
     """Return the claims in a text; with `quick`, none for a text that names no file, because only a
     search of the tree could confirm them."""
     if not citations:
-        if not any(mark in text for mark in "`/.(_"):
-            return []
         if quick and not claims.may_name_file(text):
+            return []
+        if not any(mark in text for mark in "`/.(_"):
             return []
     return claims.extract_claims(text, citations)
 

@@ -1,27 +1,22 @@
 """Observe the working tree for claims about the code.
 
 Compares the stamp of a file first, its content if the stamp changed, and asks git only about
-missing files. `freshness.claims` judges the observation. No path or symlink is followed out of the
-root. Without git, a lost file stays lost.
+missing files. `freshness.claims` judges the observation. Without git, a lost file stays lost.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import stat
 import time
-from collections.abc import Iterable, Sequence
-from hashlib import sha1
+from collections.abc import Iterable, Mapping, Sequence
 
 from . import stamps_io
 from .claims import MENTION, Claim, Observation, PinnedClaim, judge_claim
 from .definitions import find_definition, hash_text, sign_symbol
 from .git_io import Git, list_tracked, read_head
 from .stamps_io import DIRECTORY
-
-LARGEST_READ = 2_000_000
-"""A larger file is compared as a whole, not searched."""
+from .tree_files_io import TreeFiles
 
 MOST_UNTRACKED = 500
 """At most this many untracked files are hashed to find one that moved."""
@@ -43,83 +38,20 @@ EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 """The hash of every empty file: it does not show where one of them went."""
 
 
-class WorkTree:
+class WorkTree(TreeFiles):
     """One working tree. It caches all reads, so make a new one for every check.
 
-    `root` is a real path: the target of a link outside is not part of it. A `quick` one starts no
-    process, and finds nothing that only git knows.
+    A `quick` one starts no process, and finds nothing that only git knows.
     """
 
     def __init__(self, root: str, quick: bool = False) -> None:
-        self.root = root
+        super().__init__(root)
         self._quick = quick
-        self._below = self.root.rstrip(os.sep) + os.sep
-        self._folders: dict[str, str] = {}
-        self._texts: dict[str, str] = {}
         self._defined: dict[str, list[str]] = {}
         self._meant: dict[str, str] = {}
+        self._head: str | None = None
         self._tracked: str | None = None
         self._files: str | None = None
-
-    # ---------------------------------------------------------------- files
-
-    def inside(self, path: str) -> str:
-        """Return the path relative to the root, with `/`; empty if it leaves the root."""
-        full = os.path.normpath(os.path.join(self.root, path))
-        if not path or "\0" in path or not full.startswith(self._below):
-            return ""
-        return full[len(self._below) :].replace(os.sep, "/")
-
-    def stamp(self, path: str) -> str:
-        """Return size and times of a file: while they are the same, so is its content. Empty
-        without a file."""
-        status = self._status(path)
-        return stamps_io.stamp_of(status) if status else ""
-
-    def blob(self, path: str) -> str:
-        """Return the git hash of a file's content, or `directory`; empty for neither."""
-        content = self._content(path)
-        if content is not None:
-            return sha1(b"blob %d\0" % len(content) + content).hexdigest()
-        return DIRECTORY if self.stamp(path) == DIRECTORY else ""
-
-    def text(self, path: str) -> str:
-        """Return a file as text; empty if it is binary or too large."""
-        if path not in self._texts:
-            self._texts[path] = _decoded(self._content(path) or b"")
-        return self._texts[path]
-
-    def _content(self, path: str) -> bytes | None:
-        status = self._status(path)
-        if status is None or not stat.S_ISREG(status.st_mode):
-            return None
-        try:
-            with open(self._place(path), "rb") as file:
-                return file.read()
-        except OSError:
-            return None
-
-    def _status(self, path: str) -> os.stat_result | None:
-        place = self._place(path)
-        try:
-            status = os.stat(place) if place else None
-        except OSError:
-            return None
-        wanted = status and (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode))
-        return status if wanted else None
-
-    def _place(self, path: str) -> str:
-        """Return the real path; empty if it, or a symlink in it, leaves the root."""
-        path = self.inside(path)
-        folder, _, name = path.rpartition("/")
-        if folder not in self._folders:
-            self._folders[folder] = os.path.realpath(os.path.join(self.root, folder))
-        full = os.path.join(self._folders[folder], name)
-        if os.path.islink(full):
-            full = os.path.realpath(full)
-        return full if path and full.startswith(self._below) else ""
-
-    # ---------------------------------------------------------------- claims
 
     def _sign(self, claim: Claim | PinnedClaim) -> str:
         """Hash the claimed part of a file; empty if the part is missing."""
@@ -154,9 +86,7 @@ class WorkTree:
         """
         git = Git(self.root)
         places = self._located(claims, git)
-        commit = ""
-        if any(places):
-            commit = read_head(self.root) or ("" if self._quick else git.resolved(["HEAD"])[0])
+        commit = self._read_head(git) if any(places) else ""
         pinned: dict[PinnedClaim, None] = {}
         for claim, place in zip(claims, places, strict=True):
             if place:
@@ -176,6 +106,24 @@ class WorkTree:
         covered = {known.path for known in pinned if known.symbol or known.line}
         return [item for item in pinned if item.symbol or item.line or item.path not in covered]
 
+    def pin_all(self, claims: Mapping[str, Sequence[Claim]]) -> dict[str, list[PinnedClaim]]:
+        """Pin the claims of many memories, by id; those without any are left out."""
+        named = {claim.path for some in claims.values() for claim in some if claim.path}
+        files = self._find_files(named, Git(self.root))
+        pinned = {
+            id: self.pin(some)
+            for id, some in claims.items()
+            # Without a process only a file that is there confirms a claim: most texts name none.
+            if not self._quick or any(claim.given or claim.path in files for claim in some)
+        }
+        return {id: some for id, some in pinned.items() if some}
+
+    def _read_head(self, git: Git) -> str:
+        """Return the commit that is checked out; empty without one."""
+        if self._head is None:
+            self._head = read_head(self.root) or ("" if self._quick else git.resolved(["HEAD"])[0])
+        return self._head
+
     def _located(self, claims: Sequence[Claim], git: Git) -> list[str]:
         """Return the path where each claim holds; empty for none or several."""
         files = self._find_files({claim.path for claim in claims if claim.path}, git)
@@ -192,7 +140,7 @@ class WorkTree:
     def _find_files(self, paths: Iterable[str], git: Git) -> dict[str, str]:
         """Return the file that each path means, as far as there is one; each is looked up once."""
         new = {path: self.inside(path) for path in paths if path not in self._meant}
-        here = {path: own for path, own in new.items() if own and self.stamp(own)}
+        here = {path: own for path, own in new.items() if own and self.look(own)}
         here |= self._completed(new.keys() - here.keys(), git)
         self._meant |= {path: here.get(path, "") for path in new}
         return {path: file for path in paths if (file := self._meant[path])}
@@ -246,7 +194,7 @@ class WorkTree:
     def _settled(self, path: str) -> str:
         """Return the stamp, unless the file changed so recently that it could change again
         unnoticed."""
-        status = self._status(path)
+        status = self.status(path)
         fresh = status is not None and time.time_ns() - status.st_mtime_ns < _SETTLED
         return "" if fresh and self.stamp(path) != DIRECTORY else self.stamp(path)
 
@@ -348,19 +296,15 @@ def _listed(files: Iterable[str]) -> str:
 
 def _ending(listed: str, path: str) -> set[str]:
     """Return the listed files whose last parts are a partial path."""
-    found = set()
+    found: set[str] = set()
+    if not listed:
+        return found
     end = f"/{path}\n"
     at = listed.find(end)
     while at >= 0:
         found.add(listed[listed.rfind("\n", 0, at) + 1 : at + len(end) - 1])
         at = listed.find(end, at + 1)
     return found
-
-
-def _decoded(content: bytes) -> str:
-    if len(content) > LARGEST_READ or b"\0" in content[:8000]:
-        return ""
-    return content.decode("utf-8", "replace")
 
 
 def _first_part(symbol: str) -> str:

@@ -91,15 +91,14 @@ def _prepare(
 
 def _pin_all(
     context: Context, ready: Sequence[steps.PreparedMemory]
-) -> dict[str, Sequence[freshness_steps.PinnedClaim]]:
+) -> Mapping[str, Sequence[freshness_steps.PinnedClaim]]:
     """Pin the claims of many statements to the code, reading each file once, without a process."""
     tree = freshness_steps.open_working_tree(context, quick=True)
     claims = {
         item.row.id: freshness_steps.find_claims(item.row.text, item.memory.citations, quick=True)
         for item in ready
     }
-    pinned = {id: tree.pin(some) for id, some in claims.items() if some}
-    return {id: some for id, some in pinned.items() if some}
+    return tree.pin_all({id: some for id, some in claims.items() if some})
 
 
 _TEXTS = ("text", "kind", "subject", "reason", "priority", "layer", "owner", "near", "key")
