@@ -235,18 +235,18 @@ def test_a_large_store_estimates_how_many_entries_have_a_common_word(
 def test_a_missing_store_is_read_as_an_empty_one_that_is_made_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[int] = []
-    pending = migrations.pending_scripts
+    made: list[str] = []
+    read = migrations.read_fresh
 
-    def count(version: int, engine: str) -> list[str]:
-        made.append(version)
-        return pending(version, engine)
+    def count() -> str:
+        made.append("new")
+        return read()
 
-    monkeypatch.setattr(migrations, "pending_scripts", count)
+    monkeypatch.setattr(migrations, "read_fresh", count)
     database = SqliteDatabase(str(tmp_path / "memory.db"), "project")
     for _ in range(3):
         assert database.read(memory_sql_lists.list_open_ids) == []
-    assert made == [0]
+    assert made == ["new"]
     assert not database.present()
     database.write(lambda tx: memory_sql.insert(tx, a_memory()))
     assert database.read(memory_sql_lists.list_open_ids) == ["m-1"]

@@ -146,6 +146,9 @@ def write_old(
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:BEFORE])
         patch.setattr(migrations, "LATEST", BEFORE)
+        patch.setattr(
+            migrations, "read_fresh", lambda: "\n".join(migrations.pending_scripts(0, "sqlite"))
+        )
         with recollect.open(project, environment=environment, origin="user") as memory:
             memory.context.project_space.write(lambda tx: fill(tx, at))
 

@@ -16,7 +16,8 @@ from recollect.agents.steps_hooks import Answer
 from recollect.index.sql import needs_reindex
 from recollect.storage import migrations
 from recollect.storage.postgres.database import PostgresDatabase
-from recollect.storage.sqlite import APPLICATION_ID, SqliteDatabase
+from recollect.storage.sqlite import APPLICATION_ID, PAGE_SIZE, SqliteDatabase
+from tools import build_schema
 
 FOLDER = Path(migrations.__file__).parent
 
@@ -33,6 +34,7 @@ def schema_of(path: Path) -> list[tuple[str, ...]]:
 def make_old(path: Path, version: int) -> None:
     """A store as the release with this schema version made it."""
     connection = apsw.Connection(str(path))
+    connection.pragma("page_size", PAGE_SIZE)
     connection.pragma("journal_mode", "wal")
     for script in migrations.pending_scripts(0, "sqlite")[:version]:
         connection.execute(script)
@@ -44,10 +46,27 @@ def make_old(path: Path, version: int) -> None:
 
 def test_every_file_belongs_to_a_migration_and_both_engines_have_all() -> None:
     names = {path.name.split(".")[0] for path in FOLDER.glob("*.sql")}
-    assert names == set(migrations.MIGRATIONS)
+    assert names == {*migrations.MIGRATIONS, migrations.FRESH}
     assert list(migrations.MIGRATIONS) == sorted(migrations.MIGRATIONS)
     for engine in ("sqlite", "postgres"):
         assert len(migrations.pending_scripts(0, engine)) == migrations.LATEST
+
+
+def test_a_new_store_is_what_all_migrations_make(tmp_path: Path) -> None:
+    """Also the pages at which its tables begin: `recover` looks there for a damaged store."""
+    assert migrations.read_fresh() == build_schema.build(), "run: python tools/build_schema.py"
+    make_old(tmp_path / "old.db", migrations.LATEST)
+    SqliteDatabase(str(tmp_path / "new.db"), "project").write(lambda tx: tx.one("SELECT 1"))
+    found = []
+    for name in ("old.db", "new.db"):
+        connection = apsw.Connection(str(tmp_path / name))
+        pages = connection.execute(
+            "SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+        ).fetchall()
+        words = connection.execute("SELECT * FROM words_config ORDER BY k").fetchall()
+        found.append((pages, words))
+        connection.close()
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("version", range(1, migrations.LATEST))

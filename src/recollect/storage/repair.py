@@ -49,7 +49,7 @@ def save_all_readable(
     restored: dict[str, int] = {}
     try:
         into.pragma("journal_mode", "delete")
-        into.execute("\n".join(migrations.pending_scripts(0, "sqlite")))
+        into.execute(migrations.read_fresh())
         source = _DamagedStore(damaged, backups)
         into.execute("BEGIN")
         for table in ("spaces", *TABLES):

@@ -264,7 +264,8 @@ class SqliteDatabase:
             if upgrades:
                 self.on_upgrade(0)
                 self._copy_to(sqlite_files.upgrade_backup_path(self.path, version))
-            for script in migrations.pending_scripts(version, "sqlite"):
+            new = [migrations.read_fresh()]
+            for script in migrations.pending_scripts(version, "sqlite") if version else new:
                 connection.execute(script)
             if upgrades:
                 sqlite_health.seal_all(connection)
