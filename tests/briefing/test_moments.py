@@ -160,7 +160,7 @@ def test_seen_lists_the_block_in_its_order_and_words(mem: Mem, hear: Hear) -> No
 
 def test_the_user_is_told_when_a_wish_goes_to_all_projects(mem: Mem, hear: Hear) -> None:
     own = hear("UserPromptSubmit", prompt="Please always answer in German.")
-    assert "noted a preference for all your projects: “" in own.notice
+    assert "saved a rule for all your projects: “" in own.notice
     assert "all your projects" not in hear("UserPromptSubmit", prompt=STATED[0]).notice
 
 

@@ -102,7 +102,7 @@ def test_the_demo_fits_on_two_screens(demo: Demo) -> None:
     shown = " ".join(text.split())
     for prompt in prompts():
         assert prompt.replace("$KEY", FAKE_SECRET) in shown
-    for part in ("Recollect noted", "<recollect-memory", "[REDACTED:", "The archive is intact"):
+    for part in ("Recollect saved", "<recollect-memory", "[REDACTED:", "The archive is intact"):
         assert part in shown
 
 

@@ -20,6 +20,7 @@ from recollect.agents import steps_hooks as agents_steps_hooks
 from recollect.agents.events import LONGEST_REPLY
 from recollect.agents.operations import catch_up
 from recollect.agents.steps_hooks import make_requests_folder
+from recollect.interfaces import hooks
 from recollect.project import private_folder
 from tests.conftest import PATIENCE
 from tests.interfaces.conftest import HOOK
@@ -483,3 +484,12 @@ def test_at_a_terminal_it_explains_itself(project: Path, variables: dict[str, st
     )  # fmt: skip
     assert done.returncode == 0
     assert "usage: recollect hook" in done.stdout
+
+
+def test_a_name_is_an_error_that_stops_no_agent(
+    project: Path, variables: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hooks.main(["pre-tool"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "", "agents read it as an answer"
+    assert "(hook pre-tool)" in printed.err

@@ -132,6 +132,24 @@ def test_bad_input_is_a_clear_error_and_changes_nothing(
     assert mem.list() == ()
 
 
+def test_a_list_of_tags_holds_the_memories_with_all_of_them_in_pages(mem: Mem) -> None:
+    for number in range(5):
+        mem.learn(f"Deployment fact {number}", tags=["deploy", *(["infra"] if number % 2 else [])])
+    mem.learn("Untagged fact")
+    mem.learn("My own fact", tags=["deploy"], layer="user")
+    tagged = [one.text for one in mem.list(tags=["deploy"])]
+    assert tagged == ["My own fact", *(f"Deployment fact {n}" for n in (4, 3, 2, 1, 0))]
+    both = mem.list(tags=["infra", "deploy"], kind="fact")
+    assert [one.text for one in both] == ["Deployment fact 3", "Deployment fact 1"]
+    assert mem.list(tags=["infra"], after=both[0].id) == both[1:]
+    mem.memories.hide(both[1].id)
+    assert mem.list(tags=["infra"]) == both[:1]
+    assert [one.id for one in mem.list(tags=["infra"], status="hidden")] == [both[1].id]
+    assert mem.list(tags=["none"]) == ()
+    with pytest.raises(recollect.InvalidInput, match="--as-of"):
+        mem.list(tags=["infra"], as_of="1d")
+
+
 def test_listing_filters_and_pages(mem: Mem) -> None:
     for number in range(5):
         mem.learn(f"fact number {number}")

@@ -88,7 +88,7 @@ def test_forgetting_a_text_leaves_what_other_messages_of_the_session_taught(
     person.memory.memories.forget(text="Acme Rockets", yes=True)
     assert person.texts() == set(FOUR[:3])
     person.says("s2", FOUR[0])
-    assert person.notice.startswith(f"Recollect knows this already, a preference: “{FOUR[0]}”")
+    assert person.notice.startswith(f"Recollect knows this already, a rule: “{FOUR[0]}”")
 
 
 def test_forgetting_a_memory_leaves_its_neighbours(person: Person) -> None:
@@ -131,7 +131,7 @@ def test_a_forgotten_rule_is_not_noted_and_the_notice_says_so(person: Person) ->
     person.says("s1", FOUR[0])
     person.memory.memories.forget(person.id_of(FOUR[0]), yes=True)
     person.says("s2", FOUR[0])
-    assert "Recollect noted" not in person.notice
+    assert "Recollect saved" not in person.notice
     assert "this was forgotten on 2026-" in person.notice
     assert "recollect learn --again" in person.notice
     assert person.texts() == set()
@@ -198,6 +198,9 @@ def test_of_two_rules_that_cannot_both_hold_the_newer_is_shown_and_review_asks(
         "stop running make lint before commits",
         "You don't have to run make lint anymore.",
         "Forget the make lint rule.",
+        "No longer run make lint before you commit, CI does that.",
+        "Don't run make lint before commits any more.",
+        "We don't need the make lint rule any more.",
     ],
 )
 def test_a_rule_that_is_named_is_taken_back_with_a_notice_and_undo(
@@ -208,7 +211,7 @@ def test_a_rule_that_is_named_is_taken_back_with_a_notice_and_undo(
     id = person.id_of(rule)
     person.says("s2", withdrawal)
     assert person.notice.endswith(f"(recollect undo {id})")
-    assert f"took back a preference: “{rule}”" in person.notice
+    assert f"took back a rule: “{rule}”" in person.notice
     assert rule not in person.starts("s3")
     person.memory.store.undo(id)
     assert rule in person.texts()
@@ -231,7 +234,7 @@ def test_a_preference_for_all_projects_is_taken_back_in_the_users_own_words(
     assert "for all your projects" in person.notice
     id = person.id_of(rule)
     person.says("s2", withdrawal)
-    assert person.notice == f"Recollect took back a preference: “{rule}” (recollect undo {id})"
+    assert person.notice == f"Recollect took back a rule: “{rule}” (recollect undo {id})"
     assert person.texts() == set()
     assert rule not in person.starts("s3")
     assert person.texts("hidden") == {rule}
@@ -246,6 +249,31 @@ def test_a_rule_that_was_saved_for_all_projects_is_taken_back_from_any(person: P
     person.says("s1", "You no longer need to run make lint before you commit.")
     assert saved.id in person.notice
     assert person.texts() == set()
+
+
+def test_a_sentence_that_takes_back_a_rule_of_the_other_space_is_not_saved_itself(
+    person: Person,
+) -> None:
+    saved = person.memory.learn("Always write tests with mocks.", kind="preference", layer="user")
+    person.says("s1", "We no longer want to write tests with mocks.")
+    assert saved.id in person.notice
+    assert person.texts() == set()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Don't run make lint any more tests than these.",
+        "No longer is make lint run before you commit.",
+        "You no longer need to run make lint, always run make check instead.",
+        "Don't run make lint before commits.",
+    ],
+)
+def test_a_rule_stays_unless_it_is_surely_taken_back(person: Person, sentence: str) -> None:
+    rule = "From now on always run make lint before you commit."
+    person.says("s1", rule)
+    person.says("s2", sentence)
+    assert rule in person.texts()
 
 
 def test_a_preference_that_takes_nothing_back_is_saved_as_one(person: Person) -> None:
@@ -406,8 +434,8 @@ def test_two_prompts_of_one_turn_of_codex_are_both_read_and_a_repeated_one_once(
         event = registry.load_hooks("codex").parse(payload, {})
         return answer_event(person.memory.context, event).notice
 
-    assert "Recollect noted" in says("t1", FOUR[0])
-    assert "Recollect noted" in says("t1", FOUR[1])
+    assert "Recollect saved" in says("t1", FOUR[0])
+    assert "Recollect saved" in says("t1", FOUR[1])
     assert says("t1", FOUR[1]) == ""
     person.clock.advance(seconds=300)
     assert says("t1", FOUR[0]) == ""
@@ -418,6 +446,6 @@ def test_a_rule_stated_in_another_session_again_is_not_announced_as_new(person: 
     person.says("s1", FOUR[0])
     told = person.says("s2", "hello there", FOUR[0])
     assert person.notice.startswith(
-        f"Recollect knows this already, a preference: “{FOUR[0]}” ({person.id_of(FOUR[0])}"
+        f"Recollect knows this already, a rule: “{FOUR[0]}” ({person.id_of(FOUR[0])}"
     )
     assert FOUR[0] not in told, "the prompt says it"

@@ -95,6 +95,7 @@ ALLOWED = {
     "memory.sql.load_owners": "the first owned memory answers EXISTS, and tasks are few",
     "memory.sql_lists.list_open_ids": WHOLE,
     "memory.sql_lists.list_scopes": "scopes of memories, by an index of those that have one",
+    "memory.sql_lists.list_tagged": "the memories with one tag, of which the newest are sorted out",
     "memory.sql_lists.list_valid_at": "what was believed at a time has no index: rare, and asked for",
     "memory.sql_lists.count_by_age": "kept counts: a row for a day and kind",
     "memory.sql_lists.count_by_kind": "kept counts: a row for a day and kind",

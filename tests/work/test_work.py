@@ -81,6 +81,18 @@ def test_edited_notes_are_shown_to_agents_once_the_user_confirms_them(
     assert "- Objective: Add logout" in mem.briefing().text
 
 
+def test_agents_are_not_shown_notes_whose_file_was_edited_since(mem: Mem, project: Path) -> None:
+    mem.notes.set("Add login")
+    file = project / ".recollect" / "NOTES.md"
+    written = file.read_text()
+    file.write_text(written.replace("Add login", "Add logout"))
+    assert "Add log" not in mem.briefing().text
+    file.write_text(written)
+    assert "- Objective: Add login" in mem.briefing().text
+    file.unlink()
+    assert "- Objective: Add login" in mem.briefing().text
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ..context import Context, new_id
+from ..documents import user_files_io
 from ..errors import StoreError
 from ..fast_typing import NamedTuple
 from ..freshness import sql as freshness_sql
@@ -173,6 +174,10 @@ def start_loader(context: Context, ask: steps.Ask) -> Callable[[Sequence[Tx]], s
     instructions, now, settings = read_instructions(context, ask), context.clock(), context.settings
     changed = freshness_steps.remember_changed(context)
     added = settings.memories_summary_injection_token_limit if settings.memories_enabled else 0
+    if settings.mode != "incognito":
+        ask = ask._replace(
+            notes=user_files_io.read_own(os.path.join(context.project.folder, "NOTES.md"))
+        )
     return lambda txs: steps.load_start(txs, ask, instructions, changed, now, added)
 
 

@@ -61,6 +61,7 @@ class Ask(NamedTuple):
     host: the agent; the text of its instruction files is not repeated
     first: this is the first prompt of the session
     mark: identifies the event, so that it is answered once
+    notes: the text of the file NOTES.md, if there is one
     """
 
     session: str = ""
@@ -71,6 +72,7 @@ class Ask(NamedTuple):
     cwd: str = ""
     first: bool = False
     mark: storage_sql.EventMark | None = None
+    notes: str | None = None
 
 
 class LoadedStart(NamedTuple):
@@ -224,7 +226,7 @@ def _collect_lines(
     if not txs:
         return [], []
     project = txs[0]
-    lines = state_lines(project, ask.session)
+    lines = state_lines(project, ask)
     room = selection.MOST_TOKENS[COMMANDS] - HEADING
     of_parts = [one for one in commands if one.parts][MOST_PARTS:]
     chosen = [one for one in commands if one not in of_parts][:MOST_COMMANDS]
@@ -328,15 +330,15 @@ NOTES = "memory://notes"
 MOST_HANDOFFS = 50
 
 
-def state_lines(tx: Tx, session: str) -> list[Item]:
-    """Return the lines of the section "Where things stand"; none when no work is noted."""
-    lines: list[Item] = []
+def state_lines(tx: Tx, ask: Ask) -> list[Item]:
+    """Return the lines of the section "Where things stand"; none when no work is noted. Notes whose
+    file was edited since are out of date; anyone may have edited it, so it is not shown either."""
     notes = documents_sql.get_document(tx, NOTES)
-    task = memory_steps_visible.running_task(tx, session)
-    if notes is not None and notes.label not in UNTRUSTED_ORIGINS:
-        lines += _note_lines(tx, notes, task)
+    task = memory_steps_visible.running_task(tx, ask.session)
+    is_shown = notes and notes.label not in UNTRUSTED_ORIGINS and ask.notes in (None, notes.text)
+    lines = list(_note_lines(tx, notes, task)) if notes and is_shown else []
     document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
-    if document is not None and document.label not in UNTRUSTED_ORIGINS:
+    if document and document.label not in UNTRUSTED_ORIGINS:
         lines += wording.task_lines(document)
     for handoff in documents_sql.list_documents(tx, "handoff", MOST_HANDOFFS):
         if handoff.label not in UNTRUSTED_ORIGINS and not handoff.fields.get("accepted_at"):

@@ -34,10 +34,11 @@ def prepare_message(message: steps.UserMessage) -> Prepared:
 
 def keep(context: Context, ready: Prepared, now: int) -> list[Learned]:
     """Write prepared statements, each into the space of its layer."""
-    own, rest = _split_personal(ready)
-    learned = context.project_space.write(lambda tx: steps.keep(tx, rest, now)) if rest else []
+    own = _split_personal(ready)[0]
     has_own = bool(own) and context.user_space.present()
     looked = context.user_space.read(lambda tx: steps.look_up(tx, own)) if has_own else {}
+    rest = _split_personal(steps.without_answered(ready, looked))[1]
+    learned = context.project_space.write(lambda tx: steps.keep(tx, rest, now)) if rest else []
     return learned + keep_own(context, ready, now, looked)
 
 
@@ -51,7 +52,8 @@ def look_up(txs: Sequence[Tx], ready: Prepared) -> LookedUp:
 def keep_in(context: Context, tx: Tx, ready: Prepared, now: int, looked: LookedUp) -> list[Learned]:
     """Write prepared statements in a transaction of the project; on a server those about the person
     too, where both spaces share it. `looked` is the result of `look_up`."""
-    learned = steps.keep(tx, _split_personal(ready)[1], now, looked)
+    rest = _split_personal(steps.without_answered(ready, looked))[1]
+    learned = steps.keep(tx, rest, now, looked)
     return learned + (keep_own(context, ready, now, looked) if tx.is_remote else [])
 
 
@@ -59,7 +61,7 @@ def keep_own(context: Context, ready: Prepared, now: int, looked: LookedUp) -> l
     """Write the prepared statements about the person into the user's space."""
     own = [
         item
-        for item in _split_personal(ready)[0]
+        for item in _split_personal(steps.without_answered(ready, looked))[0]
         # Do not open the user's store for writing when there is no rule to hide.
         if not steps.is_withdrawal(item) or ((found := looked.get(item.row.id)) and found.withdrawn)
     ]

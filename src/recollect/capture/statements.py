@@ -54,6 +54,9 @@ _WITHDRAWING = (
 """Words of which a message that takes a rule back has one."""
 
 
+DOUBT = "doubt"
+"""The detail that says why a captured sentence is only proposed."""
+
 WITHDRAWAL = "withdrawal"
 """The rule of a sentence that takes a rule back and states nothing else."""
 
@@ -159,7 +162,8 @@ _PASSING = (
     r"\bmake sure (?:this|it)\b|"
     r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
     r"\b(?:for|right|just) now\b|"
-    r"^(?!.*\b(?:should be|called|named) \S*[/_.-]\S* now\b).*\bnow(?:,|[.!]*$)|"
+    r"^(?!.*\b(?:should be|called|named) \S*[/_.-]\S* now\b|.*\b(?:we use|i prefer) "
+    r"(?!(?:the|this|that|these|those|it|you)\b)[^,;:?]+ now\b).*\bnow(?:,|[.!]*$)|"
     r"\b(?:at|for) the moment\b|\btemporarily\b|"
     r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
     r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"

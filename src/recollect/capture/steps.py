@@ -24,14 +24,11 @@ from ..memory import steps_revisions as memory_steps_revisions
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
-from ..text import display, messages
+from ..text import messages
 from ..types.records import Json, Learned, Memory, Message
 from . import repetition, sentences, standalone, statements
 
 MARK = "captured"
-DOUBT = "doubt"
-"""The detail that says why a captured sentence is only proposed."""
-
 MOST_EARLIER = 12
 """Earlier messages, and memories, that an instruction is compared with."""
 
@@ -94,7 +91,7 @@ def _prepare_one(
 ) -> memory_steps.PreparedMemory:
     detail: dict[str, Json] = {MARK: found.rule, "quote": found.quote}
     if found.doubt:
-        detail[DOUBT] = found.doubt
+        detail[statements.DOUBT] = found.doubt
     key = f"capture:{message.session}:{messages.text_digest(found.text)[:16]}"
     draft = memory_steps.Draft(
         text=found.text,
@@ -127,6 +124,23 @@ def _is_order(ready: memory_steps.PreparedMemory) -> bool:
     """Check whether the whole sentence takes an order back; a rule called by its topic may be
     followed by another one."""
     return bool(ready.withdraws and not statements.Withdrawal(*ready.withdraws).is_called)
+
+
+def without_answered(
+    ready: Sequence[memory_steps.PreparedMemory], looked: Mapping[str, FoundBefore | None]
+) -> list[memory_steps.PreparedMemory]:
+    """Leave out the orders to take back a rule that took it back in the other space: they state
+    nothing beside."""
+    done = {
+        item.row.text
+        for item in ready
+        if is_withdrawal(item) and (found := looked.get(item.row.id)) and found.withdrawn
+    }
+    return [
+        item
+        for item in ready
+        if is_withdrawal(item) or not (_is_order(item) and item.row.text in done)
+    ]
 
 
 class FoundBefore(NamedTuple):
@@ -350,30 +364,3 @@ def undo(tx: Tx, id: str, now: int) -> Memory | None:
         return None
     memory_steps_neighbours.take_back(tx, memory, now)
     return memory._replace(status="hidden")
-
-
-def notice(captured: Sequence[Learned]) -> str:
-    """Return the notice about captured statements, with the commands that confirm or undo them."""
-    lines = []
-    for item in captured:
-        memory = item.memory
-        statement = f"a {memory.kind}: “{display.format_line(memory.text, 200)}”"
-        if item.action == "skipped":
-            lines.append(f"Recollect did not note {statement}; {' '.join(item.notes)}")
-        elif item.action == "withdrawn":
-            lines.append(f"Recollect took back {statement} (recollect undo {item.id})")
-        elif item.action == "reinforced" and memory.status == "active":
-            lines.append(f"Recollect knows this already, {statement} ({item.id})")
-        elif memory.status == "proposed":
-            doubt = memory.detail.get(DOUBT, "")
-            lines.append(
-                f"Recollect proposes {statement}, not in use: {doubt}. "
-                f"Your rule? recollect confirm {item.id} (or: recollect undo {item.id})"
-            )
-        else:
-            where = " for all your projects" if memory.layer == "user" else ""
-            statement = statement.replace(":", f"{where}:", 1)
-            about = [note for note in item.notes if item.contradicts or item.action == "revised"]
-            notes = "".join(f"; {note}" for note in about)
-            lines.append(f"Recollect noted {statement}{notes} (recollect undo {item.id})")
-    return "\n".join(lines)

@@ -20,13 +20,20 @@ _LEAD = (
     r"^(?:(?:please|and|also|so|but|ok|okay|yes|no|oh|sorry|wait|actually|well|btw|just|"
     r"from now on|now)[,.:! ]+)*"
 )
-_END = r"(?:,? (?:any ?more|from now on|again|either|please))*[.!]*$"
-# An order that is not in force any more: "you no longer need to …", "no need to … anymore".
+_REASON = r"(?:,| [-–—]|;) ?(?:because|since|as|now that|ci|it|it's|that|that's|the|this|we|our) \S"
+_END = rf"(?:,? (?:any ?more|from now on|again|either|please))*(?:[.!]*$|(?={_REASON}))"
+"""The end of an order that is taken back: of the sentence, or a reason: ", CI does that"."""
+_STATES = r"(?:is|are|was|were|be|know|see|think|care|work|works|use[sd]|supports?)\b"
+"""Words after "no longer" that tell how things are, and order nothing."""
+
+# An order that is not in force any more: "you no longer need to …", "no longer run …, CI does".
 _RELEASED = (
     rf"{_LEAD}(?:(?:you|we|i) (?:no longer (?:need|have) to|can stop) (?P<a>\w[^,;:?]*?){_END}|"
     r"(?:(?:you|we|i) (?:do not|don'?t) (?:need|have) to|(?:there(?:'s| is) )?no need to) "
     rf"(?P<b>\w[^,;:?]*?),? any ?more{_END}|"
     rf"it(?:'s| is) no longer (?:necessary|needed|required) to (?P<c>\w[^,;:?]*?){_END}|"
+    r"(?:no longer|(?:do not|don'?t)(?= .* any ?more\b)) "
+    rf"(?P<j>(?!need|have|want|{_STATES})\w[^,;:?]*?){_END}|"
     rf"(?:you can |please )?(?:stop|quit) (?P<d>\w+ing\b[^,;:?]*?){_END}|"
     rf"(?:we|i) no longer (?:want|prefer|like) (?:you to |to )?(?P<h>\w[^,;:?]*?){_END}|"
     r"(?:we|i) (?:do not|don'?t) (?:want|prefer|like) (?:you to |to )?"
@@ -34,7 +41,8 @@ _RELEASED = (
 )
 # A rule called by its topic: "forget the emoji rule", "drop the rule about emoji".
 _CALLED = (
-    rf"{_LEAD}(?:forget(?: about)?|drop|ignore|scrap|lift|cancel|withdraw|remove) "
+    rf"{_LEAD}(?:forget(?: about)?|drop|ignore|scrap|lift|cancel|withdraw|remove|"
+    r"(?:we|i|you) (?:no longer|do not|don'?t) (?:need|want|have|use|follow)) "
     r"(?:(?:the|my|our|that) (?P<e>[^,;:?.]{2,60}?) (?:rule|convention|preference|requirement)"
     r"(?: (?:for|about|on|in) (?P<f>[^,;:?.]{2,60}?))?|"
     r"(?:the|my|our|that) (?:rule|convention|preference|requirement) "
@@ -91,9 +99,18 @@ def add_withdrawals(text: str, stated: Sequence[sentences.Captured]) -> list[sen
 def _mark_withdrawal(one: sentences.Captured, found: Withdrawal | None) -> sentences.Captured:
     """Return a statement with the rule that it takes back. One about the person ("I no longer want
     answers in German") is for all projects, as the rule was."""
+    if found and found.is_called and _is_called_alone(one.text):
+        return one._replace(withdraws=found, rule=WITHDRAWAL)
     if found is None or found.is_called or not standalone.is_personal(one.text):
         return one._replace(withdraws=found)
     return one._replace(withdraws=found, kind="preference", personal=True)
+
+
+def _is_called_alone(sentence: str) -> bool:
+    """Check whether a sentence only takes back a rule that it calls by its topic: no other rule
+    follows."""
+    found = _pattern(_CALLED).match(sentence.replace("’", "'"))
+    return found is not None and not sentence[found.end() :].strip(" .!")
 
 
 def find_withdrawn(sentence: str) -> Withdrawal | None:

@@ -1,16 +1,20 @@
-"""Read and write files that the user names: texts, JSON records, exports. None is executed."""
+"""Read and write files that the user names or edits: texts, JSON, exports. None is executed."""
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TextIO
 
 from ..errors import InvalidInput, Refused
+from ..fast_typing import TYPE_CHECKING
 from ..project import PrivateFile
 from ..types.records import Json
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 LARGEST_FILE = 50_000_000
 _LARGEST_MEMORY = 32 * 1024 * 1024
@@ -31,6 +35,19 @@ def read_text(path: str, largest: int = LARGEST_FILE, inside: str = "") -> str:
     if len(text) > largest:
         raise InvalidInput(f"the file has more than {largest:,} characters", where=path)
     return text
+
+
+def read_own(path: str, largest: int = 200_000) -> str | None:
+    """Return the text of a file that we wrote and the user may edit; None if it is
+    missing, unreadable or not a regular file. A symbolic link is not followed: it could point to a
+    file outside the project."""
+    try:
+        if not path or not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        with open(path, encoding="utf-8") as file:
+            return file.read(largest)
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def read_json_objects(path: str) -> list[Json]:

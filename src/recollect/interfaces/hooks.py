@@ -39,6 +39,10 @@ def main(words: Sequence[str] = ()) -> int:
         return _catch_up(words[1] if len(words) > 1 else ".", int(parent) if parent else 0)
     if words == ["--status-line"]:
         return _print_status_line()
+    if words and words[0] not in ("-h", "--help"):
+        # Not 2, the status of other wrong commands: agents take it as an order to stop.
+        print(f"recollect: hook takes no arguments (hook {words[0]})\n{USAGE}", file=sys.stderr)
+        return 1
     if words or (sys.stdin and sys.stdin.isatty()):
         print(USAGE)
         return 0

@@ -188,14 +188,16 @@ def add_pattern(
 
 
 class ListPlace(TypedDict, total=False):
-    """The time of a list, and where it begins.
+    """Tags and the time of a list, and where it begins.
 
+    tags: only memories with all these tags (repeat for several)
     as_of: the memories as they were then: 2026-05-01, 3d, last week
     after: the id of the last memory of the page before, which is quicker than `offset`
     since: saved at this time or later: 2026-05-01, 3d, 2w, yesterday
     until: saved before: 2026-05-01, 3d, 2w, yesterday
     """
 
+    tags: Sequence[str]
     as_of: str
     after: str
     since: str
@@ -221,6 +223,7 @@ def list_memories(
     offset: the number of memories to skip
 
     Example: recollect list --kind policy --since 2w
+    Example: recollect list --tag deploy
     Example: recollect list --as-of 2w
     Example: recollect list --after m-4k9w2c
     """
@@ -228,13 +231,9 @@ def list_memories(
     (kind,) = among("kind", (kind,), ("", *KINDS))
     among("layer", (layer,) if layer else (), LAYERS)
     among("status", (status,) if status else (), STATUSES)
-    if as_of and status:
-        raise InvalidInput(
-            "--status cannot be combined with --as-of: earlier statuses are not stored",
-            where="status",
-        )
-    if as_of and after:
-        raise InvalidInput("--after cannot be combined with --as-of", where="after")
+    tags = tuple(place.get("tags", ()))
+    if as_of:
+        _check_combinations(status=status, tags=tags, after=after)
     now = context.clock()
     at = dates.parse_time_filter(as_of, now)
     period = sql_lists.Period(
@@ -244,16 +243,34 @@ def list_memories(
     write_recalls(context)
     chosen = {"kind": kind, "layer": layer, "status": status}
     where = {name: value for name, value in chosen.items() if value}
+    most = limit + offset
 
     def load(txs: Sequence[Tx]) -> list[Memory]:
-        last = _find_place(txs, after) if after else None
-        return [
-            one for tx in txs for one in _list_open(tx, where, limit + offset, period, at, last)
-        ]
+        page = (_find_place(txs, after) if after else None, "" if status else "hidden", period)
+        parts = (
+            sql_lists.list_valid_at(tx, where, at, most, period)
+            if at
+            else sql_lists.list_tagged(tx, tags, where, most, *page)
+            if tags
+            else sql_lists.list_open(tx, where, most, *page)
+            for tx in txs
+        )
+        return [one for part in parts for one in part]
 
     found = context.read_both(load)
     found.sort(key=lambda memory: (-memory.first_seen, memory.id))
     return tuple(found[offset : offset + limit])
+
+
+def _check_combinations(status: str, tags: Sequence[str], after: str) -> None:
+    """Raise InvalidInput for a filter that cannot be combined with --as-of."""
+    for option, given, why in (
+        ("status", status, ": earlier statuses are not stored"),
+        ("tag", tags, ": only the tags of today are looked up"),
+        ("after", after, ""),
+    ):
+        if given:
+            raise InvalidInput(f"--{option} cannot be combined with --as-of{why}", where=option)
 
 
 def _find_place(txs: Sequence[Tx], id: str) -> sql_lists.Place:
@@ -262,19 +279,3 @@ def _find_place(txs: Sequence[Tx], id: str) -> sql_lists.Place:
         if memory := steps_revisions.find(tx, id):
             return memory.first_seen, memory.id
     raise NotFound("there is no such memory", where=id, hint="`recollect list` shows what there is")
-
-
-def _list_open(
-    tx: Tx,
-    where: Mapping[str, str],
-    limit: int,
-    period: sql_lists.Period,
-    at: int = 0,
-    after: sql_lists.Place | None = None,
-) -> list[Memory]:
-    """Return open memories with these values, newest first, hidden ones only when asked for; or
-    those believed at a time."""
-    if at:
-        return sql_lists.list_valid_at(tx, where, at, limit, period)
-    without = "" if "status" in where else "hidden"
-    return sql_lists.list_open(tx, where, limit, after, without, period)

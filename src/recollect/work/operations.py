@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..context import Context, new_id
 from ..documents import steps as documents_steps
+from ..documents import user_files_io
 from ..errors import InvalidInput
 from ..freshness import steps as freshness_steps
 from ..memory import operations as memory_operations
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .audit import Audit
     from .notes import EventRule
 
-
-_LARGEST_FILE = 200_000
 
 _MOST_NAMED = 5
 _ALL = 10_000
@@ -61,7 +59,7 @@ def show_notes(context: Context) -> steps.ShownNotes:
     Example: recollect notes show
     """
     path = _file_path(context, "NOTES.md")
-    on_file = _read_file(path)
+    on_file = user_files_io.read_own(path)
     text, edited = context.project_space.read(lambda tx: steps.read_notes(tx, on_file))
     if edited:
         now = context.clock()
@@ -183,7 +181,7 @@ def lint_notes(context: Context, path: str = "") -> steps.ShownNotes:
     """
     if not path:
         return show_notes(context)
-    text = _read_file(os.path.abspath(os.path.expanduser(path)))
+    text = user_files_io.read_own(os.path.abspath(os.path.expanduser(path)))
     if text is None:
         raise InvalidInput("the file cannot be read", where=path)
     return steps.show_notes(text, path, False)
@@ -197,7 +195,7 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     Example: recollect continuity "fixing the login test"
     """
     path = _file_path(context, "CONTINUITY.md")
-    on_file = _read_file(path)
+    on_file = user_files_io.read_own(path)
     edited = context.project_space.read(lambda tx: steps.is_edited(tx, steps.CONTINUITY, on_file))
     by_hand = documents_steps.parse_continuity(on_file or "")
     words = doing or (by_hand.doing if edited else "")
@@ -368,20 +366,6 @@ def _make_references(hits: Sequence[Hit]) -> list[documents_steps.Reference]:
     return [
         documents_steps.Reference(hit.id, hit.text, by.get(hit.trust, hit.trust)) for hit in hits
     ]
-
-
-def _read_file(path: str) -> str | None:
-    """Read a rendered file; None if it is missing, unreadable or not a regular file.
-
-    A symbolic link is not followed: it could point to a file outside the project.
-    """
-    try:
-        if not path or not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-        with open(path, encoding="utf-8") as file:
-            return file.read(_LARGEST_FILE)
-    except (OSError, UnicodeDecodeError):
-        return None
 
 
 _EVENTS = {

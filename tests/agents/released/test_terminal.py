@@ -75,7 +75,7 @@ def test_claude_code_at_a_terminal(machine: Machine) -> None:
         get_ready(terminal, "claude-code")
         first = ask(machine, terminal, RULE)
         assert "staging port is 6380" in first
-        assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
+        assert terminal.wait_for("Recollect saved", seconds=LONG), terminal.text[-2000:]
         terminal.mark = 0  # a changed line is drawn in pieces
         assert terminal.wait_for("recollect: 1 memory ·", seconds=LONG), terminal.text[-2000:]
         machine.model.take()
@@ -96,7 +96,7 @@ def test_codex_at_a_terminal(machine: Machine) -> None:
         get_ready(terminal, "codex")
         first = ask(machine, terminal, RULE)
         assert "staging port is 6380" in first, terminal.text[-3000:]
-        assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
+        assert terminal.wait_for("Recollect saved", seconds=LONG), terminal.text[-2000:]
         terminal.submit("/compact")
         assert terminal.wait_for("compacted", "Compacted", seconds=LONG), terminal.text[-2000:]
         terminal.settle(2)
@@ -129,9 +129,9 @@ def test_the_other_agents_at_a_terminal(machine: Machine, agent: str) -> None:
         first = ask(machine, terminal, RULE)
         assert "staging port is 6380" in first, terminal.text[-3000:]
         if agent == "copilot":  # it shows a hook's words to the model alone
-            assert "Recollect noted" in first
+            assert "Recollect saved" in first
         else:
-            assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
+            assert terminal.wait_for("Recollect saved", seconds=LONG), terminal.text[-2000:]
         command, done = COMPACTED[agent]
         terminal.submit(command)
         assert terminal.wait_for(done, seconds=LONG), terminal.text[-2000:]
@@ -154,5 +154,5 @@ def test_a_notice_of_a_run_without_a_terminal_is_shown_at_the_next_one(
         if agent in ("codex", "opencode"):  # their session starts with the first prompt
             ask(machine, terminal, "Say hello.")
             terminal.mark = 0
-        assert terminal.wait_for("Recollect noted", seconds=LONG), terminal.text[-2000:]
+        assert terminal.wait_for("Recollect saved", seconds=LONG), terminal.text[-2000:]
     assert "make lint" not in machine.recollect("notices")
