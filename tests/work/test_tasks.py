@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from recollect.errors import InvalidInput
 from recollect.work.audit import Audit, Duplicates, render_audit, run_audit
 from recollect.work.records import (
+    HANDOFF,
+    LEDGER,
+    TASK,
     Handoff,
     Regression,
     Revision,
@@ -21,10 +24,6 @@ from recollect.work.records import (
     add_decision,
     enter_phase,
     find_regressions,
-    handoff_from_json,
-    handoff_to_json,
-    ledger_from_json,
-    ledger_to_json,
     moved_since,
     new_task,
     render_artifacts,
@@ -32,8 +31,6 @@ from recollect.work.records import (
     render_report,
     revise_plan,
     set_phase,
-    task_from_json,
-    task_to_json,
     verify_items,
 )
 from tests.builders.records import DAY, NOW, example, memory
@@ -48,8 +45,8 @@ anything = st.recursive(
 
 unknown = st.dictionaries(texts.map("x-{}".format), anything, max_size=3)
 
-LEDGER = example("ledger.json")
-HANDOFF = example("handoff.json")
+LEDGER_JSON = example("ledger.json")
+HANDOFF_JSON = example("handoff.json")
 
 
 # ---------------------------------------------------------------- tasks
@@ -168,14 +165,14 @@ tasks = st.fixed_dictionaries(
 @law
 @given(tasks)
 def test_a_task_survives_json(given_: dict[str, Any]) -> None:
-    task = task_from_json(given_)
-    assert task_to_json(task) == given_
-    assert task_from_json(task_to_json(task)) == task
+    task = TASK.load(given_)
+    assert TASK.dump(task) == given_
+    assert TASK.load(TASK.dump(task)) == task
 
 
 def test_a_task_of_our_own_survives_json() -> None:
     task = verify_items(add_decision(enter_phase(new_task("X", ["A"]), "A"), "b", "c", NOW), ["d"])
-    assert task_from_json(json.loads(json.dumps(task_to_json(task)))) == task
+    assert TASK.load(json.loads(json.dumps(TASK.dump(task)))) == task
     assert isinstance(task, Task)
 
 
@@ -206,7 +203,7 @@ def test_a_gate_event_survives_its_line(
 
 
 def test_the_example_of_a_ledger_loads_as_it_is_and_comes_back() -> None:
-    ledger = ledger_from_json(LEDGER)
+    ledger = LEDGER.load(LEDGER_JSON)
     assert (ledger.agent_id, ledger.tasks_completed, ledger.uncommitted_changes) == (
         "eng-001-backend",
         12,
@@ -215,14 +212,14 @@ def test_the_example_of_a_ledger_loads_as_it_is_and_comes_back() -> None:
     assert (ledger.last_commit, ledger.tech_stack[0]) == ("abc123", "express")
     assert ledger.current_goal == "Implement CRUD for todos"
     assert ledger.extra == {}
-    assert ledger_to_json(ledger) == LEDGER
+    assert LEDGER.dump(ledger) == LEDGER_JSON
 
 
 def test_the_example_of_a_handoff_loads_as_it_is_and_comes_back() -> None:
-    handoff = handoff_from_json(HANDOFF)
+    handoff = HANDOFF.load(HANDOFF_JSON)
     assert (handoff.from_agent, handoff.to_agent) == ("eng-001-backend", "qa-001-testing")
     assert handoff.needs_testing == ("unit tests for validation", "contract tests")
-    assert handoff_to_json(handoff) == HANDOFF
+    assert HANDOFF.dump(handoff) == HANDOFF_JSON
 
 
 @law
@@ -230,18 +227,18 @@ def test_the_example_of_a_handoff_loads_as_it_is_and_comes_back() -> None:
 def test_unknown_fields_of_ledgers_and_handoffs_come_back(
     outer: dict[str, Any], inner: dict[str, Any]
 ) -> None:
-    ledger = {**outer, **LEDGER, "state": {**inner, **LEDGER["state"]}}
-    assert ledger_to_json(ledger_from_json(ledger)) == ledger
-    handoff = {**outer, **HANDOFF, "context": {**inner, **HANDOFF["context"]}}
-    assert handoff_to_json(handoff_from_json(handoff)) == handoff
+    ledger = {**outer, **LEDGER_JSON, "state": {**inner, **LEDGER_JSON["state"]}}
+    assert LEDGER.dump(LEDGER.load(ledger)) == ledger
+    handoff = {**outer, **HANDOFF_JSON, "context": {**inner, **HANDOFF_JSON["context"]}}
+    assert HANDOFF.dump(HANDOFF.load(handoff)) == handoff
 
 
 def test_accepting_a_handoff_is_written_beside_what_was_given() -> None:
-    accepted = handoff_from_json({**HANDOFF, "mood": "good"})._replace(
+    accepted = HANDOFF.load({**HANDOFF_JSON, "mood": "good"})._replace(
         accepted_at=1_767_697_200_000_000
     )
-    assert handoff_to_json(accepted) == {
-        **HANDOFF,
+    assert HANDOFF.dump(accepted) == {
+        **HANDOFF_JSON,
         "mood": "good",
         "accepted_at": "2026-01-06T11:00:00Z",
     }

@@ -255,7 +255,7 @@ def task_lines(document: Document) -> Iterator[Item]:
     """Yield a line for the running task, and one for each blocked phase."""
     from ..work import records
 
-    task = records.task_from_json(document.fields)
+    task = records.TASK.load(document.fields)
     waiting = [one.name for one in task.phases if one.state not in ("done", "active", "blocked")]
     step = f", phase {task.phase}" if task.phase else ""
     after = f", next: {waiting[0]}" if waiting else ""

@@ -19,17 +19,7 @@ from ..capture.sentences import capture
 from ..capture.statements import forms_in
 from ..text.display import shorten
 from ..text.messages import NumberedMessage, PlacedMessage, plain_text, range_address
-from ..types.json_records import (
-    choice_field,
-    dump_record,
-    integer_field,
-    load_record,
-    number_field,
-    records_field,
-    text_field,
-    texts_field,
-    time_field,
-)
+from ..types.json_records import RecordFormat, choice_value, number_value, records_value, time_value
 from ..types.records import Json, Message
 from ..types.trust import least_trusted
 from .resolutions import Fix, fixes
@@ -106,42 +96,22 @@ class Episode(NamedTuple):
 
 # ---------------------------------------------------------------- as JSON
 
-_ACTION = (
-    number_field("t"),
-    text_field("action"),
-    text_field("target"),
-    text_field("result"),
-    text_field("error"),
+_ACTION = RecordFormat(Action, t=number_value())
+_EPISODE = RecordFormat(
+    Episode,
+    at=time_value("timestamp"),
+    duration_seconds=number_value(),
+    phase="context.phase",
+    goal="context.goal",
+    constraints="context.constraints",
+    files="context.files_involved",
+    actions=records_value(_ACTION, "action_log"),
+    outcome=choice_value(OUTCOMES),
+    errors=records_value(RecordFormat(ErrorSeen), "errors_encountered"),
+    artifacts="artifacts_produced",
+    commit="git_commit",
+    label=None,
 )
-_ERROR = (
-    text_field("type"),
-    text_field("message"),
-    text_field("resolution"),
-    text_field("reason"),
-)
-_EPISODE = (
-    text_field("id"),
-    text_field("task_id"),
-    time_field("at", "timestamp"),
-    number_field("duration_seconds"),
-    text_field("agent"),
-    text_field("phase", "context.phase"),
-    text_field("goal", "context.goal"),
-    texts_field("constraints", "context.constraints"),
-    texts_field("files", "context.files_involved"),
-    records_field("actions", Action, _ACTION, "action_log"),
-    choice_field("outcome", OUTCOMES),
-    records_field("errors", ErrorSeen, _ERROR, "errors_encountered"),
-    texts_field("artifacts", "artifacts_produced"),
-    text_field("commit", "git_commit"),
-    integer_field("tokens"),
-    number_field("importance"),
-    text_field("session"),
-    texts_field("sources"),
-)
-
-
-_WITHOUT_ACTIONS = tuple(field for field in _EPISODE if field.name != "actions")
 
 
 def from_json(given: Json, label: str = "import", actions: bool = True) -> Episode:
@@ -149,13 +119,12 @@ def from_json(given: Json, label: str = "import", actions: bool = True) -> Episo
 
     actions: False leaves out the actions, which are most of the text
     """
-    fields = _EPISODE if actions else _WITHOUT_ACTIONS
-    return load_record(Episode, fields, given, "episode")._replace(label=label)
+    return _EPISODE.load(given, leave_out="" if actions else "actions")._replace(label=label)
 
 
 def to_json(episode: Episode) -> dict[str, Json]:
     """Return the episode as JSON; unknown fields of the given JSON are kept."""
-    return dump_record(episode, _EPISODE)
+    return _EPISODE.dump(episode)
 
 
 # ---------------------------------------------------------------- out of a session

@@ -323,41 +323,26 @@ class Pattern(NamedTuple):
     extra: Mapping[str, Json] = {}
 
 
-_LINK = (json_records.text_field("to"), json_records.choice_field("relation", RELATIONS))
-
-
-_PATTERN = (
-    json_records.text_field("id"),
-    json_records.text_field("pattern"),
-    json_records.text_field("category"),
-    json_records.texts_field("conditions"),
-    json_records.text_field("correct_approach"),
-    json_records.text_field("incorrect_approach"),
-    json_records.number_field("confidence"),
-    json_records.texts_field("source_episodes"),
-    json_records.integer_field("usage_count"),
-    json_records.time_field("last_used"),
-    json_records.records_field("links", PatternLink, _LINK),
+_LINK = json_records.RecordFormat(PatternLink, relation=json_records.choice_value(RELATIONS))
+PATTERN = json_records.RecordFormat(
+    Pattern,
+    last_used=json_records.time_value(),
+    links=json_records.records_value(_LINK, "links"),
 )
 
 
 def pattern_from_json(given: Json) -> Pattern:
     """Parse a pattern from a JSON object; InvalidInput names the wrong field."""
-    pattern = json_records.load_record(Pattern, _PATTERN, given, "pattern")
+    pattern = PATTERN.load(given)
     if not pattern.pattern.strip():
         raise InvalidInput("the pattern is empty", where="pattern.pattern")
     return pattern
 
 
-def pattern_to_json(pattern: Pattern) -> dict[str, Json]:
-    """Convert a pattern to JSON, lossless."""
-    return json_records.dump_record(pattern, _PATTERN)
-
-
 def pattern_from_memory(memory: Memory, linked: Iterable[PatternLink] = ()) -> Pattern:
     """Convert a memory to a pattern: as loaded, with later changes."""
     if isinstance(memory.detail.get("pattern"), str):
-        given = json_records.load_record(Pattern, _PATTERN, memory.detail, "pattern")
+        given = PATTERN.load(memory.detail)
         return given._replace(
             pattern=memory.text,
             confidence=memory.confidence,

@@ -237,7 +237,7 @@ def prepare_pattern(
     draft = memory_steps.Draft(
         text=pattern.pattern,
         kind="pattern",
-        detail=skills.pattern_to_json(pattern),
+        detail=skills.PATTERN.dump(pattern),
         tags=(pattern.category,) if pattern.category else (),
         evidence=tuple(
             f"memory://{episodes_steps.address_id(one)}" for one in pattern.source_episodes
@@ -283,7 +283,7 @@ def show_pattern(tx: Tx, name: str) -> dict[str, Json]:
         for link in links_sql.find_touching(tx, [memory.id])
         if link.source == memory.id and link.relation != "derived_from"
     )
-    return skills.pattern_to_json(skills.pattern_from_memory(memory, made))
+    return skills.PATTERN.dump(skills.pattern_from_memory(memory, made))
 
 
 def _source_id(memory: Memory) -> str:

@@ -1,15 +1,15 @@
 """Convert records from JSON and back without losing unknown fields.
 
-A record lists the JSON path of each of its fields. Everything else in the input (unknown fields, an
-explicit default, a time in another notation) is kept in `extra` and written back unchanged, unless
-the field that it belongs to has changed since.
+A format lists the fields of a record whose JSON path or type is not that of the field itself.
+Everything else in the input (unknown fields, an explicit default, a time in another notation) is
+kept in `extra` and written back unchanged, unless the field that it belongs to has changed since.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..errors import InvalidInput
 from .records import Json
@@ -18,60 +18,77 @@ Record = TypeVar("Record")
 _ABSENT: Json = object()
 
 
-class Field(NamedTuple):
-    """Map a field to its JSON path (`context.goal`), with its reader and writer.
+class Value(NamedTuple):
+    """The JSON form of a field: its reader, its writer, and its path (`context.goal`), by default
+    the name of the field.
 
     `read` raises ValueError for an invalid value.
     """
 
-    name: str
-    path: str
     read: Callable[[Json], Any]
     write: Callable[[Any], Json]
+    path: str = ""
 
 
-def load_record(
-    kind: Callable[..., Record], fields: Sequence[Field], given: Json, where: str = ""
-) -> Record:
-    """Parse a record from a JSON object; InvalidInput names the invalid field."""
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"expected a JSON object, found {_named(given)}", where=where)
-    rest = _copied(given)
-    defaults: Mapping[str, Any] = getattr(kind, "_field_defaults", {})
-    values: dict[str, Any] = {}
-    for field in fields:
-        original = _find(given, field.path, where)
-        if original is None or original is _ABSENT:
-            continue
-        try:
-            value = field.read(original)
-        except ValueError as error:
-            place = f"{where}.{field.path}" if where else field.path
-            raise InvalidInput(f"{field.path}: {error}", where=place) from None
-        values[field.name] = value
-        # Keep an explicit default in `extra`: nothing else would write it back.
-        if value == defaults.get(field.name):
-            continue
-        is_plain = value is original and field.write is _unchanged
-        if is_plain or _same(field.write(value), original):
-            _remove(rest, field.path)
-    return kind(**values, extra=rest)
+class RecordFormat(Generic[Record]):
+    """The JSON form of a kind of record. A field is a text, a list of texts, a whole number, a
+    number or a truth value, as its default is.
 
+    values: by field, the path or the value where it is another one; None for a field that is not
+        in the JSON
+    """
 
-def dump_record(record: Any, fields: Sequence[Field]) -> dict[str, Json]:
-    """Return the record as JSON, in the notation it was read from."""
-    body = _copied(record.extra)
-    for field in fields:
-        value = getattr(record, field.name)
-        default = record._field_defaults.get(field.name)
-        original = _find(body, field.path)
-        if original is not _ABSENT:
-            if value == (default if original is None else field.read(original)):
+    def __init__(self, kind: Callable[..., Record], **values: str | Value | None) -> None:
+        self._kind, self._name = kind, kind.__name__.lower()
+        self._defaults: Mapping[str, Any] = kind._field_defaults  # type: ignore[attr-defined]
+        self._values: dict[str, Value] = {}
+        for field, default in self._defaults.items():
+            value = None if field == "extra" else values.get(field, "")
+            if isinstance(value, str):
+                value = Value(*_BY_TYPE[type(default)], value)
+            if value:
+                self._values[field] = value._replace(path=value.path or field)
+
+    def load(self, given: Json, where: str = "", leave_out: str = "") -> Record:
+        """Parse a record from a JSON object; InvalidInput names the invalid field.
+
+        leave_out: a field that is not read
+        """
+        where = where or self._name
+        if not isinstance(given, Mapping):
+            raise InvalidInput(f"expected a JSON object, found {_named(given)}", where=where)
+        rest = _copied(given)
+        found: dict[str, Any] = {}
+        for field, (read, write, path) in self._values.items():
+            original = None if field == leave_out else _find(given, path, where)
+            if original is None or original is _ABSENT:
                 continue
-            _remove(body, field.path)
-        if value != default:
-            _put(body, field.path, field.write(value))
-    return body
+            try:
+                value = read(original)
+            except ValueError as error:
+                raise InvalidInput(f"{path}: {error}", where=f"{where}.{path}") from None
+            found[field] = value
+            # Keep an explicit default in `extra`: nothing else would write it back.
+            if value == self._defaults[field]:
+                continue
+            is_plain = value is original and write is _unchanged
+            if is_plain or _same(write(value), original):
+                _remove(rest, path)
+        return self._kind(**found, extra=rest)
+
+    def dump(self, record: Any) -> dict[str, Json]:
+        """Return the record as JSON, in the notation it was read from."""
+        body = _copied(record.extra)
+        for field, (read, write, path) in self._values.items():
+            value, default = getattr(record, field), self._defaults[field]
+            original = _find(body, path)
+            if original is not _ABSENT:
+                if value == (default if original is None else read(original)):
+                    continue
+                _remove(body, path)
+            if value != default:
+                _put(body, path, write(value))
+        return body
 
 
 def _same(written: Json, original: Json) -> bool:
@@ -145,6 +162,7 @@ def _make_reader(wanted: str, *types: type) -> Callable[[Json], Any]:
 
 read_text = _make_reader("a text", str)
 _read_list = _make_reader("a list", list)
+_read_number = _make_reader("a number", int, float)
 
 
 def _read_texts(value: Json) -> tuple[str, ...]:
@@ -171,47 +189,40 @@ def write_time(at: int) -> str:
     return when.isoformat().replace("+00:00", "Z")
 
 
-# ---------------------------------------------------------------- fields
-# Each takes the name of the field, and its JSON path if that is another one.
+_BY_TYPE: Mapping[type, tuple[Callable[[Json], Any], Callable[[Any], Json]]] = {
+    str: (read_text, _unchanged),
+    tuple: (_read_texts, list),
+    bool: (_make_reader("true or false", bool), _unchanged),
+    int: (_make_reader("a whole number", int), _unchanged),
+    float: (_read_number, _unchanged),
+}
 
 
-def _make_field(
-    read: Callable[[Json], Any], write: Callable[[Any], Json] | None = None
-) -> Callable[..., Field]:
-    def make(name: str, path: str = "") -> Field:
-        return Field(name, path or name, read, write or _unchanged)
-
-    return make
+def time_value(path: str = "") -> Value:
+    """Return the value of a field whose microseconds are an ISO time."""
+    return Value(read_time, write_time, path)
 
 
-text_field = _make_field(read_text)
-texts_field = _make_field(_read_texts, list)
-number_field = _make_field(_make_reader("a number", int, float))
-integer_field = _make_field(_make_reader("a whole number", int))
-boolean_field = _make_field(_make_reader("true or false", bool))
-time_field = _make_field(read_time, write_time)
-json_field = _make_field(_unchanged)
+def number_value() -> Value:
+    """Return the value of a field that is any number although its default is a whole one."""
+    return Value(_read_number, _unchanged)
 
 
-def choice_field(name: str, words: Sequence[str]) -> Field:
-    """Make a field whose value is one of these words."""
+def choice_value(words: Sequence[str]) -> Value:
+    """Return the value of a field that is one of these words."""
 
     def read(value: Json) -> str:
         if read_text(value) not in words:
             raise ValueError(f"{value!r} is not one of {', '.join(words)}")
         return str(value)
 
-    return Field(name, name, read, _unchanged)
+    return Value(read, _unchanged)
 
 
-def records_field(
-    name: str, kind: Callable[..., Any], fields: Sequence[Field], path: str = ""
-) -> Field:
-    """Make a field whose value is a list of records of another kind."""
-    place = path or name
-    return Field(
-        name,
-        place,
-        lambda value: tuple(load_record(kind, fields, item, place) for item in _read_list(value)),
-        lambda records: [dump_record(record, fields) for record in records],
+def records_value(form: RecordFormat[Any], path: str) -> Value:
+    """Return the value of a field that is a list of records."""
+    return Value(
+        lambda value: tuple(form.load(item, path) for item in _read_list(value)),
+        lambda records: [form.dump(record) for record in records],
+        path,
     )

@@ -299,7 +299,7 @@ def give_handoff(
             git_state=state,
             **_to_tuples(parts),
         )
-        given = records.handoff_to_json(made)
+        given = records.HANDOFF.dump(made)
     checked = steps.check_handoff(given)
     tree = _read_tree_state(context, checked.artifacts)
     return undo_steps.write_undoable(

@@ -18,15 +18,10 @@ from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
 from ..text.addresses import slugify
 from ..types.json_records import (
-    boolean_field,
-    choice_field,
-    dump_record,
-    integer_field,
-    load_record,
-    records_field,
-    text_field,
-    texts_field,
-    time_field,
+    RecordFormat,
+    choice_value,
+    records_value,
+    time_value,
     write_time,
 )
 from ..types.records import Json
@@ -173,31 +168,15 @@ def find_regressions(revisions: Sequence[Revision]) -> tuple[Regression, ...]:
 
 # ---------------------------------------------------------------- JSON
 
-_PHASE = (text_field("name"), choice_field("state", STATES), text_field("report"))
-_DECISION = (*map(text_field, ("text", "reason", "phase")), time_field("at", "time"))
-_REVISION = (
-    integer_field("number"),
-    text_field("reason"),
-    texts_field("verified"),
-    time_field("at", "time"),
+_PHASE = RecordFormat(Phase, state=choice_value(STATES))
+_DECISION = RecordFormat(TaskDecision, at=time_value("time"))
+_REVISION = RecordFormat(Revision, at=time_value("time"))
+TASK = RecordFormat(
+    Task,
+    phases=records_value(_PHASE, "phases"),
+    decisions=records_value(_DECISION, "decisions"),
+    revisions=records_value(_REVISION, "revisions"),
 )
-_TASK = (
-    text_field("slug"),
-    text_field("title"),
-    records_field("phases", Phase, _PHASE),
-    records_field("decisions", TaskDecision, _DECISION),
-    records_field("revisions", Revision, _REVISION),
-)
-
-
-def task_from_json(given: Json) -> Task:
-    """Parse a task from a JSON object."""
-    return load_record(Task, _TASK, given, "task")
-
-
-def task_to_json(task: Task) -> dict[str, Json]:
-    """Convert a task to JSON, lossless."""
-    return dump_record(task, _TASK)
 
 
 # ---------------------------------------------------------------- artifacts
@@ -309,51 +288,27 @@ class Handoff(NamedTuple):
     extra: Mapping[str, Json] = {}
 
 
-_LEDGER = (
-    text_field("agent_id"),
-    time_field("last_checkpoint"),
-    integer_field("tasks_completed"),
-    text_field("current_task"),
-    texts_field("files_modified", "state.files_modified"),
-    boolean_field("uncommitted_changes", "state.uncommitted_changes"),
-    text_field("last_commit", "state.last_git_commit"),
-    texts_field("tech_stack", "context.tech_stack"),
-    texts_field("patterns_learned", "context.patterns_learned"),
-    text_field("current_goal", "context.current_goal"),
+LEDGER = RecordFormat(
+    Ledger,
+    last_checkpoint=time_value(),
+    files_modified="state.files_modified",
+    uncommitted_changes="state.uncommitted_changes",
+    last_commit="state.last_git_commit",
+    tech_stack="context.tech_stack",
+    patterns_learned="context.patterns_learned",
+    current_goal="context.current_goal",
 )
-_HANDOFF = (
-    text_field("id"),
-    text_field("from_agent"),
-    text_field("to_agent"),
-    time_field("at", "timestamp"),
-    text_field("what_was_done", "context.what_was_done"),
-    texts_field("artifacts", "context.artifacts"),
-    text_field("git_state", "context.git_state"),
-    texts_field("needs_testing", "context.needs_testing"),
-    texts_field("known_issues", "context.known_issues"),
-    texts_field("relevant_patterns", "context.relevant_patterns"),
-    time_field("accepted_at"),
+HANDOFF = RecordFormat(
+    Handoff,
+    at=time_value("timestamp"),
+    what_was_done="context.what_was_done",
+    artifacts="context.artifacts",
+    git_state="context.git_state",
+    needs_testing="context.needs_testing",
+    known_issues="context.known_issues",
+    relevant_patterns="context.relevant_patterns",
+    accepted_at=time_value(),
 )
-
-
-def ledger_from_json(given: Json) -> Ledger:
-    """Parse a ledger from a JSON object."""
-    return load_record(Ledger, _LEDGER, given, "ledger")
-
-
-def ledger_to_json(ledger: Ledger) -> dict[str, Json]:
-    """Convert a ledger to JSON, lossless."""
-    return dump_record(ledger, _LEDGER)
-
-
-def handoff_from_json(given: Json) -> Handoff:
-    """Parse a handoff from a JSON object."""
-    return load_record(Handoff, _HANDOFF, given, "handoff")
-
-
-def handoff_to_json(handoff: Handoff) -> dict[str, Json]:
-    """Convert a handoff to JSON, lossless."""
-    return dump_record(handoff, _HANDOFF)
 
 
 # ---------------------------------------------------------------- changes of the tree

@@ -169,17 +169,17 @@ def read_ledger(tx: Tx, agent: str) -> Mapping[str, Json]:
     """Return the ledger of an agent as JSON."""
     address = f"memory://ledger/{addresses.check_key(agent)}"
     fields = get_document(tx, address, "an agent writes its own with `recollect ledger`").fields
-    return records.ledger_to_json(records.ledger_from_json(fields))
+    return records.LEDGER.dump(records.LEDGER.load(fields))
 
 
 def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapping[str, Json]:
     """Write the ledger of an agent; return it as stored."""
-    ledger = records.ledger_from_json(given)
+    ledger = records.LEDGER.load(given)
     if ledger.agent_id not in ("", agent):
         raise InvalidInput(
             f"this is the ledger of {ledger.agent_id}, not of {agent}", where="ledger.agent_id"
         )
-    body = records.ledger_to_json(ledger._replace(agent_id=agent))
+    body = records.LEDGER.dump(ledger._replace(agent_id=agent))
     address = f"memory://ledger/{addresses.check_key(agent)}"
     write_document(tx, _new_record(address, "ledger", agent, body, agent), origin, now)
     return read_ledger(tx, agent)
@@ -187,7 +187,7 @@ def write_ledger(tx: Tx, agent: str, given: Json, origin: str, now: int) -> Mapp
 
 def check_handoff(given: Json) -> records.Handoff:
     """Parse a handoff from a JSON object; raise InvalidInput if a part is missing."""
-    handoff = records.handoff_from_json(given)
+    handoff = records.HANDOFF.load(given)
     if not handoff.to_agent or not handoff.what_was_done:
         raise InvalidInput("a handoff needs to_agent and what_was_done", where="handoff")
     return handoff
@@ -201,7 +201,7 @@ def give_handoff(
     The digests of its files are stored with it, to report changes to the receiver.
     """
     name = addresses.check_key(handoff.id or id)
-    body = records.handoff_to_json(handoff._replace(id=name))
+    body = records.HANDOFF.dump(handoff._replace(id=name))
     address = f"memory://handoff/{name}"
     current = documents_sql.get_document(tx, address)
     if current and current.fields != json.loads(redaction.redact_json(body).text):
@@ -224,7 +224,7 @@ def get_artifacts(tx: Tx, name: str) -> tuple[str, ...]:
         "`recollect handoff list` lists them",
         "there is no such handoff",
     )
-    return records.handoff_from_json(document.fields).artifacts
+    return records.HANDOFF.load(document.fields).artifacts
 
 
 def accept_handoff(
@@ -233,11 +233,11 @@ def accept_handoff(
     """Accept a handoff for its receiver, and report changes of the tree since it was given."""
     address = f"memory://handoff/{addresses.check_key(name)}"
     document = get_document(tx, address)
-    handoff = records.handoff_from_json(document.fields)
+    handoff = records.HANDOFF.load(document.fields)
     if agent and agent != handoff.to_agent:
         raise Conflict(f"this handoff is for {handoff.to_agent}, not for {agent}", where=address)
     if not handoff.accepted_at:
-        body = records.handoff_to_json(handoff._replace(accepted_at=now))
+        body = records.HANDOFF.dump(handoff._replace(accepted_at=now))
         label = trust.least_trusted((document.label, origin))
         new = _new_record(address, "handoff", document.title, body, document.owner)
         write_document(tx, new, origin, now, label)
@@ -257,9 +257,9 @@ def list_handoffs(tx: Tx, to: str, limit: int) -> list[ShownHandoff]:
 
 
 def _show_document(document: Document) -> ShownHandoff:
-    handoff = records.handoff_from_json(document.fields)
+    handoff = records.HANDOFF.load(document.fields)
     name = document.address.removeprefix("memory://handoff/")
-    return ShownHandoff(name, records.handoff_to_json(handoff), bool(handoff.accepted_at))
+    return ShownHandoff(name, records.HANDOFF.dump(handoff), bool(handoff.accepted_at))
 
 
 def _new_record(

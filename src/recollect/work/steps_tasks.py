@@ -127,7 +127,7 @@ def load_task(tx: Tx, slug: str, hold: bool = False) -> records.Task:
     document = work_steps.get_document(tx, task_address(slug), hint, "there is no such task")
     if hold:
         documents_sql.get_document(tx, document.address, hold=True)
-    return records.task_from_json(document.fields)
+    return records.TASK.load(document.fields)
 
 
 def show_task(tx: Tx, slug: str) -> ShownTask:
@@ -139,7 +139,7 @@ def show_task(tx: Tx, slug: str) -> ShownTask:
         title=task.title,
         phase=task.phase,
         completed=str(task.extra.get(COMPLETED, "")),
-        task=records.task_to_json(task),
+        task=records.TASK.dump(task),
         regressions=records.find_regressions(task.revisions),
         pages=tuple(page.address for page in pages),
     )
@@ -157,7 +157,7 @@ def list_pages(tx: Tx, slug: str) -> list[Document]:
 
 
 def _save_task(tx: Tx, task: records.Task, origin: str, now: int) -> ShownTask:
-    body = records.task_to_json(task)
+    body = records.TASK.dump(task)
     text = records.render_report(task)
     new = documents_steps.NewDocument(
         address=task_address(task.slug),
