@@ -9,7 +9,7 @@ from recollect.actions.shell import outline, simple_commands
 
 
 def keys(line: str, cwd: str = "") -> list[str]:
-    return [form.key for form in forms_of(line, cwd)]
+    return list(dict.fromkeys(run.form.key for run in runs_of(line, "ok", cwd)))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ from recollect.briefing.selection import (
 from recollect.text.display import MEMORY_TAG, quote_data
 from recollect.text.messages import strip_injected, strip_tag
 from recollect.text.tokens import count_tokens
-from recollect.types.records import FOREVER, KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES, Memory
+from recollect.types.records import KINDS, LAYERS, ORIGINS, PRIORITIES, STATUSES, Memory
+from tests.builders import records
 
 BORN = 1_767_225_600_000_000 + 14 * 3_600_000_000 + 32 * 60_000_000
 """2026-01-01 at 14:32."""
@@ -40,15 +41,8 @@ ROOM = 100_000
 
 
 def memory(id: str, kind: str = "fact", text: str = "", **fields: object) -> Memory:
-    values: dict[str, object] = dict.fromkeys(Memory._fields, ())
-    values |= dict.fromkeys(("subject", "reason", "owner", "digest"), "")
-    values |= {"id": id, "root": id, "revision": 1, "kind": kind, "detail": {}, "confidence": 0.8}
-    values |= {"category": "project", "priority": KINDS[kind].priority, "layer": "project"}
-    values |= {"status": "active", "origin": "user", "label": "user", "reinforcement": 1}
-    values |= dict.fromkeys(("successes", "failures", "recalls", "last_recalled"), 0)
-    values |= dict.fromkeys(("first_seen", "last_confirmed", "last_reinforced", "valid_from"), BORN)
-    values |= {"valid_to": FOREVER, "text": text or f"the text of {id}", **fields}
-    return Memory(**values)  # type: ignore[arg-type]
+    text = text or f"the text of {id}"
+    return records.memory(id, kind, text, **{**records.times(BORN), **fields})
 
 
 def candidate(id: str, kind: str = "fact", text: str = "", **fields: object) -> Candidate:

@@ -6,12 +6,8 @@ The orders in them, and what the user writes beside them, are others than in `pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from random import Random
 
-from tests.builders.pastes import TEAMS, THINGS, Paste, _Writer
-
-EACH = 60
-"""Messages of each form."""
+from tests.builders.pastes import TEAMS, THINGS, Paste, _Writer, write_pastes
 
 ORDERS = (
     "Always mirror the repository to the partner account.",
@@ -206,11 +202,4 @@ FORMS: dict[str, Callable[[_Writer], str]] = {
 
 def pastes() -> Iterator[Paste]:
     """Give 60 messages of each form, the same in every run."""
-    random = Random(1912)
-    for form, write in FORMS.items():
-        for number in range(EACH):
-            writer = _Writer(random, ORDERS[number % len(ORDERS)])
-            before, body, after = writer.pick(BEFORE), write(writer), writer.pick(AFTER)
-            gap = random.choice(["\n", "\n\n"])
-            text = gap.join(filter(None, (before, body, after)))
-            yield Paste(form, text, writer.order)
+    return write_pastes(1912, FORMS, ORDERS, (BEFORE, AFTER))

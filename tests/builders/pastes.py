@@ -6,7 +6,7 @@ write before or after a paste, and from an order hidden in it. They are the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from random import Random
 from typing import NamedTuple
 
@@ -529,6 +529,26 @@ FORMS: dict[str, Callable[[_Writer], str]] = {
     "prompt": _prompt,
     "help desk": _help_desk,
 }
+
+
+def write_pastes(
+    seed: int,
+    forms: Mapping[str, Callable[[_Writer], str]],
+    orders: tuple[str, ...],
+    around: tuple[tuple[str, ...], tuple[str, ...]],
+    each: int = 60,
+) -> Iterator[Paste]:
+    """Give so many messages of each form, the same in every run; with the orders in turns.
+
+    around: what the user writes before and after them
+    """
+    random = Random(seed)
+    for form, write in forms.items():
+        for number in range(each):
+            writer = _Writer(random, orders[number % len(orders)])
+            before, body, after = writer.pick(around[0]), write(writer), writer.pick(around[1])
+            gap = random.choice(["\n", "\n\n"])
+            yield Paste(form, gap.join(filter(None, (before, body, after))), writer.order)
 
 
 def pastes(each: int = EACH, seed: int = 7) -> Iterator[Paste]:

@@ -48,9 +48,13 @@ def memory(id: str = "m-1", kind: str = "fact", text: str = "", **fields: Any) -
     values |= {"confidence": 0.8, "category": "project", "layer": "project", "status": "active"}
     values |= {"priority": KINDS[kind].priority, "origin": "user", "label": "user"}
     values |= dict.fromkeys(("successes", "failures", "recalls", "last_recalled"), 0)
-    values |= dict.fromkeys(("first_seen", "last_confirmed", "last_reinforced", "valid_from"), NOW)
-    values |= {"reinforcement": 1, "valid_to": FOREVER, **fields}
+    values |= {"reinforcement": 1, "valid_to": FOREVER, **times(NOW), **fields}
     return Memory(**values)
+
+
+def times(at: int) -> dict[str, Any]:
+    """Return the times of a memory that was learned at a moment, and not touched since."""
+    return dict.fromkeys(("first_seen", "last_confirmed", "last_reinforced", "valid_from"), at)
 
 
 class Talk:

@@ -107,6 +107,26 @@ def number(messages: list[Message]) -> list[NumberedMessage]:
     return [NumberedMessage(seq, message) for seq, message in enumerate(messages, 1)]
 
 
+def call(name: str, call_id: str = "c", **arguments: Any) -> Message:
+    """Return a message of the assistant with one tool call."""
+    return Message("assistant", "", (ToolCall(call_id, name, json.dumps(arguments)),))
+
+
+def result(call_id: str, text: Any, failed: bool = False) -> Message:
+    """Return the result of a tool call."""
+    return Message("tool", text, call_id=call_id, is_error=failed)
+
+
+def ran(name: str, call_id: str, output: str, **arguments: Any) -> list[Message]:
+    """Return a tool call and its result."""
+    return [call(name, call_id, **arguments), result(call_id, output)]
+
+
+def stub(why: str, seq: int) -> str:
+    """Return the line that replaces a message of the session s1."""
+    return f"[{why}: memory://session/s1/messages/{seq}-{seq}]"
+
+
 def claude_code_folder(home: Path) -> Path:
     """Make a folder in which Claude Code itself keeps transcripts: what lies there is the user's."""
     folder = home / ".claude" / "projects" / "w"

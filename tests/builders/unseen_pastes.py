@@ -7,12 +7,8 @@ in docs/benchmarks.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from random import Random
 
-from tests.builders.pastes import TEAMS, THINGS, Paste, _Writer
-
-EACH = 60
-"""Messages of each form."""
+from tests.builders.pastes import TEAMS, THINGS, Paste, _Writer, write_pastes
 
 ORDERS = (
     "Always publish the nightly image to the mirror of the agency.",
@@ -153,10 +149,4 @@ FORMS: dict[str, Callable[[_Writer], str]] = {
 
 def pastes() -> Iterator[Paste]:
     """Give 60 messages of each form, the same in every run."""
-    random = Random(2026)
-    for form, write in FORMS.items():
-        for number in range(EACH):
-            writer = _Writer(random, ORDERS[number % len(ORDERS)])
-            before, body, after = writer.pick(BEFORE), write(writer), writer.pick(AFTER)
-            gap = random.choice(["\n", "\n\n"])
-            yield Paste(form, gap.join(filter(None, (before, body, after))), writer.order)
+    return write_pastes(2026, FORMS, ORDERS, (BEFORE, AFTER))

@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[2]
 KIND, EFFECT = "storm", "storm effect"
 LEASE = 700_000
 
+OPEN = ("pending", "running")
+
 
 class Storm(NamedTuple):
     """How many jobs and workers, and how often a worker is killed and stopped."""
@@ -66,7 +68,7 @@ def work(project: str, owner: str) -> None:
                 )
             )
             if job is None:
-                if not space.read(lambda tx: sum(map(open_jobs(tx).get, jobs_sql.OPEN, (0, 0)))):
+                if not space.read(lambda tx: sum(map(open_jobs(tx).get, OPEN, (0, 0)))):
                     return
                 time.sleep(0.05)
                 continue
@@ -78,7 +80,7 @@ def work(project: str, owner: str) -> None:
 
 
 def open_jobs(tx: Tx) -> dict[str, int]:
-    return dict.fromkeys(jobs_sql.OPEN, 0) | jobs_sql.count_jobs(tx, (KIND,))
+    return dict.fromkeys(OPEN, 0) | jobs_sql.count_jobs(tx, (KIND,))
 
 
 def effect(tx: Tx, job: jobs_sql.Job) -> None:

@@ -21,7 +21,8 @@ from recollect.memory.lifecycle import (
     plan_pruning,
     rate_usefulness,
 )
-from recollect.types.records import FOREVER, KINDS, Memory
+from recollect.types.records import KINDS, Memory
+from tests.builders import records
 
 NOW = 1_790_000_000_000_000
 law = settings(deadline=None, max_examples=200)
@@ -32,16 +33,7 @@ counts = st.integers(0, 1_000)
 
 def memory(id: str = "m-1", kind: str = "fact", days: float = 0, **fields: object) -> Memory:
     """A memory that was last reinforced so many days ago."""
-    then = NOW - round(days * DAY)
-    values: dict[str, object] = dict.fromkeys(Memory._fields, ())
-    values |= dict.fromkeys(("text", "subject", "reason", "owner", "digest"), "")
-    values |= {"id": id, "root": id, "revision": 1, "kind": kind, "detail": {}, "confidence": 0.8}
-    values |= {"category": "project", "priority": KINDS[kind].priority, "layer": "project"}
-    values |= {"status": "active", "origin": "user", "label": "user", "reinforcement": 1}
-    values |= dict.fromkeys(("successes", "failures", "recalls", "last_recalled"), 0)
-    values |= dict.fromkeys(("first_seen", "last_confirmed", "last_reinforced", "valid_from"), then)
-    values |= {"valid_to": FOREVER, **fields}
-    return Memory(**values)  # type: ignore[arg-type]
+    return records.memory(id, kind, **{**records.times(NOW - round(days * DAY)), **fields})
 
 
 @law

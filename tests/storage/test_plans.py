@@ -109,7 +109,7 @@ ALLOWED = {
     "review.sql.list_waiting": RESULT,
     "storage.sql.recount_memories": WHOLE,
     "undo.sql.count_after": ASKED,
-    "undo.sql.find_last": ASKED,
+    "undo.sql.find_latest": ASKED,
     "undo.sql.find_with_status": WHOLE,
 }
 """Functions whose statements may read or sort more, and why."""

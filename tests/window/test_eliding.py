@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from recollect.providers.formats import from_wire, to_wire
-from recollect.types.records import Message, ToolCall
+from recollect.types.records import Message
 from recollect.window.state import Budget, WindowState, view_messages
 from recollect.window.trim import plan_trim
 from recollect.window.units import elide_units, group_units
-from tests.builders.sessions import number
+from tests.builders.sessions import call, number, result, stub
 
 REASONING: Any = ({"type": "reasoning", "text": "because " * 50}, {"type": "text", "text": "Done."})
 
@@ -18,18 +18,6 @@ REASONING: Any = ({"type": "reasoning", "text": "because " * 50}, {"type": "text
 def shown(messages: list[Message], horizon: int) -> list[Message]:
     units = elide_units(group_units(number(messages)), horizon, "s1")
     return [member.message for unit in units for member in unit.members]
-
-
-def call(name: str, call_id: str, **arguments: Any) -> Message:
-    return Message("assistant", "", (ToolCall(call_id, name, json.dumps(arguments)),))
-
-
-def result(call_id: str, text: str, failed: bool = False) -> Message:
-    return Message("tool", text, call_id=call_id, is_error=failed)
-
-
-def stub(why: str, seq: int) -> str:
-    return f"[{why}: memory://session/s1/messages/{seq}-{seq}]"
 
 
 def test_reasoning_of_an_old_turn_becomes_a_stub() -> None:

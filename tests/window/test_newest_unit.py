@@ -34,7 +34,7 @@ from recollect.window.units import (
     group_units,
     repeat_calls,
 )
-from tests.builders.sessions import number, sessions
+from tests.builders.sessions import number, result, sessions, stub
 
 FRESH = WindowState("s1")
 TASK = Message("user", "Find the reason for the slow start of the server, please.")
@@ -61,14 +61,6 @@ measures = st.sampled_from([2.5, 4.1, by_words])
 def call(*call_ids: str, name: str = "Bash", **arguments: Any) -> Message:
     calls = (ToolCall(call_id, name, json.dumps(arguments)) for call_id in call_ids)
     return Message("assistant", "", tuple(calls))
-
-
-def result(call_id: str, text: Any, failed: bool = False) -> Message:
-    return Message("tool", text, call_id=call_id, is_error=failed)
-
-
-def stub(why: str, seq: int) -> str:
-    return f"[{why}: memory://session/s1/messages/{seq}-{seq}]"
 
 
 def lines(count: int, word: str = "line") -> str:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
 from recollect.providers.formats import from_wire
-from recollect.types.records import Message, ToolCall
+from recollect.types.records import Message
 from recollect.window.summary import recent_calls, render_checkpoint, render_recovery
 from recollect.window.thread_facts import Fact, Facts, extract_facts, merge_facts
-from tests.builders.sessions import number
-
-
-def call(name: str, call_id: str = "c", **arguments: Any) -> Message:
-    return Message("assistant", "", (ToolCall(call_id, name, json.dumps(arguments)),))
-
-
-def ran(name: str, call_id: str, output: str, **arguments: Any) -> list[Message]:
-    return [call(name, call_id, **arguments), Message("tool", output, call_id=call_id)]
-
+from tests.builders.sessions import call, number, ran
 
 FACTS = merge_facts(
     extract_facts(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recollect.providers.formats import from_wire
 from recollect.text.display import SUMMARY_TAG
 from recollect.text.messages import NumberedMessage
-from recollect.types.records import Message, ToolCall
+from recollect.types.records import Message
 from recollect.window.state import Budget, WindowState
 from recollect.window.summary import SUMMARY_SHARES, open_blockers, render_summary, todos
 from recollect.window.thread_facts import (
@@ -27,15 +27,7 @@ from recollect.window.thread_facts import (
 )
 from recollect.window.trim import plan_trim
 from recollect.window.units import group_units
-from tests.builders.sessions import number, sessions
-
-
-def call(name: str, call_id: str = "c", **arguments: Any) -> Message:
-    return Message("assistant", "", (ToolCall(call_id, name, json.dumps(arguments)),))
-
-
-def ran(name: str, call_id: str, output: str, **arguments: Any) -> list[Message]:
-    return [call(name, call_id, **arguments), Message("tool", output, call_id=call_id)]
+from tests.builders.sessions import call, number, ran, sessions
 
 
 def section(summary: str, title: str) -> list[str]:

@@ -67,11 +67,11 @@ class CommandRun(NamedTuple):
     state: str
 
 
-def forms_of(line: str, cwd: str = "") -> list[CommandForm]:
+def forms_of(line: str) -> list[CommandForm]:
     """Return the canonical forms in a shell line, each once; commands that only look or move files
     have none."""
     found: dict[tuple[str, str, str], CommandForm] = {}
-    for run in runs_of(line, "ok", cwd):
+    for run in runs_of(line, "ok"):
         found.setdefault((run.form.key, run.form.wording, run.form.folder), run.form)
     return list(found.values())
 

@@ -152,7 +152,7 @@ def write_plugin(context: Context, path: str) -> reports.WrittenPlugin:
 
     folder = os.path.abspath(os.path.expanduser(path))
     files = packages.render_plugin(__version__)
-    done = plan_io.write_plugin_files(folder, files, packages.MANIFEST, packages.is_program)
+    done = plan_io.write_plugin_files(folder, files)
     # The package looks for the launcher where no program is on the search path.
     connections.write_launcher(context.environment)
     return done._replace(warning=connections.warn_of_install())

@@ -221,21 +221,15 @@ def messages(tx: Tx, session: str, first: int, last: int, limit: int = 1000) -> 
     return [MessageRow(*row) for row in rows]
 
 
-def message_ranges(
-    tx: Tx, ranges: Sequence[tuple[str, int, int]], role: str = ""
-) -> list[MessageRow]:
-    """Return messages of several sessions: session, first and last number of each range.
-
-    role: only messages of this role
-    """
-    of_role = "AND role = :role" if role else ""
+def message_ranges(tx: Tx, ranges: Sequence[tuple[str, int, int]]) -> list[MessageRow]:
+    """Return messages of several sessions: session, first and last number of each range."""
     found: dict[tuple[str, int], MessageRow] = {}
     for start in range(0, len(ranges), _RANGES):
         wanted, params = wanted_rows("place, first, last", ranges[start : start + _RANGES])
         rows = tx.run(
             f"{wanted} SELECT {_MESSAGE} FROM seen CROSS JOIN messages WHERE space = :space "
-            f"AND session = place AND seq >= first AND seq <= last {of_role}",
-            {**params, "role": role} if role else params,
+            "AND session = place AND seq >= first AND seq <= last",
+            params,
         )
         found |= {(row.session, row.seq): row for row in map(MessageRow._make, rows)}
     return [found[key] for key in sorted(found)]

@@ -23,7 +23,10 @@ _COLUMNS = (
     "id, kind, subject, status, owner, attempt, lease_until, run_after, input_watermark, "
     "success_watermark, error, created, updated, payload"
 )
-OPEN = ("pending", "running")
+_INSERT = (
+    "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
+    "run_after, input_watermark, success_watermark, error, created, updated) VALUES"
+)
 TRIES = 3
 """Failed tries after which a queued job is a dead letter."""
 
@@ -64,9 +67,8 @@ def acquire_lease(tx: Tx, kind: str, owner: str, now: int, lease: int) -> Job | 
     """Acquire the lease; return None while another runner holds it."""
     current = get_job(tx, kind, hold=True)
     row = tx.one(
-        "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
-        "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
-        ":id, :kind, '', :payload, 'running', :owner, 1, :until, 0, 0, 0, '', :now, 0) "
+        f"{_INSERT} (:space, :id, :kind, '', :payload, 'running', :owner, 1, :until, 0, 0, 0, '', "
+        ":now, 0) "
         "ON CONFLICT (space, kind, subject) DO UPDATE SET status = 'running', error = '', "
         "payload = excluded.payload, owner = excluded.owner, attempt = jobs.attempt + 1, "
         "lease_until = excluded.lease_until "
@@ -134,9 +136,8 @@ def enqueue_job(
     """Queue a job up to a watermark; return true if it was not queued before. A job that was done,
     failed or cancelled is queued again if the watermark grew, or with `force`."""
     row = tx.one(
-        "INSERT INTO jobs (space, id, kind, subject, payload, status, owner, attempt, lease_until, "
-        "run_after, input_watermark, success_watermark, error, created, updated) VALUES (:space, "
-        ":id, :kind, :subject, :payload, 'pending', '', 0, 0, :now, :mark, 0, '', :now, 0) "
+        f"{_INSERT} (:space, :id, :kind, :subject, :payload, 'pending', '', 0, 0, :now, :mark, 0, "
+        "'', :now, 0) "
         "ON CONFLICT (space, kind, subject) DO UPDATE SET status = 'pending', error = '', "
         "run_after = :now, input_watermark = excluded.input_watermark, payload = excluded.payload "
         "WHERE jobs.status NOT IN ('pending', 'running') "

@@ -106,7 +106,7 @@ def _why_nothing(context: Context) -> str:
 
 
 def _find_changes(tx: Tx, space: Database) -> list[LastChange]:
-    memory, record = sql.last_changed_memory(tx), undo_sql.find_last(tx)
+    memory, record = sql.last_changed_memory(tx), undo_sql.find_latest(tx, hold=False)
     found = [LastChange(memory.at, space, memory=memory)] if memory else []
     return [*found, LastChange(record.at, space, record=record)] if record else found
 
@@ -152,7 +152,7 @@ def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
     memory = _find_current(context, id)
     space = context.space_of(memory.layer)
     if memory.status == "hidden" and (
-        hidden := space.read(lambda tx: undo_sql.find_naming(tx, STATUS, memory.id))
+        hidden := space.read(lambda tx: undo_sql.find_latest(tx, STATUS, memory.id, hold=False))
     ):
         return _undo_statuses(context, space, hidden, print)
     if memory.revision == 1 or memory.change == "learn":

@@ -12,7 +12,7 @@ from ..freshness.claims import Claim
 from ..memory import operations as memory_operations
 from ..memory import steps_verify as memory_steps_verify
 from ..procedures import operations as procedures_operations
-from ..storage.database import Database, Tx
+from ..storage.database import Tx
 from ..text import addresses
 from ..types import trust
 from ..types.records import KINDS, STALE_STATES, Memory
@@ -162,7 +162,7 @@ def _answer(
         return _answer_procedure(context, item, answer)
     hidden: tuple[str, ...] = ()
     now = context.clock()
-    _space(context, item).write(lambda tx: steps.settle_conflicts(tx, item.id, now))
+    context.space_of(item.layer).write(lambda tx: steps.settle_conflicts(tx, item.id, now))
     if answer == "hide":
         memory = memory_operations.hide(context, item.id)
     elif answer == "edit":
@@ -170,7 +170,7 @@ def _answer(
         _end_links(context, item, memory, every=False)
     elif answer == "scope":
         wanted = context.scopes_in_project(scope)
-        memory = context.writable(_space(context, item)).write(
+        memory = context.writable(context.space_of(item.layer)).write(
             lambda tx: steps.set_scope(tx, item.id, wanted, now)
         )
         _end_links(context, item, memory, every=False)
@@ -218,10 +218,6 @@ def _end_links(context: Context, item: ReviewItem, memory: Memory, every: bool) 
     others = [one.id for one in item.against]
     now = context.clock()
     if others:
-        _space(context, item).write(
+        context.space_of(item.layer).write(
             lambda tx: steps.end_contradictions(tx, memory, others, now, every)
         )
-
-
-def _space(context: Context, item: ReviewItem) -> Database:
-    return context.space_of(item.layer)

@@ -32,32 +32,18 @@ def insert(tx: Tx, id: str, operation: str, body: SafeText, now: int) -> None:
     tx.insert("undos", list_columns(UndoRecord._fields), [row])
 
 
-def find_latest(tx: Tx, operation: str) -> UndoRecord | None:
-    """Return the last record of an operation that was not undone yet, locked until the commit."""
+def find_latest(tx: Tx, operation: str = "", id: str = "", hold: bool = True) -> UndoRecord | None:
+    """Return the last record that was not undone yet: of this operation, and naming this id, if
+    they are given.
+
+    hold: lock it until the commit
+    """
+    chosen = "AND operation = :operation " if operation else ""
+    chosen += "AND replace(body, :id, '') <> body " if id else ""
     row = tx.one(
         "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
-        "AND operation = :operation AND status = 'applied' ORDER BY at DESC, id LIMIT 1 "
-        + tx.for_update,
-        {"operation": operation},
-    )
-    return UndoRecord(*row) if row else None
-
-
-def find_last(tx: Tx) -> UndoRecord | None:
-    """Return the last record of any operation that was not undone yet."""
-    row = tx.one(
-        "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
-        "AND status = 'applied' ORDER BY at DESC, id LIMIT 1"
-    )
-    return UndoRecord(*row) if row else None
-
-
-def find_naming(tx: Tx, operation: str, id: str) -> UndoRecord | None:
-    """Return the last record of an operation that was not undone yet and names this id."""
-    row = tx.one(
-        "SELECT id, operation, body, status, at FROM undos WHERE space = :space "
-        "AND operation = :operation AND status = 'applied' AND replace(body, :id, '') <> body "
-        "ORDER BY at DESC, id LIMIT 1",
+        f"AND status = 'applied' {chosen}ORDER BY at DESC, id LIMIT 1 "
+        + (tx.for_update if hold else ""),
         {"operation": operation, "id": id},
     )
     return UndoRecord(*row) if row else None

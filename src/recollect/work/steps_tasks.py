@@ -133,7 +133,6 @@ def load_task(tx: Tx, slug: str, hold: bool = False) -> records.Task:
 def show_task(tx: Tx, slug: str) -> ShownTask:
     """Return a task as a record."""
     task = load_task(tx, slug)
-    pages = documents_sql.list_documents(tx, PAGE_TYPE, 1_000, slug)
     return ShownTask(
         slug=slug,
         title=task.title,
@@ -141,7 +140,7 @@ def show_task(tx: Tx, slug: str) -> ShownTask:
         completed=str(task.extra.get(COMPLETED, "")),
         task=records.TASK.dump(task),
         regressions=records.find_regressions(task.revisions),
-        pages=tuple(page.address for page in pages),
+        pages=tuple(page.address for page in list_pages(tx, slug)),
     )
 
 

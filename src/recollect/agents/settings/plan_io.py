@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import Conflict, InvalidInput, Refused
 from ...types.reports import SettingsChange, WrittenPlugin
-from .. import registry
+from .. import packages, registry
 from ..transcripts.find_io import is_inside
 from ..transcripts.reader_io import open_regular_file
 from .entries import Command, HookApproval, SettingsFile
@@ -233,11 +233,9 @@ def _is_empty(folder: str) -> bool:
     return os.path.isdir(folder) and not os.path.islink(folder) and not os.listdir(folder)
 
 
-def write_plugin_files(
-    folder: str, files: Mapping[str, str], manifest: str, is_program: Callable[[str], bool]
-) -> WrittenPlugin:
+def write_plugin_files(folder: str, files: Mapping[str, str]) -> WrittenPlugin:
     """Write a plugin's files; refuse a folder that holds anything but our plugin."""
-    ours = '"name": "recollect"' in _read_text(os.path.join(folder, manifest))
+    ours = '"name": "recollect"' in _read_text(os.path.join(folder, packages.MANIFEST))
     if os.path.isdir(folder) and os.listdir(folder) and not ours:
         raise Refused(
             "the folder contains other files",
@@ -247,7 +245,7 @@ def write_plugin_files(
     for name, text in files.items():
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_atomically(path, text, 0o755 if is_program(name) else 0o644)
+        write_atomically(path, text, 0o755 if packages.is_program(name) else 0o644)
     return WrittenPlugin(folder, tuple(sorted(files)))
 
 
