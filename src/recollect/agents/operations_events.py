@@ -82,13 +82,13 @@ def answer_event(context: Context, event: Event) -> steps_hooks.Answer:
         space.current() for space in context.present_spaces()
     ):
         # Upgrading a store takes long: meanwhile the agent goes on without memory.
-        return _catch_up_later(context, _request_all(event), _SILENT)
+        return _catch_up_later(context, _without_transcript(event), _SILENT)
     if event.name in _ACTIONS:
         return _answer_action(context, event)
     now = context.clock()
     if event.name == "session_start":
         is_first, answer = _answer_start(context, event, now)
-        return _catch_up_later(context, _request_all(event), answer) if is_first else answer
+        return _catch_up_later(context, _without_transcript(event), answer) if is_first else answer
     return _answer_prompt(context, event, now)
 
 
@@ -342,8 +342,9 @@ def _context_id(event: Event) -> str:
     return make_session_id(event.session, event.subagent) if event.subagent else event.session
 
 
-def _request_all(event: Event) -> Event:
-    """Return the event without its transcript, which requests to read all unread transcripts."""
+def _without_transcript(event: Event) -> Event:
+    """Return the event without its transcript and session. A request made from it asks for all
+    unread transcripts of the agent."""
     return event._replace(transcript="", session="")
 
 

@@ -223,7 +223,11 @@ _ENDS = r"(?<=[.!?。！？])\s+(?=[\w`\"'(])"
 
 
 def is_alike(one: str, others: Sequence[str]) -> bool:
-    """Check whether a text says nearly the same as one of the others."""
+    """Check whether a text shares 70 % of the words of the shorter one with any of the others.
+
+    This also drops a long passage that repeats a short line; `selection._are_similar`, for the
+    lines of a start block, asks for nearly the same text, because two rules may differ in a word.
+    """
     words = set(terms.query_terms(one))
     for other in others:
         other_words = set(terms.query_terms(other))

@@ -282,6 +282,7 @@ def _drop_similar(
 
 
 def _are_similar(one: set[str], other: set[str], is_rule: bool) -> bool:
+    """Check whether two lines have nearly the same words; see also `matching.is_alike`."""
     # The number of words rules out most pairs.
     share = _SIMILAR_SHARE
     if not one or len(one) < share * len(other) or len(other) < share * len(one):

@@ -134,8 +134,8 @@ def is_idle(outcomes: Sequence[str], tries: int = TRIES) -> bool:
     return len(outcomes) >= tries and FOLLOWED not in outcomes[:tries]
 
 
-def count_in_time(tx: Tx) -> tuple[MomentCounts, ...]:
-    """Return the counts of shown and followed items for each moment."""
+def count_moments(tx: Tx) -> tuple[MomentCounts, ...]:
+    """Return the counts of chances, shown and followed items for each moment that had a chance."""
     chances = _add_up(value for _, value in sql.list_values(tx, _KEY))
     counted = {one.moment: one for one in injections_sql.count_by_moment(tx)}
     every = [counted.get(moment, MomentCounts(moment)) for moment in MOMENTS]

@@ -109,7 +109,7 @@ def learn_from_imported(context: Context) -> list[Learned]:
 
 def _find_in_session(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps.Draft]], int]:
     """Return the statements in the unread messages of a session, and the number of the last one."""
-    last = int(storage_sql.get_value(tx, _last_read(session)) or 0)
+    last = int(storage_sql.get_value(tx, _searched_key(session)) or 0)
     rows = archive_sql.list_typed(tx, session, last + 1, MOST_MESSAGES)
     found = [(row.at, draft) for row in rows for draft in steps.find_repeated(tx, session, row)]
     for before, row in pairwise(rows):
@@ -120,12 +120,12 @@ def _find_in_session(session: str, tx: Tx) -> tuple[list[tuple[int, memory_steps
 
 def _write_found(session: str, last: int, now: int, ready: Prepared, tx: Tx) -> list[Learned]:
     done = [memory_steps_learn.learn(tx, item, item.row.first_seen) for item in ready]
-    storage_sql.set_value(tx, _last_read(session), redaction.redact(str(last)), now)
+    storage_sql.set_value(tx, _searched_key(session), redaction.redact(str(last)), now)
     return [learned for learned in done if learned.action != "unchanged"]
 
 
-def _last_read(session: str) -> str:
-    """Return the key of the number up to which a session was searched for repetitions."""
+def _searched_key(session: str) -> str:
+    """Return the key in state of the last message that was searched for repeated requests."""
     return f"repetition {session}"
 
 

@@ -106,7 +106,8 @@ def capture(text: str) -> list[Captured]:
 
 @lru_cache(maxsize=2048)
 def _capture_typed(text: str) -> tuple[Captured, ...]:
-    """Cache the result: building the episodes of an import reads its messages a second time."""
+    """Return the statements of a typed text. Cached: building the episodes of an import reads its
+    messages a second time."""
     return tuple(_capture(text))
 
 

@@ -107,7 +107,7 @@ def stats(context: Context) -> steps.Stats:
     consolidation = context.project_space.read(
         lambda tx: lessons_steps_schedule.describe_last_run(tx, now)
     )
-    in_time = context.project_space.read(briefing_steps_follow_up.count_in_time)
+    in_time = context.project_space.read(briefing_steps_follow_up.count_moments)
     autonomous = autonomous_operations.describe(context)
     return found._replace(consolidation=consolidation, in_time=in_time, autonomous=autonomous)
 

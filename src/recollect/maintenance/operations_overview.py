@@ -288,7 +288,7 @@ def plot_stats(context: Context, path: str) -> Plotted:
     days = [row for space in context.present_spaces() for row in space.read(sql.count_by_day)]
     tokens = briefing_operations.make_briefing(context).tokens
     in_time = (
-        context.project_space.read(briefing_steps_follow_up.count_in_time)
+        context.project_space.read(briefing_steps_follow_up.count_moments)
         if context.project_space.present()
         else ()
     )
