@@ -297,3 +297,8 @@ def test_texts_that_are_redacted_together_neither_hide_nor_complete_one_anothers
     texts += [f"{chance.choice(_OPENINGS)} {name}" for name in NAMED]
     chance.shuffle(texts)
     assert redact_many(texts) == [redact_and_report(text) for text in texts]
+
+
+def test_a_tag_that_two_texts_make_together_is_none() -> None:
+    texts = ["ends with <private", "x> and goes on", "plain"]
+    assert redact_many(texts) == [redact_and_report(text) for text in texts]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from _bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import count
+from itertools import accumulate, count
 
 from ..errors import InvalidInput
 from ..fast_typing import NamedTuple
@@ -26,7 +27,7 @@ _SHORTEST = 16
 """A shorter alphanumeric text is not a token, and names no secret."""
 
 
-_TOGETHER = 16
+_TOGETHER = 64
 _APART = "\n\0\n"
 """Stands between texts that are searched together: no rule reads across these lines, and no
 storable text contains NUL."""
@@ -70,14 +71,20 @@ def redact_many(texts: Sequence[str]) -> list[Redacted]:
 
 def _redact_together(texts: list[str]) -> list[Redacted]:
     joined = _APART.join(texts)
-    if not _private(joined) and not search.find_secrets(joined):
+    private, spans = _private(joined), search.find_secrets(joined)
+    if not private and not spans:
         return [Redacted(SafeText(text), ()) for text in texts]
-    half = len(texts) // 2
-    return (
-        [*_redact_together(texts[:half]), *_redact_together(texts[half:])]
-        if half
-        else [redact_and_report(texts[0])]
-    )
+    ends = list(accumulate([len(text) + len(_APART) for text in texts]))
+    held = {bisect_right(ends, span[0]) for span in spans}
+    if private:
+        held |= {at for at, text in enumerate(texts) if _private(text)}
+    held = held or {*range(len(texts))}  # a tag that only the joined texts make
+    rest = [text for at, text in enumerate(texts) if at not in held]
+    # Those with a secret one by one, and the others together again.
+    others = iter(_redact_together(rest)) if rest else iter(())
+    return [
+        redact_and_report(text) if at in held else next(others) for at, text in enumerate(texts)
+    ]
 
 
 def trust_stored(text: str) -> SafeText:
