@@ -8,9 +8,8 @@ indented below it. A name may be qualified (`Client.send`, `Client::send`, `tool
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
-from hashlib import sha1
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .claims import MENTION
@@ -65,7 +64,15 @@ def is_mentioned(text: str, name: str) -> bool:
 
 def hash_text(text: str) -> str:
     """Return a short hash of a text, to see that it changed."""
-    return sha1(text.encode("utf-8", "replace")).hexdigest()[:16]
+    found: str = _find_sha1()(text.encode("utf-8", "replace")).hexdigest()
+    return found[:16]
+
+
+@cache
+def _find_sha1() -> Callable[[bytes], Any]:
+    from hashlib import sha1  # only here: it loads OpenSSL, and most memories name no file
+
+    return sha1
 
 
 def sign_symbol(text: str, path: str, symbol: str, kind: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from hashlib import sha1
 
 from . import stamps_io
 from .stamps_io import DIRECTORY
@@ -42,6 +41,8 @@ class TreeFiles:
         """Return the git hash of a file's content, or `directory`; empty for neither."""
         content = self._content(path)
         if content is not None:
+            from hashlib import sha1  # only here: it loads OpenSSL
+
             return sha1(b"blob %d\0" % len(content) + content).hexdigest()
         return DIRECTORY if self.stamp(path) == DIRECTORY else ""
 

@@ -11,9 +11,8 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from . import stamps_io
+from . import definitions, stamps_io
 from .claims import MENTION, Claim, Observation, PinnedClaim, judge_claim
-from .definitions import find_definition, hash_text, sign_symbol
 from .git_io import Git, list_tracked, read_head
 from .stamps_io import DIRECTORY
 from .tree_files_io import TreeFiles
@@ -57,10 +56,10 @@ class WorkTree(TreeFiles):
         """Hash the claimed part of a file; empty if the part is missing."""
         text = self.text(claim.path)
         if claim.symbol:
-            return sign_symbol(text, claim.path, claim.symbol, claim.kind)
+            return definitions.sign_symbol(text, claim.path, claim.symbol, claim.kind)
         lines = text.splitlines()[claim.line - 1 : claim.line] if claim.line else []
         telling = [line for line in lines if len(line.strip()) >= _SHORTEST_LINE]
-        return hash_text(telling[0].strip()) if telling else ""
+        return definitions.hash_text(telling[0].strip()) if telling else ""
 
     def _seen(self, known: PinnedClaim) -> Observation:
         blob = self.blob(known.path)
@@ -69,7 +68,7 @@ class WorkTree(TreeFiles):
         if known.symbol:
             return Observation(True, blob, self._sign(known))
         lines = self.text(known.path).splitlines() if known.sign else ()
-        stands = any(hash_text(line.strip()) == known.sign for line in lines)
+        stands = any(definitions.hash_text(line.strip()) == known.sign for line in lines)
         return Observation(True, blob, known.sign if stands else "")
 
     def look_up(self, claims: Sequence[Claim]) -> None:
@@ -187,7 +186,9 @@ class WorkTree(TreeFiles):
         for path in sorted({path for paths in likely.values() for path in paths}):
             text = self.text(path)
             for symbol in wanted:
-                if path in likely[_first_part(symbol)] and find_definition(text, path, symbol):
+                if path in likely[_first_part(symbol)] and definitions.find_definition(
+                    text, path, symbol
+                ):
                     homes[symbol].append(path)
         return homes
 
@@ -246,7 +247,7 @@ class WorkTree(TreeFiles):
                 new = [
                     home
                     for home in homes.get(known.symbol, ())
-                    if not find_definition(
+                    if not definitions.find_definition(
                         before.get((known.committed, home), ""), home, known.symbol
                     )
                 ]
