@@ -160,7 +160,7 @@ class Context:
         self, work: Callable[[tuple[Tx, ...]], Result], *, ahead: bool = False
     ) -> Result:
         """Run `work` as `read_both` does, but on the read replica while there is one that answers:
-        what others saved a moment ago may be missing."""
+        what another process saved a moment ago may be missing."""
         if self.replica and (spaces := self.replica.spaces()):
             try:
                 return self._read(spaces, work, ahead)

@@ -119,11 +119,26 @@ def test_the_primary_answers_when_the_replica_does_not(
         assert reader.context.replica.spaces() is None, "it is left alone for a while"
 
 
-def test_a_server_that_is_no_standby_is_reported(
+def test_the_primary_answers_for_a_project_that_the_replica_does_not_know_yet(
+    variables: dict[str, str], standby: Any, project: Path
+) -> None:
+    run(standby.get_uri(), "SELECT pg_wal_replay_pause()::text")
+    with recollect.open(project, environment=variables, origin="user") as writer:
+        writer.learn(EARLIER)
+    with recollect.open(project, environment=variables, origin="user") as reader:
+        assert [hit.text for hit in reader.recall("billing service")] == [EARLIER]
+    run(standby.get_uri(), "SELECT pg_wal_replay_resume()::text")
+
+
+def test_a_server_that_is_no_standby_is_reported_and_left_alone(
     variables: dict[str, str], postgres_ready: str, project: Path
 ) -> None:
     variables["RECOLLECT_REPLICA"] = postgres_ready
     with recollect.open(project, environment=variables, origin="user") as memory:
         memory.learn(EARLIER)
+    with recollect.open(project, environment=variables, origin="user") as memory:
+        assert [hit.text for hit in memory.recall("billing service")] == [EARLIER]
+        assert memory.context.replica is not None
+        assert memory.context.replica.spaces() is None, "it was not asked"
         (check,) = [one for one in memory.store.doctor().checks if one.name == "replica"]
-        assert not check.ok and "no standby" in check.detail
+        assert not check.ok and "hot standby" in check.detail

@@ -90,7 +90,10 @@ def reply(event: Event, context: str = "", notice: str = "") -> str:
 # ---------------------------------------------------------------- settings
 
 
-FORWARDED_VARIABLES = ("RECOLLECT_HOME", "RECOLLECT_DATABASE", "RECOLLECT_MODE", "XDG_DATA_HOME")
+FORWARDED_VARIABLES = (
+    *("RECOLLECT_HOME", "RECOLLECT_DATABASE", "RECOLLECT_REPLICA", "RECOLLECT_MODE"),
+    "XDG_DATA_HOME",
+)
 """Variables that decide which store is used: Codex passes only a few to its MCP servers."""
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ...errors import StoreError
-from ..database import Database
+from ..database import Database, Row
+from . import roles
 from .database import PostgresDatabase
+
+if TYPE_CHECKING:
+    import psycopg
 
 _RETRY_AFTER = 60.0
 """Seconds for which a replica that failed is not asked again."""
@@ -20,16 +24,23 @@ _WAIT = 2.0
 """Seconds that a recall waits for a replica before it asks the primary."""
 
 
+class _Standby(PostgresDatabase):
+    """A space on the standby; it answers nothing for one that it does not have yet."""
+
+    def _register(self, connection: psycopg.Connection[Row], read_only: bool) -> None:
+        if not (self._registered or roles.has_space(connection, self._name)):
+            raise StoreError("the standby does not have this space yet", where=self._place())
+        super()._register(connection, read_only)
+
+
 class ReadReplica:
     """The replica of two spaces, the project's and the user's."""
 
     def __init__(self, url: str, primaries: tuple[Database, Database]) -> None:
-        if "://" in url and "connect_timeout" not in url:
-            # Without it, a machine that does not answer is waited for for minutes.
-            url += f"{'&' if '?' in url else '?'}connect_timeout={_WAIT:.0f}"
+        url = _of_standby(url)
         self._primaries = cast("tuple[PostgresDatabase, PostgresDatabase]", primaries)
         project, user = (
-            PostgresDatabase(url, one.space, kind, wait=_WAIT)
+            _Standby(url, one.space, kind, wait=_WAIT)
             for one, kind in zip(primaries, ("project", "user"), strict=True)
         )
         self._spaces = project, user
@@ -64,3 +75,16 @@ class ReadReplica:
     def close(self) -> None:
         for space in self._spaces:
             space.close()
+
+
+def _of_standby(url: str) -> str:
+    """Return an address that only a standby answers, in time.
+
+    Any other server would get our tables, and answer from those. Without a limit, a machine that is
+    switched off is waited for for minutes.
+    """
+    for option in (f"connect_timeout={_WAIT:.0f}", "target_session_attrs=standby"):
+        if option.partition("=")[0] not in url:
+            mark = " " if "://" not in url else "&" if "?" in url else "?"
+            url += mark + option
+    return url

@@ -288,6 +288,11 @@ def find_space(
     return FoundSpace(found[0], True, commits)
 
 
+def has_space(connection: psycopg.Connection[Row], name: str) -> bool:
+    """Check whether there is a space with this name of which this role is a member."""
+    return connection.execute(_MINE, {"name": name}).fetchone() is not None
+
+
 def find_id(cursor: psycopg.Cursor[Row], name: str) -> str:
     """Return the id of a space by its name; the name itself if this role is no member of it."""
     row = None if _PRIVATE.fullmatch(name) else cursor.execute(_MINE, {"name": name}).fetchone()
