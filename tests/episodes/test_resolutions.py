@@ -58,6 +58,15 @@ def test_what_was_installed_in_between_is_the_resolution() -> None:
     assert error.resolution == "ran `pip install pyyaml`"
 
 
+def test_a_service_that_was_started_in_between_is_the_resolution() -> None:
+    refused = "E   ConnectionError: Error 111 connecting to localhost:6380. Connection refused."
+    talk = Talk().user("Why do they hang?").shell("pytest -q tests/integration", refused, 1)
+    talk.shell("cat Makefile", "redis-test:").shell("make redis-test", "started")
+    talk.shell("pytest -q tests/integration", "12 passed")
+    [error] = only(talk).resolved
+    assert error.resolution == "ran `make redis-test`"
+
+
 def test_a_command_that_was_called_wrongly_is_resolved_by_the_right_call() -> None:
     talk = (
         Talk()

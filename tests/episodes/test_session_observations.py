@@ -298,6 +298,15 @@ def test_a_formatter_resolves_no_test_and_nothing_that_was_edited_elsewhere() ->
     assert one.body["remedy"]["step_before"] == "mise run fmt"
 
 
+def test_a_service_that_was_started_is_the_remedy_of_a_refused_connection() -> None:
+    refused = "E   ConnectionError: Error 111 connecting to localhost:6380. Connection refused."
+    calls = (shell("pytest -q", refused, True), shell("make redis-test"), shell("pytest -q"))
+    (one,) = found("error", session(*calls))
+    assert one.body["remedy"]["step_before"] == "make redis-test"
+    other = (shell("pytest -q", "E   ValueError: no rows", True), *calls[1:])
+    assert found("error", session(*other)) == []
+
+
 def test_an_interpreter_is_named_with_its_script() -> None:
     missing = "error: the option --target is missing and must be given"
     calls = shell("sh codegen.sh", missing, True), shell("sh codegen.sh --target web")

@@ -36,6 +36,14 @@ WRONG_CALL = frozenset(
 """Error types of a wrong command line: another one can resolve them."""
 
 
+_REFUSED = r"(?i)connection refused|ECONNREFUSED|is the (?:docker daemon|server) running"
+
+
+def is_unreachable(output: str) -> bool:
+    """Check whether a program failed because a service that it needs does not run."""
+    return bool(re.search(_REFUSED, output))
+
+
 class ErrorSignature(NamedTuple):
     """An error: its type in a few words, and the most informative line of the output."""
 

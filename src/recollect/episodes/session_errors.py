@@ -16,7 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..actions.call_results import CallAttempt, share_a_file
 from ..actions.command_effects import can_affect_next, choosing_words
 from ..actions.command_forms import below, form_of
-from ..actions.command_output import TOOL_MISUSE, TRANSIENT, WRONG_CALL, ErrorLine, error_lines
+from ..actions.command_output import (
+    TOOL_MISUSE,
+    TRANSIENT,
+    WRONG_CALL,
+    ErrorLine,
+    error_lines,
+    is_unreachable,
+)
 from ..actions.command_words import (
     is_dangerous,
     is_lasting,
@@ -318,6 +325,8 @@ def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttemp
     is_test = broken.trouble is not None and broken.trouble.type == "test failure"
     edited = any(one.writes and not one.script for one in between)
     idle = _CHANGE_NOTHING | {"format"} if is_test or edited else _CHANGE_NOTHING
+    if is_unreachable(broken.output):
+        idle -= {"test", "build"}  # `make redis-test` may start the service
     steps = [
         outline(command.words)
         for attempt in (*between, worked)
