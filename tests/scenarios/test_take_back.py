@@ -267,6 +267,8 @@ def test_a_sentence_that_takes_back_a_rule_of_the_other_space_is_not_saved_itsel
         "No longer is make lint run before you commit.",
         "You no longer need to run make lint, always run make check instead.",
         "Don't run make lint before commits.",
+        "Don't run make lint any more, because this is a hotfix.",
+        "Stop running make lint, we are in a hurry right now.",
     ],
 )
 def test_a_rule_stays_unless_it_is_surely_taken_back(person: Person, sentence: str) -> None:
@@ -274,6 +276,15 @@ def test_a_rule_stays_unless_it_is_surely_taken_back(person: Person, sentence: s
     person.says("s1", rule)
     person.says("s2", sentence)
     assert rule in person.texts()
+
+
+def test_what_takes_the_place_of_a_rule_that_is_taken_back_is_saved(person: Person) -> None:
+    rule = "From now on always run make lint before you commit."
+    instead = "Don't run make lint any more, we use make check."
+    person.says("s1", rule)
+    person.says("s2", instead)
+    assert "takes the place of" in person.notice
+    assert person.texts() == {instead}
 
 
 def test_a_preference_that_takes_nothing_back_is_saved_as_one(person: Person) -> None:

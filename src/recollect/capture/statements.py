@@ -62,11 +62,15 @@ WITHDRAWAL = "withdrawal"
 
 
 class Withdrawal(NamedTuple):
-    """The words that name a rule that is taken back, and whether they call it by its topic ("the
-    emoji rule") or repeat it ("no longer need to …")."""
+    """The words that name a rule that is taken back.
+
+    is_called: they call it by its topic ("the emoji rule") instead of repeating it
+    is_alone: the sentence states nothing beside; "…, we use make check" does
+    """
 
     words: str
     is_called: bool
+    is_alone: bool
 
 
 def may_withdraw(text: str) -> bool:

@@ -121,9 +121,8 @@ def is_withdrawal(ready: memory_steps.PreparedMemory) -> bool:
 
 
 def _is_order(ready: memory_steps.PreparedMemory) -> bool:
-    """Check whether the whole sentence takes an order back; a rule called by its topic may be
-    followed by another one."""
-    return bool(ready.withdraws and not statements.Withdrawal(*ready.withdraws).is_called)
+    """Check whether the whole sentence takes an order back: no other statement follows it."""
+    return bool(ready.withdraws and statements.Withdrawal(*ready.withdraws).is_alone)
 
 
 def without_answered(

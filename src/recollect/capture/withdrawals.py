@@ -20,7 +20,7 @@ _LEAD = (
     r"^(?:(?:please|and|also|so|but|ok|okay|yes|no|oh|sorry|wait|actually|well|btw|just|"
     r"from now on|now)[,.:! ]+)*"
 )
-_REASON = r"(?:,| [-–—]|;) ?(?:because|since|as|now that|ci|it|it's|that|that's|the|this|we|our) \S"
+_REASON = r"(?:,| [-–—]|;) ?(?:because|since|as|now that|ci|it|it's|that|that's|the|we|our) \S"
 _END = rf"(?:,? (?:any ?more|from now on|again|either|please))*(?:[.!]*$|(?={_REASON}))"
 """The end of an order that is taken back: of the sentence, or a reason: ", CI does that"."""
 _STATES = r"(?:is|are|was|were|be|know|see|think|care|work|works|use[sd]|supports?)\b"
@@ -51,6 +51,10 @@ _CALLED = (
 )
 _AT_HAND = r"\b(?:this|that|these|those|it|them|here|for now|right now)\b"
 """Words for the work at hand: "stop adding comments to this file" is about this turn."""
+_THIS_TURN = (
+    r"(?<!does )(?<!do )\bthis\b|\b(?:for|right) now\b|\bto(?:day|night)\b|\bat the moment\b"
+)
+"""The same in a reason: ", because this is a hotfix"."""
 
 _SILENT = (
     " always never must should shall need use ever not no from to before after with on in for when "
@@ -99,26 +103,22 @@ def add_withdrawals(text: str, stated: Sequence[sentences.Captured]) -> list[sen
 def _mark_withdrawal(one: sentences.Captured, found: Withdrawal | None) -> sentences.Captured:
     """Return a statement with the rule that it takes back. One about the person ("I no longer want
     answers in German") is for all projects, as the rule was."""
-    if found and found.is_called and _is_called_alone(one.text):
+    if found and found.is_called and found.is_alone:
         return one._replace(withdraws=found, rule=WITHDRAWAL)
     if found is None or found.is_called or not standalone.is_personal(one.text):
         return one._replace(withdraws=found)
     return one._replace(withdraws=found, kind="preference", personal=True)
 
 
-def _is_called_alone(sentence: str) -> bool:
-    """Check whether a sentence only takes back a rule that it calls by its topic: no other rule
-    follows."""
-    found = _pattern(_CALLED).match(sentence.replace("’", "'"))
-    return found is not None and not sentence[found.end() :].strip(" .!")
-
-
 def find_withdrawn(sentence: str) -> Withdrawal | None:
     """Return the words that name what a sentence takes back; None for any other sentence."""
     for source, is_called in ((_RELEASED, False), (_CALLED, True)):
         if found := _pattern(source).match(sentence.replace("’", "'")):
-            words = " ".join(filter(None, found.groups()))
-            return None if _pattern(_AT_HAND).search(words) else Withdrawal(words, is_called)
+            words, rest = " ".join(filter(None, found.groups())), sentence[found.end() :]
+            if _pattern(_AT_HAND).search(words) or _pattern(_THIS_TURN).search(rest):
+                return None
+            more = rest.strip(" .!") if is_called else sentences.capture(rest.strip(" ,;-–—"))
+            return Withdrawal(words, is_called, is_alone=not more)
     return None
 
 
@@ -138,11 +138,10 @@ def pick_named(withdrawal: Withdrawal, rules: Sequence[str]) -> int:
 
 def names_rule(withdrawal: Withdrawal, rule: str) -> bool:
     """Check whether the words of a withdrawal name this rule."""
-    named, is_called = withdrawal
-    words, held = _words(named), _words(rule)
+    words, held = _words(withdrawal.words), _words(rule)
     if not words or not set(words) <= set(held):
         return False
-    if is_called:
+    if withdrawal.is_called:
         return True
     # "Stop adding X" does not take back "never add X".
     affirmed = read_signs(("", rule)).get(held[0], False)

@@ -97,7 +97,7 @@ class PreparedMemory(NamedTuple):
     near: str
     redacted: tuple[str, ...]
     memory: Memory
-    withdraws: tuple[str, bool] | None = None
+    withdraws: tuple[str, bool, bool] | None = None
     """The words that name a rule that it takes back: see `capture.withdrawals`."""
 
 
