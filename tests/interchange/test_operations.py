@@ -227,6 +227,8 @@ def test_a_store_moves_to_postgresql_and_back_equal_by_hash(
     database.rename(tmp_path / "old.db")
     with recollect.open(project, origin="user", environment=on_server) as memory:
         assert "the port is 5434" in {one.text for one in memory.list()}
+        (tagged,) = memory.list(tags=["network"], limit=1)
+        assert tagged.text == "the port is 5434", "found before the first search makes the index"
         copied = memory.store.stats()
         assert copied.unindexed > 3 and not copied.embedded
         made = memory.store.rebuild(missing=True)

@@ -11,6 +11,7 @@ from ..documents.user_files_io import read_json_lines
 from ..errors import InvalidInput, NotFound, RecollectError
 from ..fast_typing import Any, TypedDict, Unpack
 from ..freshness import steps as freshness_steps
+from ..index import sql as index_sql
 from ..storage.database import Tx
 from ..text import dates
 from ..types.records import KINDS, LAYERS, STATUSES, Json, Learned, Memory
@@ -204,6 +205,10 @@ class ListPlace(TypedDict, total=False):
     until: str
 
 
+_ALL = 2**31 - 1
+"""More memories than a list can have."""
+
+
 def list_memories(
     context: Context,
     kind: str = "",
@@ -246,16 +251,18 @@ def list_memories(
     most = limit + offset
 
     def load(txs: Sequence[Tx]) -> list[Memory]:
-        page = (_find_place(txs, after) if after else None, "" if status else "hidden", period)
-        parts = (
-            sql_lists.list_valid_at(tx, where, at, most, period)
-            if at
-            else sql_lists.list_tagged(tx, tags, where, most, *page)
-            if tags
-            else sql_lists.list_open(tx, where, most, *page)
-            for tx in txs
-        )
-        return [one for part in parts for one in part]
+        last = _find_place(txs, after) if after else None
+        return [one for tx in txs for one in load_from(tx, last)]
+
+    def load_from(tx: Tx, last: sql_lists.Place | None) -> list[Memory]:
+        page = (last, "" if status else "hidden", period)
+        if at:
+            return sql_lists.list_valid_at(tx, where, at, most, period)
+        if tags and not index_sql.needs_reindex(tx):
+            return sql_lists.list_tagged(tx, tags, where, most, *page)
+        # The tags of a migrated store are indexed by its first search.
+        found = sql_lists.list_open(tx, where, _ALL if tags else most, *page)
+        return [one for one in found if set(tags) <= set(one.tags)][:most]
 
     found = context.read_both(load)
     found.sort(key=lambda memory: (-memory.first_seen, memory.id))
