@@ -473,3 +473,30 @@ def test_a_symlink_in_place_of_notes_is_neither_read_nor_written_through(
     mem.notes.set("Add logout")
     assert "Send the keys" in elsewhere.read_text()
     assert mem.notes.show().notes.objective == "Add logout"
+
+
+def test_notes_that_a_teammate_changed_are_not_overwritten_by_the_file_of_another_machine(
+    tmp_path: Path, postgres_ready: str
+) -> None:
+    def sit_at(machine: str) -> recollect.Recollect:
+        (tmp_path / machine).mkdir(exist_ok=True)
+        variables = {
+            "RECOLLECT_DATABASE": postgres_ready,
+            "RECOLLECT_SPACE": "shared",
+            "RECOLLECT_HOME": str(tmp_path / f"{machine}-home"),
+        }
+        return recollect.open(tmp_path / machine, origin="user", environment=variables)
+
+    file = tmp_path / "first" / ".recollect" / "NOTES.md"
+    with sit_at("first") as memory:
+        memory.notes.set("Add login")
+    with sit_at("second") as memory:
+        memory.notes.set("Add logout")
+    with sit_at("first") as memory:
+        assert "Add login" in file.read_text()
+        assert "- Objective: Add logout" in memory.briefing().text
+        shown = memory.notes.show()
+        assert shown.notes.objective == "Add logout" and not shown.edited
+        assert "Add logout" in file.read_text()
+        file.write_text(file.read_text().replace("logout", "search"))
+        assert memory.notes.show().edited

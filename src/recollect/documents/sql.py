@@ -120,6 +120,16 @@ def set_fields(tx: Tx, address: str, fields: SafeText) -> None:
     )
 
 
+def had_text(tx: Tx, address: str, text: str) -> bool:
+    """Check whether any revision at an address has this text."""
+    row = tx.one(
+        "SELECT 1 FROM documents WHERE space = :space AND address = :address AND text = :text "
+        "LIMIT 1",
+        {"address": address, "text": text},
+    )
+    return row is not None
+
+
 def last_revision(tx: Tx, address: str) -> int:
     """Return the highest revision ever written at an address; 0 without one."""
     row = tx.one(

@@ -65,6 +65,8 @@ def show_notes(context: Context) -> steps.ShownNotes:
         now = context.clock()
         # Anyone may have edited the file: it is trusted as tool output.
         context.project_space.write(lambda tx: steps.write_notes(tx, text, "tool", now))
+    elif on_file not in (None, text):
+        render_notes(context)
     shown = steps.show_notes(text, path, edited)
     return shown._replace(
         unseen=context.project_space.read(lambda tx: steps.why_unseen(tx, shown.notes))
@@ -196,7 +198,7 @@ def show_continuity(context: Context, doing: str = "") -> Continuity:
     """
     path = _file_path(context, "CONTINUITY.md")
     on_file = user_files_io.read_own(path)
-    edited = context.project_space.read(lambda tx: steps.is_edited(tx, steps.CONTINUITY, on_file))
+    edited = context.project_space.read(lambda tx: steps.is_continuity_edited(tx, on_file))
     by_hand = documents_steps.parse_continuity(on_file or "")
     words = doing or (by_hand.doing if edited else "")
     if not words:

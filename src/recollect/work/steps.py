@@ -89,14 +89,24 @@ def get_document(
 def read_notes(tx: Tx, on_file: str | None) -> tuple[str, bool]:
     """Return the text of NOTES.md, and whether its file was edited since we wrote it."""
     document = documents_sql.get_document(tx, NOTES)
-    kept = document.text if document else ""
-    return (kept if on_file is None else on_file), is_edited(tx, NOTES, on_file)
+    if on_file is not None and is_edited(tx, NOTES, document, on_file):
+        return on_file, True
+    return (document.text if document else ""), False
 
 
-def is_edited(tx: Tx, address: str, on_file: str | None) -> bool:
-    """Check whether the file of a document differs from the text that we wrote."""
-    document = documents_sql.get_document(tx, address)
-    return on_file is not None and on_file != (document.text if document else "")
+def is_edited(tx: Tx, address: str, document: Document | None, on_file: str | None) -> bool:
+    """Check whether the file of a document, read at its address, was edited since we wrote it.
+
+    On a server another machine may have changed the document: the file here is an earlier revision.
+    """
+    if on_file is None or on_file == (document.text if document else ""):
+        return False
+    return not (tx.is_remote and documents_sql.had_text(tx, address, on_file))
+
+
+def is_continuity_edited(tx: Tx, on_file: str | None) -> bool:
+    """Check whether CONTINUITY.md was edited since we wrote it."""
+    return is_edited(tx, CONTINUITY, documents_sql.get_document(tx, CONTINUITY), on_file)
 
 
 def write_notes(tx: Tx, text: str, origin: str, now: int) -> Document:
