@@ -334,8 +334,7 @@ def state_lines(tx: Tx, ask: Ask) -> list[Item]:
     """Return the lines of the section "Where things stand"; none when no work is noted."""
     notes = documents_sql.get_document(tx, NOTES)
     task = memory_steps_visible.running_task(tx, ask.session)
-    is_shown = notes and notes.label not in UNTRUSTED_ORIGINS
-    lines = list(_note_lines(tx, notes, ask.notes, task)) if notes and is_shown else []
+    lines = list(_note_lines(tx, notes, ask.notes, task)) if notes else []
     document = documents_sql.get_document(tx, f"memory://task/{task}") if task else None
     if document and document.label not in UNTRUSTED_ORIGINS:
         lines += wording.task_lines(document)
@@ -348,19 +347,13 @@ def state_lines(tx: Tx, ask: Ask) -> list[Item]:
 
 
 def _note_lines(tx: Tx, document: Document, on_file: str | None, task: str) -> Iterator[Item]:
-    """Yield a line for each part of the notes, without what the line of the running task says.
-
-    Notes whose file was edited since are out of date; anyone may have edited it, so it is not shown
-    either.
-    """
+    """Yield a line for each part of the notes, without what the line of the running task says."""
     from ..work import notes as work_notes
     from ..work import steps as work_steps
 
-    notes = work_notes.parse_notes(document.text)
-    if work_steps.is_edited(tx, NOTES, document, on_file) or work_steps.is_objective_complete(
-        tx, notes
-    ):
+    if work_steps.why_unseen(tx, document, on_file):
         return
+    notes = work_notes.parse_notes(document.text)
     if task and work_steps.find_task_of(notes) == task:
         notes = notes._replace(objective="", phase="")
     for name, content in (

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..context import Context, new_id
+from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..documents import user_files_io
 from ..errors import InvalidInput
@@ -68,9 +69,10 @@ def show_notes(context: Context) -> steps.ShownNotes:
     elif on_file not in (None, text):
         render_notes(context)
     shown = steps.show_notes(text, path, edited)
-    return shown._replace(
-        unseen=context.project_space.read(lambda tx: steps.why_unseen(tx, shown.notes))
+    unseen = context.project_space.read(
+        lambda tx: steps.why_unseen(tx, documents_sql.get_document(tx, steps.NOTES))
     )
+    return shown._replace(unseen=unseen)
 
 
 def _active_notes(context: Context) -> steps.ShownNotes:

@@ -130,12 +130,14 @@ def is_objective_complete(tx: Tx, notes: work_notes.Notes) -> bool:
     return bool(slug) and memory_steps_visible.is_complete(tx, slug)
 
 
-def why_unseen(tx: Tx, notes: work_notes.Notes) -> str:
-    """Return why agents are not shown the notes; empty if they are, or if there are none."""
-    document = documents_sql.get_document(tx, NOTES)
-    if is_objective_complete(tx, notes):
+def why_unseen(tx: Tx, document: Document | None, on_file: str | None = None) -> str:
+    """Return why agents are not shown the notes; empty if they are, or if there are none. Anyone
+    may have edited the file."""
+    if document is None:
+        return ""
+    if is_objective_complete(tx, work_notes.parse_notes(document.text)):
         return "the task is complete. The next one: recollect notes set OBJECTIVE"
-    if document and document.label in UNTRUSTED_ORIGINS:
+    if document.label in UNTRUSTED_ORIGINS or is_edited(tx, NOTES, document, on_file):
         return "edited outside of Recollect. Confirm it: recollect notes set"
     return ""
 
