@@ -156,6 +156,22 @@ def test_a_common_line_of_a_long_edit_replaces_nothing_elsewhere_in_the_file(mem
     assert marks(mem, "upload_timeout default") == {}
 
 
+def test_an_edit_of_similar_code_elsewhere_in_the_file_replaces_nothing(mem: Mem) -> None:
+    setup = "    upload_dir = tmp_path / 'upload'\n    upload_dir.mkdir(parents=True)\n"
+    first, second = f"def test_first_upload(tmp_path):\n{setup}", f"def test_second():\n{setup}"
+    short = "def test_second(upload_dir):\n"
+    given = {"file_path": "/p/t.py", "old_string": "pass", "new_string": f"{first}    send()"}
+    call(mem, "c1", "Edit", given, "done")
+    given = {"file_path": "/p/t.py", "old_string": f"{second}    get()", "new_string": short}
+    call(mem, "c2", "Edit", given, "done")
+    assert marks(mem, "upload_dir mkdir") == {}
+    # From inside the first one to the next: what is taken out begins as the first one ends.
+    across = f"{setup}    send()\n\n\n{short}"
+    call(mem, "c3", "Edit", given | {"old_string": across, "new_string": short}, "done")
+    found = {hit.id: hit.outdated_by for hit in mem.recall("upload_dir mkdir")}
+    assert found["s:1"] == "memory://session/s/messages/5-5"
+
+
 def test_the_run_that_failed_says_why_and_not_the_one_that_passed_later(mem: Mem) -> None:
     failed = "make lint failed: the linter found an unused name in main.go"
     call(mem, "c1", "bash", {"command": "make lint"}, failed)

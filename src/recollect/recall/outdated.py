@@ -40,6 +40,9 @@ _ALIKE = 0.3
 """The least similarity of two sentences that differ only in a value."""
 
 
+NO_EDIT = ("", "")
+
+
 class DatedText(NamedTuple):
     """A text with its time. `settled` is true for a memory: its successor is known already."""
 
@@ -54,7 +57,7 @@ class DoneText(NamedTuple):
     session: str
     seq: int
     shown: str
-    edit: tuple[str, str] = ("", "")
+    edit: tuple[str, str] = NO_EDIT
     """What a call takes out of a file, and what it puts in."""
     file: str = ""
     """The file that a call changes."""
@@ -99,6 +102,7 @@ def find_replaced(done: Sequence[DoneText], searched: Collection[str]) -> dict[i
                 taken_out[new]
                 and _shows_file(one, other.file)
                 and _takes_out(taken_out[new], one.edit[1] or one.shown, searched)
+                and (one.edit == NO_EDIT or _overlap(one.edit[1], other.edit[0]))
             ):
                 found[old] = new
     return found
@@ -123,6 +127,20 @@ def _takes_out(lines: Sequence[str], held: str, searched: Collection[str]) -> bo
         bool(common)
         and len(common) >= _SAME_PLACE * min(len(lines), len(_split_lines(held)))
         and any(stem(word) in searched for line in common for word in split_terms(line))
+    )
+
+
+def _overlap(put: str, taken: str) -> bool:
+    """Check whether what an edit put into a file and what a later one takes out are of one place:
+    one holds the other, or one ends as the other begins. Tests and tables repeat the lines between
+    these ends in many places of a file."""
+    first, second = ([line for line in text.splitlines() if line.strip()] for text in (put, taken))
+    if taken in put or {*first} <= {*second} or {*second} <= {*first}:
+        return bool(first and second)
+    return any(
+        one[-size:] == other[:size] and any(len(line) >= SHORTEST_LINE for line in other[:size])
+        for one, other in ((first, second), (second, first))
+        for size in range(1, min(len(one), len(other)))
     )
 
 

@@ -196,7 +196,7 @@ def find_outdated(best: Sequence[LoadedHit], searched: Sequence[str]) -> dict[in
                 session=one.hit.session,
                 seq=int(one.hit.id.rpartition(":")[2]),
                 shown=one.hit.text,
-                edit=one.edit or ("", ""),
+                edit=one.edit or outdated.NO_EDIT,
                 file=one.file,
                 asked=_read_call(one) if one.hit.session in edited else "",
                 command=one.command if one.hit.role == "tool" else "",
