@@ -363,6 +363,26 @@ def test_an_agent_cannot_undo_a_task_of_the_user(mem: recollect.Recollect) -> No
         mem.store.undo()
 
 
+@pytest.mark.parametrize("name", ["database", "replica", "embedder", "models_default"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://ann:s3cr3t-word@db.example.org/memory",
+        "postgresql://db.example.org/memory?user=ann&password=s3cr3t-word",
+        "postgresql://ann@db.example.org/memory?sslpassword=s3cr3t-word",
+        "host=db.example.org user=ann password='s3cr3t-word'",
+    ],
+)
+def test_no_setting_shows_the_password_in_an_address(
+    project: Path, variables: dict[str, str], name: str, address: str
+) -> None:
+    given = {**variables, f"RECOLLECT_{name.upper()}": address}
+    with recollect.open(project, origin="user", environment=given) as memory:
+        shown = memory.config.get(name).value
+        assert "db.example.org" in shown
+        assert "s3cr3t-word" not in shown + str(memory.config.list())
+
+
 @pytest.mark.parametrize("name", ["embedder_key", "models_key"])
 @pytest.mark.parametrize("key", ["sk-ant-api03-" + "a1B2c3D4" * 8, "a word of my own"])
 def test_a_secret_setting_is_neither_shown_nor_kept_for_an_undo(

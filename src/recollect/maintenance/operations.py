@@ -368,10 +368,10 @@ def _show_value(setting: config.Setting, value: object) -> str:
     """Return a value as it is typed; keys and passwords are not shown."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
+    text = display.hide_password(str(value))
     if setting.is_secret and text:
         return "(set, not shown)"
-    if setting.name in ("database", "replica") and "@" in text:
+    if "://" in text and "@" in text:
         lead, _, place = text.rpartition("@")
         return f"{lead.partition('://')[0]}://…@{place}"
     return text

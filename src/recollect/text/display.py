@@ -33,6 +33,17 @@ def escape_invisible(text: str) -> str:
     return re.sub(_HIDDEN, lambda found: f"\\u{{{ord(found[0]):x}}}", text.replace("\r\n", "\n"))
 
 
+_PASSWORD = (
+    r"((?:://|^|\")[^:/@\s\"]*:)[^/?\s\"]*(?=@)|"
+    r"(\b(?:ssl)?password\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&\"]+)"
+)
+
+
+def hide_password(text: str) -> str:
+    """Return an address, or a sentence with one in quotes, without its password."""
+    return re.sub(_PASSWORD, lambda found: f"{found[1] or found[2]}***", text)
+
+
 def format_json(value: Any) -> str:
     """Format a value as JSON, with control and invisible characters escaped."""
     from json import dumps

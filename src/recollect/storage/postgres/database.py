@@ -16,10 +16,11 @@ from threading import local
 from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import Refused, StoreBusy, StoreError, StoreNewer, StoreReadOnly
+from ...text.display import hide_password
 from .. import migrations
 from ..database import EngineHealth, Result, Row, Server, Tx
 from . import roles, schema, sql, statements
-from .pool import hide_password, load_driver, pool_of, refuse_write, translate_error
+from .pool import load_driver, pool_of, refuse_write, translate_error
 from .tx import PostgresTx, Snapshot
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from threading import Condition, Lock, local
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, Unavailable
+from ...text.display import hide_password
 from ..database import Row
 
 if TYPE_CHECKING:
@@ -224,22 +224,10 @@ _SAID = (
 """Messages of a server that refuses a connection; the driver has no code for them."""
 
 
-_PASSWORD = re.compile(
-    r"""((?:://|^|")[^:/@\s"]*:)[^/?\s"]*(?=@)
-    | (\bpassword\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&"]+)""",
-    re.VERBOSE,
-)
-
-
 def _is_refused(error: BaseException) -> bool:
     """Check whether a server refuses a login, as it will the next time."""
     refused = ("password authentication failed", "no password supplied", "not permitted to log in")
     return any(words in str(error) for words in refused)
-
-
-def hide_password(text: str) -> str:
-    """Return an address, or a sentence with one in quotes, without its password."""
-    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 def refuse_write(url: str, space: str) -> StoreReadOnly:

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, Refused
+from ...text.display import hide_password
 from ..database import Row, ServerMember, ServerStatement
 from . import schema
-from .pool import hide_password, limited_wait, load_driver, translate_error
+from .pool import limited_wait, load_driver, translate_error
 from .schema import MEMBER_GROUP
 
 if TYPE_CHECKING:
