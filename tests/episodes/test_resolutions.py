@@ -58,13 +58,25 @@ def test_what_was_installed_in_between_is_the_resolution() -> None:
     assert error.resolution == "ran `pip install pyyaml`"
 
 
+REFUSED = "E   redis.exceptions.ConnectionError: localhost:6380. Connection refused."
+
+
 def test_a_service_that_was_started_in_between_is_the_resolution() -> None:
-    refused = "E   ConnectionError: Error 111 connecting to localhost:6380. Connection refused."
-    talk = Talk().user("Why do they hang?").shell("pytest -q tests/integration", refused, 1)
+    talk = Talk().user("Why do they hang?").shell("pytest -q tests/integration", REFUSED, 1)
     talk.shell("cat Makefile", "redis-test:").shell("make redis-test", "started")
     talk.shell("pytest -q tests/integration", "12 passed")
     [error] = only(talk).resolved
     assert error.resolution == "ran `make redis-test`"
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["git status", "sleep 5", "redis-cli ping", "pytest -q tests/unit", "make lint", "echo hi"],
+)
+def test_what_starts_no_service_resolves_no_refused_connection(between: str) -> None:
+    talk = Talk().user("Run them").shell("pytest -q tests/integration", REFUSED, 1)
+    talk.shell(between).shell("pytest -q tests/integration", "12 passed")
+    assert only(talk).resolved == ()
 
 
 def test_a_command_that_was_called_wrongly_is_resolved_by_the_right_call() -> None:

@@ -299,12 +299,14 @@ def test_a_formatter_resolves_no_test_and_nothing_that_was_edited_elsewhere() ->
 
 
 def test_a_service_that_was_started_is_the_remedy_of_a_refused_connection() -> None:
-    refused = "E   ConnectionError: Error 111 connecting to localhost:6380. Connection refused."
+    refused = "E   redis.exceptions.ConnectionError: localhost:6380. Connection refused."
     calls = (shell("pytest -q", refused, True), shell("make redis-test"), shell("pytest -q"))
     (one,) = found("error", session(*calls))
     assert one.body["remedy"]["step_before"] == "make redis-test"
     other = (shell("pytest -q", "E   ValueError: no rows", True), *calls[1:])
     assert found("error", session(*other)) == []
+    idle = (calls[0], shell("make api-test"), calls[-1])
+    assert found("error", session(*idle)) == []
 
 
 def test_an_interpreter_is_named_with_its_script() -> None:

@@ -10,7 +10,16 @@ import re
 from collections.abc import Collection, Sequence
 
 from .command_forms import form_of
-from .command_words import NARROWING, purpose_of, word_set
+from .command_output import is_unreachable
+from .command_words import (
+    NARROWING,
+    is_check,
+    is_looking,
+    is_quiet,
+    purpose_of,
+    purpose_of_part,
+    word_set,
+)
 from .shell import SimpleCommand, outline, simple_commands
 
 _GIT_CHANGES = "add rm mv fetch pull rebase merge init submodule lfs worktree"
@@ -28,6 +37,24 @@ def can_affect_next(command: SimpleCommand, idle: Collection[str]) -> bool:
     if not words or words[0] not in ("git", "mkdir", "rm", "mv", "cp", "ln", "touch"):
         return False
     return words[0] != "git" or (len(words) > 1 and words[1] in word_set(_GIT_CHANGES))
+
+
+_TARGET_RUNNERS = "make gmake just task rake mise npm pnpm yarn bun composer invoke"
+
+
+def may_start_service(words: Sequence[str], output: str) -> bool:
+    """Check whether a command may start the service that a program could not reach: one that runs
+    or serves something, or a target that is named after a word of the program's output, such as
+    `make redis-test` for `redis.exceptions.ConnectionError`."""
+    if not is_unreachable(output) or is_quiet(words[0]) or is_check(words):
+        return False
+    if purpose_of(words) == "run":
+        return not any(map(is_looking, words[1:3]))
+    if words[0] not in word_set(_TARGET_RUNNERS):
+        return False
+    parts = {part for word in words[1:3] for part in re.split(r"[\W_]+", word.lower())}
+    lowered = output.lower()
+    return any(len(part) > 2 and not purpose_of_part(part) and part in lowered for part in parts)
 
 
 _CHOOSING = r"(?i)skip|ignore|exclude|deselect|last-failed|^--?(?:lf|ff|sw|m|g|bench|count)$"

@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ..actions.call_results import CallAttempt, Words, are_mostly_alike, given_words, share_a_file
-from ..actions.command_effects import CONFIGURING
-from ..actions.command_output import TRANSIENT, WRONG_CALL, ErrorSignature, is_unreachable
-from ..actions.command_words import is_check, makes_changes, only_looks, word_set
+from ..actions.command_effects import CONFIGURING, may_start_service
+from ..actions.command_output import TRANSIENT, WRONG_CALL, ErrorSignature
+from ..actions.command_words import is_check, makes_changes, word_set
 from ..actions.tool_calls import read_edit
 from ..text.messages import parse_arguments
 
@@ -228,13 +228,11 @@ def _overlap(one: set[str], other: set[str]) -> float:
 def _describe_resolution(broken: CallAttempt, trouble: ErrorSignature, recovery: Recovery) -> str:
     """Return a description of the changes that resolved an error; empty after a plain re-run."""
     words = _names_in(f"{trouble.message}\n{broken.output[:6_000]}")
-    # Any command may have started the service: `make redis-test`.
-    known = set(map(_plain, broken.commands)) if is_unreachable(broken.output) else None
     changes = [
         (attempt, _relevance(attempt, broken, words, trouble))
         for attempt in recovery.between
         if trouble.type != "edit mismatch"
-        and (attempt.writes or _changes(attempt) or (known is not None and _acts(attempt, known)))
+        and (attempt.writes or _changes(attempt) or _starts_service(attempt, broken))
     ]
     best = sorted(changes, key=lambda change: -change[1])[:MOST_CHANGES]
     chosen = [one for one, relevance in changes if relevance and (one, relevance) in best]
@@ -274,9 +272,13 @@ def _changes(attempt: CallAttempt) -> bool:
     return any(map(makes_changes, attempt.commands))
 
 
-def _acts(attempt: CallAttempt, known: set[Words]) -> bool:
-    """Check whether a call ran a command that does more than look, and is not one of `known`."""
-    return any(not only_looks(one[0]) and _plain(one) not in known for one in attempt.commands)
+def _starts_service(attempt: CallAttempt, broken: CallAttempt) -> bool:
+    """Check whether another command may have started the service that the broken one needed."""
+    known = set(map(_plain, broken.commands))
+    return any(
+        _plain(one) not in known and may_start_service(one, broken.output)
+        for one in attempt.commands
+    )
 
 
 def _describe_change(attempt: CallAttempt, words: frozenset[str]) -> str:

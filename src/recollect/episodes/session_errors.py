@@ -14,16 +14,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..actions.call_results import CallAttempt, share_a_file
-from ..actions.command_effects import can_affect_next, choosing_words
+from ..actions.command_effects import can_affect_next, choosing_words, may_start_service
 from ..actions.command_forms import below, form_of
-from ..actions.command_output import (
-    TOOL_MISUSE,
-    TRANSIENT,
-    WRONG_CALL,
-    ErrorLine,
-    error_lines,
-    is_unreachable,
-)
+from ..actions.command_output import TOOL_MISUSE, TRANSIENT, WRONG_CALL, ErrorLine, error_lines
 from ..actions.command_words import (
     is_dangerous,
     is_lasting,
@@ -31,7 +24,7 @@ from ..actions.command_words import (
     is_quiet,
     suggests_danger,
 )
-from ..actions.shell import SimpleCommand, outline, script_name, simple_commands
+from ..actions.shell import SimpleCommand, outline, script_name, simple_commands, unwrap
 from ..actions.tool_calls import read_edit
 from ..fast_typing import NamedTuple
 from ..types.records import Json
@@ -325,12 +318,14 @@ def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttemp
     is_test = broken.trouble is not None and broken.trouble.type == "test failure"
     edited = any(one.writes and not one.script for one in between)
     idle = _CHANGE_NOTHING | {"format"} if is_test or edited else _CHANGE_NOTHING
-    if is_unreachable(broken.output):
-        idle -= {"test", "build"}  # `make redis-test` may start the service
     steps = [
         outline(command.words)
         for attempt in (*between, worked)
         for command in (simple_commands(attempt.script) if attempt.script else ())
-        if _name(command) not in known and can_affect_next(command, idle)
+        if _name(command) not in known
+        and (
+            can_affect_next(command, idle)
+            or may_start_service([word.text for word in unwrap(command.words)], broken.output)
+        )
     ]
     return steps[-1] if steps else ""
