@@ -41,7 +41,8 @@ def main(words: Sequence[str] = ()) -> int:
         return _print_status_line()
     if words and words[0] not in ("-h", "--help"):
         # Not 2, the status of other wrong commands: agents take it as an order to stop.
-        print(f"recollect: hook takes no arguments (hook {words[0]})\n{USAGE}", file=sys.stderr)
+        print(f"recollect: hook takes no arguments (hook {words[0]})", file=sys.stderr)
+        print("see: recollect hook --help", file=sys.stderr)
         return 1
     if words or (sys.stdin and sys.stdin.isatty()):
         print(USAGE)
