@@ -58,6 +58,14 @@ def run(url: str, statement: str) -> Any:
         return connection.execute(statement).fetchone()[0]
 
 
+def options_of(memory: recollect.Recollect, *names: str) -> tuple[str, ...]:
+    """The options of the connection to the replica."""
+    assert memory.context.replica is not None
+    spaces: Any = memory.context.replica.spaces()
+    given = spaces[0].read(lambda tx: tx.snapshot.cursor.connection.info.get_parameters())
+    return tuple(given[name] for name in names)
+
+
 def wait_until_replayed(primary: str, standby: str) -> None:
     """Wait until the standby has all that the primary wrote so far. A message that is committed
     brings along what was written without a sync."""
@@ -96,6 +104,8 @@ def test_a_replica_answers_recalls_but_not_what_was_just_written(
         assert texts(writer) == {EARLIER, LATER}, "a process finds what it wrote"
         with recollect.open(project, environment=variables, origin="user") as reader:
             assert texts(reader) == {EARLIER}, "the standby did not answer"
+            limits = ("2", "2000")
+            assert options_of(reader, "connect_timeout", "tcp_user_timeout") == limits
             (check,) = [one for one in reader.store.doctor().checks if one.name == "replica"]
             assert check.ok and "answers recalls" in check.detail
             run(standby.get_uri(), "SELECT pg_wal_replay_resume()::text")

@@ -80,10 +80,14 @@ class ReadReplica:
 def _of_standby(url: str) -> str:
     """Return an address that only a standby answers, in time.
 
-    Any other server would get our tables, and answer from those. Without a limit, a machine that is
-    switched off is waited for for minutes.
+    Any other server would get our tables, and answer from those. Without limits, a machine that is
+    switched off makes a recall wait for minutes: to connect, or on an open connection.
     """
-    for option in (f"connect_timeout={_WAIT:.0f}", "target_session_attrs=standby"):
+    for option in (
+        "target_session_attrs=standby",
+        f"connect_timeout={_WAIT:.0f}",
+        f"tcp_user_timeout={1000 * _WAIT:.0f}",
+    ):
         if option.partition("=")[0] not in url:
             mark = " " if "://" not in url else "&" if "?" in url else "?"
             url += mark + option
