@@ -15,6 +15,7 @@ from .fast_typing import TYPE_CHECKING, Any, NamedTuple
 from .project import Project, worktree_root
 from .storage.database import Database, Replica, Result, Tx
 from .text import tokens
+from .types.records import LAYERS
 from .types.trust import check_layer
 
 if TYPE_CHECKING:
@@ -103,7 +104,10 @@ class Context:
         return self._embedder
 
     def space_of(self, layer: str) -> Database:
-        """Return the space that holds a layer."""
+        """Return the space that holds a layer; raise InvalidInput for a layer that is none."""
+        if layer not in LAYERS:
+            hint = f"one of: {', '.join(LAYERS)}"
+            raise InvalidInput(f"{layer!r} is not a layer", where="layer", hint=hint)
         return self.user_space if layer == "user" else self.project_space
 
     def writable(self, space: Database) -> Database:

@@ -465,6 +465,26 @@ def test_a_named_file_that_is_not_read_is_an_error_with_its_line(
         mem.store.load(str(text))
 
 
+def test_a_wrong_form_or_layer_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    export = tmp_path / "all.jsonl"
+    with other(tmp_path) as memory:
+        fill(memory)
+        memory.store.export(str(export))
+        with pytest.raises(recollect.InvalidInput, match="'mem1' is not a form"):
+            memory.store.load(str(export), form="mem1")
+        rules = tmp_path / "AGENTS.md"
+        rules.write_text("- Use tabs\n")
+        with pytest.raises(recollect.InvalidInput, match="not an export"):
+            memory.store.load(str(rules), form="recollect")
+        (export.parent / "folder").mkdir()
+        export.rename(export.parent / "folder" / "all.jsonl")
+        (problem,) = memory.store.load(str(export.parent / "folder")).problems
+        assert problem.endswith("load an export by its path")
+        for change in (memory.store.export, memory.store.migrate):
+            with pytest.raises(recollect.InvalidInput, match="'usr' is not a layer"):
+                change(str(tmp_path / "new.jsonl"), layer="usr")
+
+
 def test_a_broken_file_is_reported_and_the_others_are_loaded(tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()

@@ -86,7 +86,10 @@ def _detect_json(text: str) -> str:
 
 
 def read(form: str, name: str, text: str) -> Iterator[ForeignStatement]:
-    """Yield the statements of a file."""
+    """Yield the statements of a file; raise ValueError for an export, which is read as a whole."""
+    if form == "recollect":
+        is_export = detect(name, text) == form
+        raise ValueError("load an export by its path" if is_export else "not an export")
     yield from _READERS[form](name, text)
 
 
@@ -337,3 +340,4 @@ _READERS = {
     "loki": _read_loki,
     "repo": _read_repo,
 }
+READABLE = ("recollect", *_READERS)

@@ -13,6 +13,7 @@ from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound, RecollectError, Refused
 from ..fast_typing import NamedTuple
 from ..maintenance import operations_erase
+from ..memory import operations as memory_operations
 from ..memory import sql as memory_sql
 from ..memory import steps as memory_steps
 from ..memory import steps_learn as memory_steps_learn
@@ -96,6 +97,13 @@ def export_memory(
     return Exported(written, len(records.memories), f"not kept in this form: {formats.LOSS[form]}")
 
 
+_UNREADABLE = (
+    *(ValueError, TypeError, AttributeError, KeyError, RecursionError),
+    *(InvalidInput, OSError),
+)
+"""What a file that is none of its format raises."""
+
+
 def load_memory(context: Context, path: str, form: str = "", trust: bool = False) -> Loaded:
     """Load memory from a file or folder of Recollect or of another system.
 
@@ -115,6 +123,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
     """
     if trust:
         require_person(context.origin, "trust a file", hint="load it without --trust")
+    memory_operations.among("form", (form,), ("", *formats.READABLE))
     whole = os.path.abspath(os.path.expanduser(path))
     if not os.path.exists(whole):
         raise NotFound("there is no such file or folder", where=whole)
@@ -137,10 +146,7 @@ def load_memory(context: Context, path: str, form: str = "", trust: bool = False
                 continue
             found += formats.read(chosen, name, text)
             seen = chosen
-        except (
-            *(ValueError, TypeError, AttributeError, KeyError, RecursionError),
-            *(InvalidInput, OSError),
-        ) as error:
+        except _UNREADABLE as error:
             problems.append(formats.describe_unreadable(name, text, str(error)))
     if problems and not (found or records) and os.path.isfile(whole):
         where, _, why = problems[0].partition(": ")

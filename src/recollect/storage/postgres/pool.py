@@ -265,7 +265,7 @@ def translate_error(error: BaseException, url: str, space: str = "") -> StoreErr
         )
     # Hide anything that libpq could read as an address, too.
     wrong = not url.startswith(("postgresql://", "postgres://")) and "=" not in url
-    hint = "RECOLLECT_DATABASE is an address: postgresql://me@host/database" if wrong else ""
+    hint = "an address is postgresql://me@host/database" if wrong else ""
     return StoreError(f"PostgreSQL says: {first_line}", where=place, hint=hint)
 
 
