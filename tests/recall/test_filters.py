@@ -17,9 +17,8 @@ from recollect.memory import sql as memory_sql
 from recollect.memory import steps as memory_steps
 from recollect.memory import steps_revisions as memory_steps_revisions
 from recollect.recall import sql as recall_sql
-from recollect.storage.database import StemFrequencies, Tx
+from recollect.storage.database import IndexedRecord, StemFrequencies, Tx
 from recollect.storage.sqlite import SqliteDatabase
-from recollect.storage.sqlite_tx import SqliteTx
 from tests.conftest import Clock
 
 Mem = recollect.Recollect
@@ -121,29 +120,51 @@ def test_what_was_believed_then_is_found_among_many_later_versions(
         assert len(mem.recall("deploy", as_of="3d", limit=50)) == WANTED
 
 
-def test_a_search_that_saw_every_match_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_saw_every_match_is_not_repeated() -> None:
     statements: list[str] = []
-    run = SqliteTx.run
-
-    def note(tx: SqliteTx, sql: str, *params: Any) -> Any:
-        statements.append(sql)
-        return run(tx, sql, *params)
-
-    monkeypatch.setattr(SqliteTx, "run", note)
     space = SqliteDatabase("", "project")
+    connection = space._connect()
+
+    def note(cursor: object, sql: str, bindings: object) -> bool:
+        statements.append(sql)
+        return True
 
     def search(holding: int) -> int:
-        statements.clear()
         known = StemFrequencies(100, 10.0, {"deploy": holding})
-        space.read(
-            lambda tx: index_sql.search_words(
-                tx, ["deploy"], 8, ACTIVE, holding=holding, known=known
-            )
-        )
+
+        def look(tx: Tx) -> None:
+            statements.clear()
+            connection.exec_trace = note
+            index_sql.search_words(tx, ["deploy"], 8, ACTIVE, holding=holding, known=known)
+            connection.exec_trace = None
+
+        space.read(look)
         return len(statements)
 
     assert search(holding=32) == 1
     assert search(holding=33) == 2  # one of them may fulfil the filter, and was not seen
+
+
+@pytest.mark.parametrize("equal", [20, 60, 300, 3_000])
+def test_of_equal_matches_the_address_decides(equal: int) -> None:
+    space = SqliteDatabase("", "project")
+    records = [
+        IndexedRecord("memory", ref, "fact", "project", "", "active", "user", 0, 1, 0, stems)
+        for ref, stems in [
+            *[(f"b{place:04}", "deploy deploy") for place in range(5)],
+            *[(f"a{equal - place:04}", "deploy today") for place in range(equal)],
+        ]
+    ]
+    space.write(lambda tx: tx.add_entries(records))
+    expected = [f"b{place:04}" for place in range(5)] + ["a0001", "a0002", "a0003"]
+    if equal > 2_048:  # of so many, not all are compared
+        expected = expected[:5]
+    for filters in ({}, ACTIVE):
+        for few in (False, True):
+            found = space.read(
+                lambda tx: index_sql.search_words(tx, ["deploy"], 8, filters, few=few)  # noqa: B023
+            )
+            assert [item.ref for item in found][: len(expected)] == expected
 
 
 def test_every_combination_of_filters_finds_all_that_match(

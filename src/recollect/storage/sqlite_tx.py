@@ -10,9 +10,9 @@ import apsw
 from ..errors import StoreCorrupt
 from ..fast_typing import Any
 from ..text import seals
+from . import sqlite_words
 from .database import (
     MATCH_COLUMNS,
-    PRECISION,
     IndexedRecord,
     IndexMatch,
     Params,
@@ -20,36 +20,11 @@ from .database import (
     Row,
     StemFrequencies,
     is_embedded,
-    order_matches,
     rank_shared,
 )
 from .sql import COUNT_NEW, count_new_memories
+from .sqlite_words import MATCH, SOME_OF, VECTOR, any_of, as_match, quote
 
-# One pass scores and sorts. FTS5's own ORDER BY rank makes two, the second to count each term
-# again. Texts are read only for the remaining rows, from the table in which FTS5 stores them:
-# asking FTS5 for each takes twice as long.
-_BEST = (
-    "SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH :match "
-    "ORDER BY score LIMIT :pool"
-)
-_BEST_OF = (
-    "SELECT e.id, bm25(words) AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
-    "WHERE words MATCH :match AND {where} ORDER BY score LIMIT :limit"
-)
-_SOME_OF = (
-    "SELECT e.id, 0.0 AS score FROM words CROSS JOIN entries e ON e.id = words.rowid "
-    "WHERE words MATCH :match AND {where} LIMIT :limit"
-)
-_MATCH = (
-    f"SELECT {MATCH_COLUMNS}, held.c0, -w.score, {{vector}} FROM ({{best}}) w "
-    "CROSS JOIN entries e ON e.id = w.id CROSS JOIN words_content held ON held.id = w.id"
-)
-_FIRST = f"{_MATCH} {{where}} LIMIT :limit"
-"""The first that fulfil a condition: the join keeps the order of the best, and ends early."""
-_TIED, _MOST_TIED = 12, 2_000
-"""So many matches more are read than are wanted, because FTS5 breaks ties by entry number; four
-times as many while all of these are equal to the last one that is wanted."""
-_VECTOR = "(SELECT v.vector FROM vectors v WHERE v.entry = e.id)"
 _WITH_STEM = "SELECT group_concat(rowid) FROM words WHERE words MATCH ?"
 """All entries with a stem: as one text, in half the time that rows take."""
 _COMMON, _GROWN, _MOST_COMMON = 50, 1.25, 20_000
@@ -219,10 +194,8 @@ class SqliteTx:
     def match(
         self, stems: Sequence[str], limit: int, where: str, params: Params, *, vector: bytes = b""
     ) -> list[IndexMatch]:
-        best = _BEST_OF.format(where=where) if where else _BEST
-        sql = _MATCH.format(best=best, vector=_VECTOR if vector else "NULL")
-        bound = {**params, "match": _any_of(stems)}
-        return self._read_best(sql, limit, bound, 0, is_all=True) or []
+        bound = {"space": self.space, **params, "match": any_of(stems)}
+        return sqlite_words.match_all(self._connection, limit, where, bound, vector)
 
     def match_among(
         self,
@@ -234,34 +207,15 @@ class SqliteTx:
         pool: int,
         vector: bytes = b"",
     ) -> list[IndexMatch] | None:
-        clause = f"WHERE {where}" if where else ""
-        sql = _FIRST.format(best=_BEST, vector=_VECTOR if vector else "NULL", where=clause)
         # FTS5 counts all rows with each stem for the score: a common one is expensive.
-        bound = {**params, "match": _any_of(stems)}
-        return self._read_best(sql, limit, bound, pool, is_all=not where or pool < 0)
-
-    def _read_best(
-        self, sql: str, limit: int, params: Params, pool: int, is_all: bool
-    ) -> list[IndexMatch] | None:
-        """Return the best that a statement finds, of equals by address; None if there are too few,
-        unless it looks through all matches."""
-        tied = _TIED
-        while True:
-            size = limit + tied
-            most = {"limit": size, "pool": max(pool, size) if pool >= 0 else -1}
-            found = self._read_matches(sql, {**params, **most})
-            if len(found) < size and not is_all:
-                return None
-            is_cut = len(found) == size and tied < _MOST_TIED
-            if not is_cut or int(PRECISION * (found[limit - 1].score - found[-1].score)):
-                return order_matches(found)[:limit]
-            tied *= 4
+        bound = {"space": self.space, **params, "match": any_of(stems)}
+        return sqlite_words.match_among(self._connection, limit, where, bound, pool, vector)
 
     def match_some(
         self, groups: Sequence[Sequence[str]], limit: int, where: str, params: Params
     ) -> list[IndexMatch]:
-        sql = _MATCH.format(best=_SOME_OF.format(where=where), vector="NULL")
-        wanted = [f"({' AND '.join(map(_quote, group))})" for group in groups]
+        sql = MATCH.format(best=SOME_OF.format(where=where), vector="NULL")
+        wanted = [f"({' AND '.join(map(quote, group))})" for group in groups]
         return self._read_matches(sql, {**params, "match": " OR ".join(wanted), "limit": limit})
 
     def match_shared(
@@ -270,7 +224,7 @@ class SqliteTx:
         # FTS5's own rank reads the length of every entry with a stem, in three times the time.
         listed = {**self._listed}
         for stem in weights.keys() - listed:
-            listed[stem] = self._connection.execute(_WITH_STEM, (_quote(stem),)).get
+            listed[stem] = self._connection.execute(_WITH_STEM, (quote(stem),)).get
         ranked = rank_shared(listed, weights)
         found: dict[str, None] = {}
         size = 2 * limit
@@ -287,15 +241,14 @@ class SqliteTx:
     def filter_entries(
         self, entries: Sequence[int], where: str, params: Params, vector: bytes = b""
     ) -> list[IndexMatch]:
-        sql = _THESE.format(vector=_VECTOR if vector else "NULL")
+        sql = _THESE.format(vector=VECTOR if vector else "NULL")
         sql += f" WHERE {where}" if where else ""
         # Bound as one list: a statement with the numbers in its text is compiled each time.
         listed = ", ".join(map(str, sorted({*entries})))
         return self._read_matches(sql, {**params, "entries": f"[{listed}]"})
 
     def _read_matches(self, sql: str, params: Params) -> list[IndexMatch]:
-        # The statements select its fields: `_make` would count them for each row.
-        return [tuple.__new__(IndexMatch, row) for row in self.run(sql, params)]
+        return list(map(as_match, self.run(sql, params)))
 
     def frequencies(self, stems: Sequence[str]) -> StemFrequencies:
         entries, average = self._totals()
@@ -316,7 +269,7 @@ class SqliteTx:
         for stem in stems:
             count, then = common.get(stem, (0, 0))
             if not count or not then <= _GROWN * entries <= _GROWN * _GROWN * then:
-                count, listed = self._connection.execute(_FEW_WITH_STEM, (_quote(stem),)).get
+                count, listed = self._connection.execute(_FEW_WITH_STEM, (quote(stem),)).get
                 if count < _COMMON:
                     self._listed[stem] = listed
                 else:
@@ -338,7 +291,7 @@ class SqliteTx:
         it, so a large store extrapolates from the newest that have it."""
         # Faster than a call for each.
         sql = _HOLDING_LATELY if entries > _LARGE else _HOLDING
-        rows = self._connection.executemany(sql, [(_quote(stem),) for stem in stems])
+        rows = self._connection.executemany(sql, [(quote(stem),) for stem in stems])
         return {
             stem: held * entries // (span + 1) if span and held >= _LATELY else held
             for stem, (held, span) in zip(stems, rows, strict=True)
@@ -351,14 +304,6 @@ class SqliteTx:
         self, vector: bytes, count: int, where: str, params: Params, least: float
     ) -> list[IndexMatch]:
         raise NotImplementedError("SQLite finds no vectors: see finds_nearest")
-
-
-def _any_of(stems: Sequence[str]) -> str:
-    return " OR ".join(map(_quote, stems))
-
-
-def _quote(stem: str) -> str:
-    return f'"{stem}"'
 
 
 def _numbers(record: bytes) -> tuple[int, int]:
