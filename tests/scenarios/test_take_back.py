@@ -269,6 +269,7 @@ def test_a_sentence_that_takes_back_a_rule_of_the_other_space_is_not_saved_itsel
         "Don't run make lint before commits.",
         "Don't run make lint any more, because this is a hotfix.",
         "Stop running make lint, we are in a hurry right now.",
+        "Stop running make lint, it’s blocking the port.",
     ],
 )
 def test_a_rule_stays_unless_it_is_surely_taken_back(person: Person, sentence: str) -> None:

@@ -52,9 +52,10 @@ _CALLED = (
 _AT_HAND = r"\b(?:this|that|these|those|it|them|here|for now|right now)\b"
 """Words for the work at hand: "stop adding comments to this file" is about this turn."""
 _THIS_TURN = (
-    r"(?<!does )(?<!do )\bthis\b|\b(?:for|right) now\b|\bto(?:day|night)\b|\bat the moment\b"
+    r"(?<!does )(?<!do )\bthis\b|\b(?:for|right) now\b|\bto(?:day|night)\b|\bat the moment\b|"
+    r"\b(?:(?:it|that)(?: is|'s)|they(?: are|'re)) \w+ing\b"
 )
-"""The same in a reason: ", because this is a hotfix"."""
+"""The same in a reason: ", because this is a hotfix", ", it is blocking the port"."""
 
 _SILENT = (
     " always never must should shall need use ever not no from to before after with on in for when "
@@ -112,8 +113,9 @@ def _mark_withdrawal(one: sentences.Captured, found: Withdrawal | None) -> sente
 
 def find_withdrawn(sentence: str) -> Withdrawal | None:
     """Return the words that name what a sentence takes back; None for any other sentence."""
+    sentence = sentence.replace("’", "'")
     for source, is_called in ((_RELEASED, False), (_CALLED, True)):
-        if found := _pattern(source).match(sentence.replace("’", "'")):
+        if found := _pattern(source).match(sentence):
             words, rest = " ".join(filter(None, found.groups())), sentence[found.end() :]
             if _pattern(_AT_HAND).search(words) or _pattern(_THIS_TURN).search(rest):
                 return None
