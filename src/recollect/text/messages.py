@@ -374,13 +374,17 @@ def duplicate_call_error(call: ToolCall) -> InvalidInput:
 
 
 def body_digest(body: str) -> str:
-    """Hash the body of a message."""
-    return seals.find_sha256()(body.encode("utf-8", "surrogatepass")).hexdigest()
+    """Hash the body of a message that is written: OpenSSL takes a fifth of the time of Python's own
+    sha256, and the hash of the chain loads it anyway."""
+    from hashlib import sha256
+
+    return sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_unchanged(body: str, digest: str, role: str) -> bool:
     """Check whether a message still has the body that was archived, or was erased on request."""
-    return body_digest(body) == digest or body == forgotten_body(role)
+    found = seals.find_sha256()(body.encode("utf-8", "surrogatepass")).hexdigest()
+    return found == digest or body == forgotten_body(role)
 
 
 FORGOTTEN = "[forgotten]"
