@@ -13,7 +13,6 @@ from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..index import steps as index_steps
 from ..lessons import operations as lessons_operations
 from ..lessons import steps_observed as lessons_steps_observed
-from ..lessons import steps_schedule as lessons_steps_schedule
 from ..recall import operations as recall_operations
 from ..review import operations as review_operations
 from ..storage.database import Tx
@@ -85,18 +84,16 @@ def import_into(
     done = read(context, found, foreign, note_sessions=context.settings.capture)
     repeated = capture_operations.learn_from_imported(context)
     is_left = bool(folder) and sum(one.messages for one in done) > FEW_MESSAGES
-    settled = lessons_steps_schedule.Settled()
+    after, episodes = before, 0
     if is_left:
         _mark_unlearned(context)
-    elif folder:
-        learn = partial(lessons_operations.learn_from_finished_work, context)
-        settled = steps_hooks.learn_imported(folder, learn)
     else:
-        settled = lessons_operations.learn_from_finished_work(context)
+        learn = partial(lessons_operations.learn_from_finished_work, context)
+        settled = steps_hooks.learn_imported(folder, learn) if folder else learn()
+        after, episodes = _load_lessons(context), settled.built.created
     vectors_left = _make_vectors(context)
     if context.start_background and (is_left or vectors_left):
         context.start_background(context.project.root)
-    after = _load_lessons(context)
     # A statement of several conversations is one memory.
     statements = [*(one for item in done for one in item.captured), *repeated]
     captured = list({one.id: one for one in statements}.values())
@@ -107,7 +104,7 @@ def import_into(
         facts=_count_kinds(captured, (), (*_RULES, *_DECISIONS)),
         commands=len(after.commands - before.commands),
         fixes=len(after.fixes - before.fixes),
-        episodes=settled.built.created,
+        episodes=episodes,
         quarantined=sum(one.memory.status == "quarantined" for one in captured),
         waiting=max(review_operations.count_review(context) - waited, 0),
     )

@@ -12,10 +12,13 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from queue import SimpleQueue
-from subprocess import DEVNULL, PIPE, Popen
-from typing import Any
+
+from ..fast_typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from queue import SimpleQueue
+    from subprocess import Popen
 
 MOST_WORKERS = 8
 _PROGRAM = (
@@ -43,6 +46,10 @@ class WorkerPool:
 
         Raises WorkerLost if none can be started.
         """
+        # Here, because a worker needs neither, and they take it longer to import than all else.
+        from concurrent.futures import ThreadPoolExecutor
+        from queue import SimpleQueue
+
         self._idle: SimpleQueue[Popen[bytes] | None] = SimpleQueue()
         self._workers: list[Popen[bytes]] = []
         try:
@@ -58,6 +65,8 @@ class WorkerPool:
         name = os.path.basename(sys.executable or "")
         if not name.startswith(("python", "pypy")):
             raise WorkerLost("this program is not a Python that could run a worker")
+        from subprocess import DEVNULL, PIPE, Popen
+
         utf8 = ("-X", "utf8") if sys.flags.utf8_mode else ()
         worker = Popen(
             [sys.executable, "-P", *utf8, "-c", _PROGRAM, *arguments],

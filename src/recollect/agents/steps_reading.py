@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from ..fast_typing import TYPE_CHECKING
 from . import steps_import
 
 if TYPE_CHECKING:

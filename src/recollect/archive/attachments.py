@@ -8,9 +8,9 @@ back in the same place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
 
 from ..errors import InvalidInput
+from ..fast_typing import Any, NamedTuple
 from ..secrets import redaction
 from ..text.messages import Block, find_inline, reference_bytes
 from ..types.records import Json, Message

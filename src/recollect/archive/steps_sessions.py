@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from ..context import SentPrompt
 from ..errors import InvalidInput, NotFound, StoreCorrupt
+from ..fast_typing import NamedTuple
 from ..providers import formats
 from ..secrets import redaction
 from ..storage import sql as storage_sql

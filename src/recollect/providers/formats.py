@@ -10,9 +10,9 @@ The conversion is lossless: `to_wire(from_wire(x), form) == x` for a well-formed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from ..errors import InvalidInput
+from ..fast_typing import NamedTuple
 from ..text.messages import CONTINUATION_PROMPT, refuse_duplicate_calls, strip_injected_message
 from ..types.records import ROLES, Json, Message
 from . import anthropic as providers_anthropic

@@ -7,11 +7,11 @@ Types are always checked: a transcript may contain anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from ...actions import echo
 from ...capture.sentences import find_untyped
 from ...errors import InvalidInput
+from ...fast_typing import TYPE_CHECKING
 from ...providers import formats
 from ...secrets import redaction
 from ...text.messages import plain_text, strip_injected_message

@@ -21,14 +21,15 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import IO, TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, NotFound, Unavailable
+from ...fast_typing import TYPE_CHECKING, NamedTuple
 from ...types.records import Json, Message
 
 if TYPE_CHECKING:
     from datetime import datetime
     from io import BufferedIOBase
+    from typing import IO
 
 LONGEST_LINE = 64 * 1024 * 1024
 LARGEST_DOCUMENT = 256 * 1024 * 1024
