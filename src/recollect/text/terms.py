@@ -108,8 +108,8 @@ class _StemsOfWord(dict[bytes, str]):
     """Cache: the stems of a word, with a space before each."""
 
     def __missing__(self, word: bytes) -> str:
-        text = word.decode(*_UTF8)
-        if text.isascii():
+        text = word.decode() if word.isascii() else word.decode(*_UTF8)
+        if word.isascii():
             found = self._of_ascii(text)
         elif len(parts := _pattern(_APART).split(text)) > 1:
             found = "".join([self[part.encode(*_UTF8)] for part in parts])
@@ -126,9 +126,9 @@ class _StemsOfWord(dict[bytes, str]):
         if text.isalnum():
             if text.isdigit():
                 return " " + text[:LONGEST_TERM]
-            if text.islower() and text.isalpha():
-                return " " + stem(text[:LONGEST_TERM])
-            return _stem_spaced(_split(text))
+            if text.isalpha() and (text.islower() or text[1:].islower()):
+                return " " + stem(text[:LONGEST_TERM].lower())
+            return _stem_spaced(_split_run(text))
         if "." in text:
             text = text.strip(".")
             if text.isalnum():
@@ -184,18 +184,20 @@ def _split(chunk: str) -> list[str]:
     # `str.translate` takes three times as long.
     runs = chunk.replace("-", " ").replace("_", " ").split()
     for run in runs:
-        parts = _humps(run) if len(run) <= LONGEST_TERM else []
-        if len(parts) > 1:
-            found += [part.casefold() for part in parts]
-            found.append(run.casefold())
-        else:
-            found += _split_number(run.casefold())
+        found += _split_run(run)
     whole = "".join(runs).casefold()
     if len(runs) > 1 and len(whole) <= LONGEST_TERM:
         found.append(whole)
     if chunk.startswith("--") and len(whole) < LONGEST_TERM - 1:
         found.append(FLAG + whole)
     return found
+
+
+def _split_run(run: str) -> list[str]:
+    """Split letters and digits, and return the whole behind its parts."""
+    small = run.casefold()
+    parts = _humps(run) if len(run) <= LONGEST_TERM else []
+    return [*(part.casefold() for part in parts), small] if len(parts) > 1 else _split_number(small)
 
 
 def _split_number(word: str) -> list[str]:
@@ -214,8 +216,9 @@ def _split_dotted(chunk: str) -> list[str]:
 
 def _join_dotted(chunk: str, pieces: list[str]) -> list[str]:
     """Return the numbers with dots in a name, and its whole."""
-    found = [number[:LONGEST_TERM].rstrip(".") for number in _pattern(_NUMBER).findall(chunk)]
     whole = chunk.replace("-", "").replace("_", "").casefold()
+    numbers = [] if whole.replace(".", "").isalpha() else _pattern(_NUMBER).findall(chunk)
+    found = [number[:LONGEST_TERM].rstrip(".") for number in numbers]
     if pieces[-1][:1].isalpha() and len(whole) <= LONGEST_TERM and ".." not in whole.strip("."):
         found.append(whole.strip("."))
     return found
@@ -337,7 +340,10 @@ def stem(term: str) -> str:
 def _english_stem(word: str) -> str:
     if word[-1] not in "sdgytne":  # no ending to strip
         return word
-    word = _uninflected(_singular(word))
+    if word[-1] == "s":
+        word = _singular(word)
+    if word.endswith(("ed", "ing")):
+        word = _uninflected(word)
     if word.endswith("ly") and len(word) > 6:
         word = word[:-2]
     elif word.endswith("ment") and len(word) > 9:
@@ -350,7 +356,7 @@ def _english_stem(word: str) -> str:
 
 
 def _singular(word: str) -> str:
-    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is", "news")):
+    if word.endswith(("ss", "us", "is", "news")):
         return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
