@@ -575,6 +575,22 @@ def test_a_refused_message_does_not_block_the_others(
     assert mem.import_transcripts(str(path)).messages == 0
 
 
+def test_a_message_that_cannot_be_stored_and_one_with_a_secret_change_no_others(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    long = "words that make it long " * 9
+    texts = [f"{number} {long}" for number in range(5)]
+    texts[1] += f"ghp_{'0aB1cD2eF3gH4iJ5kL6m' * 2}"
+    records = [line(number, text) for number, text in enumerate(texts)]
+    records[3]["message"]["content"] = [{"type": "unknown", "number": float("nan")}]
+    done = mem.import_transcripts(str(write(tmp_path / "s1.jsonl", *records)))
+    (why,) = done.transcripts[0].damaged
+    assert "a number cannot be written as JSON" in why
+    texts[1] = f"1 {long}[REDACTED:github-token]"
+    del texts[3]
+    assert [json.loads(text) for _, _, _, text in said(mem)] == texts
+
+
 def test_a_file_name_that_is_not_utf8_is_read(home: Path, tmp_path: Path) -> None:
     environment = {"HOME": str(home), "RECOLLECT_HOME": str(tmp_path / "h")}
     (there,) = home.glob(".claude/projects/*one/one.jsonl")

@@ -16,9 +16,11 @@ from recollect.secrets.redaction import (
     redact,
     redact_and_report,
     redact_json,
+    redact_json_many,
     redact_many,
 )
 from recollect.secrets.search import find_secrets
+from recollect.types.records import Json
 from tests.builders.secret_samples import (
     ALNUM,
     BREAKS,
@@ -297,6 +299,11 @@ def test_texts_that_are_redacted_together_neither_hide_nor_complete_one_anothers
     texts += [f"{chance.choice(_OPENINGS)} {name}" for name in NAMED]
     chance.shuffle(texts)
     assert redact_many(texts) == [redact_and_report(text) for text in texts]
+    filler = "words that make it long " * 4
+    values: list[Json] = [{"content": f"{filler}{text}"} for text in texts]
+    values += [[{"text": text}, {"text": f"{text}{filler}", "name": filler}] for text in texts]
+    chance.shuffle(values)
+    assert redact_json_many(values) == [redact_json(value) for value in values]
 
 
 def test_a_tag_that_two_texts_make_together_is_none() -> None:

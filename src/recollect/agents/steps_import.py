@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Union
 
 from ..archive import sql as archive_sql
 from ..archive import steps as archive_steps
@@ -13,6 +12,7 @@ from ..capture import steps as capture_steps
 from ..context import Progress
 from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound, Unavailable
+from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..links import sql as links_sql
 from ..memory import sql_lists as memory_sql_lists
@@ -34,6 +34,10 @@ from .transcripts.reader_io import (
 OWN_FOLDER = "#own:"
 """Marks the key of a message from an agent's own folder whose usual key an untrusted copy has."""
 
+_TOGETHER = 32
+"""Items whose messages are prepared together. One message in a thousand holds a secret, and makes
+its group be searched twice."""
+
 TRANSCRIPT_ERRORS = (InvalidInput, NotFound, Unavailable, OSError)
 """Errors of one transcript; the others are still read."""
 
@@ -50,10 +54,6 @@ class ImportOptions(NamedTuple):
     """Writes preferences about the person into the user's space."""
     note_sessions: bool = False
     """Whether to note the sessions, for what is learned when all are imported."""
-
-
-ReadItem = Union["PreparedEntry", SessionDetails, SkippedRecord, CursorMark]
-"""An item of a transcript, with its message prepared."""
 
 
 class ReadRequest(NamedTuple):
@@ -74,6 +74,10 @@ class PreparedEntry(NamedTuple):
     prepared: archive_steps.PreparedMessage
     said: capture_steps.UserMessage | None
     statements: list[memory_steps.PreparedMemory]
+
+
+ReadItem = PreparedEntry | SessionDetails | SkippedRecord | CursorMark
+"""An item of a transcript, with its message prepared."""
 
 
 class BatchState(NamedTuple):
@@ -112,23 +116,42 @@ def read_items(request: ReadRequest) -> Iterator[ReadItem]:
 
 def prepare_items(request: ReadRequest, items: Iterable[TranscriptItem]) -> Iterator[ReadItem]:
     """Yield items with each message prepared; one that the archive refuses is damage."""
+    waiting: list[TranscriptItem] = []
     for item in items:
-        if not isinstance(item, TranscriptEntry):
-            yield item
-            continue
-        try:
-            yield _prepare_entry(item, request)
-        except InvalidInput as error:
-            yield SkippedRecord(0, error.message, expected=False)
+        waiting.append(item)
+        if len(waiting) == _TOGETHER or isinstance(item, CursorMark):
+            yield from _prepare_several(waiting, request)
+            waiting = []
+    yield from _prepare_several(waiting, request)
 
 
-def _prepare_entry(entry: TranscriptEntry, request: ReadRequest) -> PreparedEntry:
+def _prepare_several(items: Sequence[TranscriptItem], request: ReadRequest) -> list[ReadItem]:
+    entries = [item for item in items if isinstance(item, TranscriptEntry)]
+    incoming = [
+        archive_steps.Incoming(
+            entry.message,
+            "import" if request.foreign else entry.origin,
+            entry.pasted,
+            sentences.find_untyped,
+        )
+        for entry in entries
+    ]
+    try:
+        prepared = iter(archive_steps.prepare_many(incoming, request.now))
+    except InvalidInput as error:
+        if len(items) > 1:
+            return [found for item in items for found in _prepare_several([item], request)]
+        return [SkippedRecord(0, error.message, expected=False)]
+    return [
+        _complete(item, next(prepared), request) if isinstance(item, TranscriptEntry) else item
+        for item in items
+    ]
+
+
+def _complete(
+    entry: TranscriptEntry, prepared: archive_steps.PreparedMessage, request: ReadRequest
+) -> PreparedEntry:
     typed = entry.origin == "user" and entry.message.role == "user"
-    origin = "import" if request.foreign else entry.origin
-    prepared = archive_steps.prepare(
-        archive_steps.Incoming(entry.message, origin, entry.pasted, sentences.find_untyped),
-        entry.message.at or request.now,
-    )
     if request.foreign:
         # Otherwise a copy could claim the key that such a genuine message gets.
         prepared = prepared._replace(key=prepared.key.partition(OWN_FOLDER)[0])

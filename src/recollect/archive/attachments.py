@@ -40,7 +40,10 @@ def refuse_large(attachments: Iterable[Attachment], most: int) -> None:
             )
 
 
-def detach(message: Message) -> tuple[Message, tuple[Attachment, ...]]:
+Attachments = tuple[Attachment, ...]
+
+
+def detach(message: Message) -> tuple[Message, Attachments]:
     """Return a message without inline bytes, and these bytes."""
     if isinstance(message.content, str) and not message.extra:
         return message, ()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from ..actions import echo
 from ..errors import Conflict, InvalidInput
+from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..providers import formats as providers_formats
@@ -17,8 +17,8 @@ from ..storage.database import Row, Tx
 from ..text import addresses, messages
 from ..types import records, trust
 from ..types.records import ROLES, Json, Message, Recorded, SafeText, ToolCall
-from . import attachments as archive_attachments
 from . import sql, steps_sessions
+from .attachments import Attachments, detach
 from .sql import NewSession as NewSession
 
 _ORIGIN_OF_ROLE = {
@@ -138,16 +138,33 @@ class PreparedMessage(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
     model: str = ""
     usage: Mapping[str, Json] | None = None
-    attachments: tuple[archive_attachments.Attachment, ...] = ()
+    attachments: Attachments = ()
 
 
 def prepare(incoming: Incoming, now: int) -> PreparedMessage:
     """Do all work that needs no transaction, so that no lock is held while a text is redacted."""
+    return prepare_many([incoming], now)[0]
+
+
+def prepare_many(several: Sequence[Incoming], now: int) -> list[PreparedMessage]:
+    """Prepare several messages in less time: their texts are searched for secrets together."""
+    parts = list(map(_detach, several))
+    whole = [messages.body_from_message(incoming.message) for incoming, _ in parts]
+    bodies = redaction.redact_json_many(whole)
+    return [_finish(*part, body, now) for part, body in zip(parts, bodies, strict=True)]
+
+
+def _detach(incoming: Incoming) -> tuple[Incoming, Attachments]:
+    message, attached = detach(incoming.message)
+    if incoming.pasted:
+        message = _mark_pasted(message, incoming.pasted)
+    return incoming._replace(message=message), attached
+
+
+def _finish(
+    incoming: Incoming, attached: Attachments, body: redaction.Redacted, now: int
+) -> PreparedMessage:
     message, origin, pasted, find_pasted = incoming
-    message, attached = archive_attachments.detach(message)
-    if pasted:
-        message = _mark_pasted(message, pasted)
-    body = redaction.redact_json(messages.body_from_message(message))
     clean = message
     if body.found or redaction.PRIVATE in body.text:
         clean = messages.message_from_body(json.loads(body.text))
