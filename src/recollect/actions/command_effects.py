@@ -46,7 +46,7 @@ def may_start_service(words: Sequence[str], output: str) -> bool:
     """Check whether a command may start the service that a program could not reach: one that runs
     or serves something, or a target that is named after a word of the program's output, such as
     `make redis-test` for `redis.exceptions.ConnectionError`."""
-    if not is_unreachable(output) or is_quiet(words[0]) or is_check(words):
+    if not words or not is_unreachable(output) or is_quiet(words[0]) or is_check(words):
         return False
     if purpose_of(words) == "run":
         return not any(map(is_looking, words[1:3]))
