@@ -79,6 +79,12 @@ def test_what_starts_no_service_resolves_no_refused_connection(between: str) -> 
     assert only(talk).resolved == ()
 
 
+def test_a_line_of_options_alone_is_no_check() -> None:
+    talk = Talk().user("Run them").shell("pytest -q", "E   ValueError: no rows", 1)
+    talk.shell("--maxfail 2; -x > log").shell("pytest -q", "12 passed")
+    assert only(talk).outcome == "success"
+
+
 def test_a_command_that_was_called_wrongly_is_resolved_by_the_right_call() -> None:
     talk = (
         Talk()

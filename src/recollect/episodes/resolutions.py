@@ -206,7 +206,7 @@ def _plain(command: Words) -> Words:
 def _covers(command: Words, check: Words, broken: CallAttempt) -> bool:
     """Check whether a command repeats a check, whole or in the part that failed."""
     asked, given = _plain(check), _plain(command)
-    if asked[0] != given[0] or not is_check(given):
+    if not given or asked[:1] != given[:1] or not is_check(given):
         return False
     if set(given) <= set(asked):
         return True
