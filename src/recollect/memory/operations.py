@@ -77,8 +77,6 @@ def learn(
     Example: recollect learn "Integration tests need Redis on port 6380" --kind reference
     Example: recollect learn "Never edit generated files" --kind policy --scope 'src/gen/**'
     """
-    from json import loads  # only here: a search starts cold
-
     if again:
         trust.require_person(context.origin, "save a forgotten text again", "again")
     draft = make_draft(context, text, kind, fields)
@@ -90,12 +88,11 @@ def learn(
             lambda tx: steps.find_label(tx, context.origin, draft.evidence)
         )
     ready = steps.prepare(draft, context.origin, now, new_id("m"), label)
-    cited = loads(ready.row.citations)
     known = (
         []
         if draft.layer == "user"
         # A process would cost more than all the rest: `steps_verify.pin_waiting` starts it later.
-        else freshness_steps.pin_claims(context, ready.row.text, cited, quick=True)
+        else freshness_steps.pin_claims(context, ready.row.text, ready.memory.citations, quick=True)
     )
 
     def save(tx: Tx, around: steps_neighbours.Neighbours) -> Learned:

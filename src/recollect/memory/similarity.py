@@ -84,10 +84,10 @@ def find_relation(old: Statement, new: Statement) -> str:
 
 def contradicts(a: Statement, b: Statement) -> bool:
     """Check whether two statements differ in the sign of a word and in little else."""
+    if not (may_negate(a) or may_negate(b)):
+        return False
     names, others = skim_signs(a), skim_signs(b)
     if names is not None and others is not None and jaccard(names, others) < NEAR:
-        return False
-    if not (may_negate(a) or may_negate(b)):
         return False
     ours, theirs = read_signs(a), read_signs(b)
     shared = ours.keys() & theirs.keys()
@@ -100,8 +100,10 @@ def _denies(old: Statement, new: Statement) -> bool:
     """Check whether the new statement forbids what the old one asks for, in fewer or other words:
     at least two words are negated, and all stand in the old one, with its first word."""
     denied = _find_denied(new)
+    if len(denied) < 2:
+        return False
     names = skim_signs(old)
-    if len(denied) < 2 or (names is not None and not denied <= {*map(_shorten, names)}):
+    if names is not None and not denied <= {*map(_shorten, names)}:
         return False
     ours = read_signs(old)
     asked = [_shorten(word) for word, sign in ours.items() if sign]

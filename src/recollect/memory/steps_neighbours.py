@@ -20,7 +20,7 @@ from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..links import sql as links_sql
 from ..secrets import redaction
-from ..storage.database import StemFrequencies, Tx
+from ..storage.database import StemFrequencies, Tx, load_json
 from ..text import globs, terms
 from ..types import trust
 from ..types.records import (
@@ -87,9 +87,9 @@ def add_twins(around: Neighbours, same_text: Sequence[Memory]) -> Neighbours:
 def find_neighbours(tx: Tx, row: sql.MemoryRow) -> Neighbours:
     """Look for memories that the statement changes, contradicts or repeats."""
     revised, same, opposite, replaced, near, otherwise = "", "", [], [], [], {}
-    scope = json.loads(row.scope)
+    scope = load_json(row.scope)
     for memory, relation in _find_related(tx, row):
-        theirs = json.loads(memory.scope)
+        theirs = load_json(memory.scope)
         if relation == "revises" and not globs.same_scopes(theirs, scope):
             otherwise[memory.id] = globs.describe_scopes(theirs)
         elif (relation == "revises" and not revised and _may_replace(row, memory)) or (
@@ -161,7 +161,7 @@ def _is_own(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
 def _is_same(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
     """Check whether a memory has the text and the files of a statement, and another kind."""
     is_text = memory.text == row.text and memory.kind != row.kind
-    return is_text and globs.same_scopes(json.loads(memory.scope), json.loads(row.scope))
+    return is_text and globs.same_scopes(load_json(memory.scope), load_json(row.scope))
 
 
 def find_statements(tx: Tx, row: sql.MemoryRow) -> list[sql.MemoryStatement]:
@@ -177,16 +177,15 @@ def _pick_nearest(
     little but an old value."""
     words = similarity.split_words(row.subject, row.text)
     least = 0.0 if similarity.find_gone(row.text)[0] else ENOUGH_SHARED
-    near = {}
+    near: list[tuple[bool, float, sql.MemoryStatement]] = []
     for one in memories:
         if one.owner != row.owner:
             continue
         shared = similarity.jaccard(words, similarity.split_words(one.subject, one.text))
         if shared >= least or (row.subject and one.subject):
-            near[one] = shared
-    return sorted(near, key=lambda one: (one.scope == row.scope, near[one]), reverse=True)[
-        :COMPARED
-    ]
+            near.append((one.scope == row.scope, shared, one))
+    near.sort(key=lambda found: found[:2], reverse=True)
+    return [one for _, _, one in near[:COMPARED]]
 
 
 def _find_candidates(tx: Tx, row: sql.MemoryRow) -> list[str]:

@@ -6,7 +6,6 @@ and the one before is kept as it was. Ids that were printed before memories kept
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from ..errors import Conflict, InvalidInput, NotFound, Refused
@@ -14,7 +13,7 @@ from ..index import sql as index_sql
 from ..index import steps as index_steps
 from ..links import sql as links_sql
 from ..secrets import redaction
-from ..storage.database import Tx
+from ..storage.database import Tx, load_json
 from ..text import addresses, globs
 from ..types.records import FOREVER, ORIGINS, Memory
 from . import sql
@@ -175,7 +174,7 @@ def pick_scope(found: Sequence[Memory], scope: Sequence[str]) -> Memory | None:
 
 def read_scope(row: sql.MemoryRow | Memory) -> tuple[str, ...]:
     """Return the path globs of a memory or of its row."""
-    return row.scope if isinstance(row, Memory) else tuple(json.loads(row.scope))
+    return row.scope if isinstance(row, Memory) else tuple(load_json(row.scope))
 
 
 _EVERYWHERE: tuple[tuple[str, str], ...] = (("scope", ""),)

@@ -272,22 +272,24 @@ def order_matches(matches: Iterable[IndexMatch]) -> list[IndexMatch]:
 
 def rank_shared(listed: Mapping[str, str | None], weights: Mapping[str, float]) -> Iterator[str]:
     """Yield the entries with some of these stems, given as a list of numbers for each: first those
-    with several stems, the heaviest first, then those with one, the newest first."""
-    # The numbers stay texts: few of them are needed, and to parse one takes longer than the rest.
-    holding = {stem: text.split(",") if (text := listed[stem]) else [] for stem in weights}
-    sets = [(set(holding[stem]), weight) for stem, weight in weights.items()]
-    seen: set[str] = set()
-    several: set[str] = set()
-    for held, _ in sets:
-        several |= held & seen
-        seen |= held
-    scores = dict.fromkeys(sorted(several, key=int, reverse=True), 0.0)
-    for held, weight in sets:
-        for entry in held & several:
-            scores[entry] += weight
-    yield from sorted(scores, key=scores.__getitem__, reverse=True)
-    for stem in sorted(weights, key=weights.__getitem__, reverse=True):
-        yield from [entry for entry in reversed(holding[stem]) if entry not in several]
+    with several stems, the heaviest first, then those with one; of equals the newest first."""
+    # By weight: those with several stems under no name, those with one under its own. To move sets
+    # of entries is faster than to add up the weight of each. The numbers stay texts: few of them
+    # are needed, and to parse one takes longer than the rest.
+    groups: dict[tuple[float, str], set[str]] = {}
+    for stem, weight in weights.items():
+        rest = set(text.split(",")) if (text := listed[stem]) else set()
+        shared = []
+        for (total, _), held in groups.items():
+            if both := held & rest:
+                held -= both
+                rest -= both
+                shared.append((total + weight, both))
+        for total, both in shared:
+            groups.setdefault((total, ""), set()).update(both)
+        groups[weight, stem] = rest
+    for group in sorted(groups, key=lambda group: (not group[1], group[0]), reverse=True):
+        yield from sorted(groups[group], key=int, reverse=True)
 
 
 class ServerStatement(NamedTuple):

@@ -6,7 +6,8 @@ An idempotency key is foreign text and may hold anything: only its hash is store
 from __future__ import annotations
 
 from _operator import itemgetter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 from ..errors import Conflict
 from ..fast_typing import NamedTuple
@@ -37,9 +38,7 @@ _DAY = 86_400_000_000
 
 def count_new_memories(columns: str, rows: Iterable[Row]) -> list[Row]:
     """Return the parameters of `COUNT_NEW`: new rows by day, kind, layer and status."""
-    names = ["space", *columns.split(", ")]
-    place = itemgetter(*map(names.index, ("space", "kind", "layer", "status")))
-    size = itemgetter(*map(names.index, ("first_seen", "valid_to", "text", "recalls")))
+    place, size = _pick_counted(columns)
     counts: dict[Row, list[int]] = {}
     for row in rows:
         first_seen, valid_to, text, recalls = size(row)
@@ -50,6 +49,16 @@ def count_new_memories(columns: str, rows: Iterable[Row]) -> list[Row]:
             count[1] += len(text)
             count[2] += recalls == 0
     return [(*key, *count) for key, count in counts.items()]
+
+
+@cache
+def _pick_counted(columns: str) -> tuple[Callable[[Row], Row], Callable[[Row], Row]]:
+    """Return functions that pick, from a row after its space, what it is counted by and with."""
+    names = ["space", *columns.split(", ")]
+    return (
+        itemgetter(*map(names.index, ("space", "kind", "layer", "status"))),
+        itemgetter(*map(names.index, ("first_seen", "valid_to", "text", "recalls"))),
+    )
 
 
 def recount_memories(tx: Tx) -> None:

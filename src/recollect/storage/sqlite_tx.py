@@ -80,6 +80,9 @@ class SqliteTx:
         common: dict[str, tuple[int, int]] | None = None,
     ) -> None:
         self._connection = connection
+        # One for all statements: each is read to its end, and to make a cursor takes as long as a
+        # short statement.
+        self._cursor = connection.cursor()
         self.space = space
         self._kept = kept
         self._common = {} if common is None else common
@@ -124,7 +127,7 @@ class SqliteTx:
 
     def _readable(self, sql: str, params: Params | None) -> tuple[list[Row], int]:
         """Return the rows that can be decoded, and the number of damaged ones."""
-        found = self._connection.execute(sql, {"space": self.space, **(params or {})})
+        found = self._cursor.execute(sql, {"space": self.space, **(params or {})})
         rows: list[Row] = []
         damaged = 0
         while True:
@@ -135,7 +138,7 @@ class SqliteTx:
                 damaged += 1  # keep the rows so far and go on with the next
 
     def many(self, sql: str, rows: Iterable[Params]) -> None:
-        self._connection.executemany(sql, ({"space": self.space, **row} for row in rows))
+        self._cursor.executemany(sql, ({"space": self.space, **row} for row in rows))
 
     def insert(self, table: str, columns: str, rows: Iterable[Row], skip: bool = False) -> None:
         # Positional: binding every value by name takes longer than inserting it.
@@ -152,9 +155,9 @@ class SqliteTx:
         sql = f"INSERT INTO {table} (space, {columns}) VALUES (?{places})"
         if skip:
             sql += " ON CONFLICT DO NOTHING"
-        self._connection.executemany(sql, kept)
+        self._cursor.executemany(sql, kept)
         if table == "memories":
-            self._connection.executemany(COUNT_NEW, count_new_memories(columns, kept))
+            self._cursor.executemany(COUNT_NEW, count_new_memories(columns, kept))
 
     def run_batched(self, sql: str, params: Params | None = None) -> list[Row]:
         return self.run(sql, params)
@@ -172,10 +175,10 @@ class SqliteTx:
         self.insert("unembedded", "entry", embedded)
 
     def add_words(self, stems: Sequence[tuple[int, str]]) -> None:
-        self._connection.executemany("INSERT INTO words (rowid, stems) VALUES (?, ?)", stems)
+        self._cursor.executemany("INSERT INTO words (rowid, stems) VALUES (?, ?)", stems)
 
     def remove_words(self, entry: int) -> None:
-        self._connection.execute("DELETE FROM words WHERE rowid = ?", (entry,))
+        self._cursor.execute("DELETE FROM words WHERE rowid = ?", (entry,))
 
     def remove_entries(self, source: str, ref: str, seq: int) -> None:
         gone = self.run(
@@ -186,7 +189,7 @@ class SqliteTx:
         for (entry,) in gone:
             self.remove_words(entry)
             for table in ("facets", "unembedded"):
-                self._connection.execute(f"DELETE FROM {table} WHERE entry = ?", (entry,))
+                self._cursor.execute(f"DELETE FROM {table} WHERE entry = ?", (entry,))
             row = self.one(_REMOVE_VECTOR, {"entry": entry})
             if row and row[0]:
                 self.run(_COUNT_DEAD, {"block": row[0]})
@@ -222,20 +225,20 @@ class SqliteTx:
         self, weights: Mapping[str, float], limit: int, where: str, params: Params
     ) -> list[str]:
         # FTS5's own rank reads the length of every entry with a stem, in three times the time.
-        listed = {**self._listed}
-        for stem in weights.keys() - listed:
-            listed[stem] = self._connection.execute(_WITH_STEM, (quote(stem),)).get
+        new = [stem for stem in weights if stem not in self._listed]
+        rows = self._cursor.executemany(_WITH_STEM, [(quote(stem),) for stem in new])
+        listed = {**self._listed, **dict(zip(new, (text for (text,) in rows), strict=True))}
         ranked = rank_shared(listed, weights)
         found: dict[str, None] = {}
-        size = 2 * limit
+        second = size = limit
         while len(found) < limit and (some := list(islice(ranked, size))):
             # Not the numbers themselves: to prepare another statement takes longer than to run it.
-            held: dict[str, str] = dict(
-                self.run(_REFS.format(where=where), {**params, "entries": f"[{','.join(some)}]"})
-            )
+            bound = {**params, "entries": f"[{','.join(some)}]"}
+            held: dict[str, str] = dict(self.run(_REFS.format(where=where), bound))
             found |= dict.fromkeys([held[entry] for entry in some if entry in held])
             # As of other searches: three quarters are enough.
-            size = _MOST_FILTERED if 4 * len(found) < 3 * limit else 0
+            size = second or (_MOST_FILTERED if 4 * len(found) < 3 * limit else 0)
+            second = 0
         return list(found)[:limit]
 
     def filter_entries(
@@ -269,7 +272,7 @@ class SqliteTx:
         for stem in stems:
             count, then = common.get(stem, (0, 0))
             if not count or not then <= _GROWN * entries <= _GROWN * _GROWN * then:
-                count, listed = self._connection.execute(_FEW_WITH_STEM, (quote(stem),)).get
+                count, listed = self._cursor.execute(_FEW_WITH_STEM, (quote(stem),)).get
                 if count < _COMMON:
                     self._listed[stem] = listed
                 else:
@@ -291,7 +294,7 @@ class SqliteTx:
         it, so a large store extrapolates from the newest that have it."""
         # Faster than a call for each.
         sql = _HOLDING_LATELY if entries > _LARGE else _HOLDING
-        rows = self._connection.executemany(sql, [(quote(stem),) for stem in stems])
+        rows = self._cursor.executemany(sql, [(quote(stem),) for stem in stems])
         return {
             stem: held * entries // (span + 1) if span and held >= _LATELY else held
             for stem, (held, span) in zip(stems, rows, strict=True)

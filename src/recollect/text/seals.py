@@ -107,8 +107,16 @@ def seal_rows(table: str, names: Sequence[str], rows: Sequence[Sequence[object]]
     """Return the seals of new rows of a table, whose columns have these names."""
     if table == "memories" and len(rows) >= _MANY:
         return _seal_memories(names, rows)
-    sealed = itemgetter(*map(names.index, COLUMNS[table]))
+    sealed = _pick_sealed(table, tuple(names))
     return [make_seal(*sealed(row)) for row in rows]
+
+
+@cache
+def _pick_sealed(
+    table: str, names: tuple[str, ...]
+) -> Callable[[Sequence[object]], tuple[object, ...]]:
+    """Return a function that picks the sealed values of a row whose columns have these names."""
+    return itemgetter(*map(names.index, COLUMNS[table]))
 
 
 def _seal_memories(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
