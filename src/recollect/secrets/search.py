@@ -108,17 +108,6 @@ def _shadow_and_classes(text: str) -> tuple[str, str]:
     return text if text.isascii() else shadow.decode("ascii"), classes
 
 
-_INSIDE = {
-    "auth": ("authorization", "authtoken "),
-    "cred": ("credential(",),
-    "secret": (_MANIFEST_HINT,),
-    "=": ("sig=", "signature=", "uid=", "user id="),
-    ":": ("://",),
-    ".": ("thingsboard.",),
-    "_": ("_pat", "reporter_id", "contribsys"),
-}
-"""Texts that are looked for first, and the hints whose patterns match only where they are, too."""
-
 _WHOLE_WORDS = {
     b"5432": ":5432:",
     b"identified": "identified",
@@ -127,25 +116,36 @@ _WHOLE_WORDS = {
     b"snyk": "snyk auth",
     b"private-lines": "private-lines: ",
 }
-_FIRST = tuple(
-    (hint, _INSIDE.get(hint, ()))
-    for hint in sorted(
-        _HINTS.union(_INSIDE).difference(*_INSIDE.values(), _WHOLE_WORDS.values()), key=len
-    )
-)
+_INSIDE = {
+    "auth": ("authtoken ",),
+    "cred": ("credential(",),
+    "secret": (_MANIFEST_HINT,),
+    "basic": ("basic ",),
+    "begin": ("-----begin ",),
+    "=": ("sig=", "signature=", "uid=", "user id="),
+    ":": ("://",),
+}
+"""Texts that are looked for first, and the hints whose patterns match only where they are, too."""
+
+_FIRST = {
+    text: (*_INSIDE.get(text, ()), *({text} & _HINTS))
+    for text in _HINTS.union(_INSIDE).difference(*_INSIDE.values(), _WHOLE_WORDS.values())
+}
+_IN_WORDS = [text for text in _FIRST if terms.split_bytes(text) == [text.encode()]]
+_SIGNS = list(_FIRST.keys() - _IN_WORDS)
 
 
 def _find_hints(lower: str) -> Places:
     """Return where each hint occurs in a text in lower case."""
-    words = _programs().keys() & terms.split_bytes(lower)
-    found = {hint: _find_all(lower, hint) for hint in [_programs()[word] for word in words]}
-    for hint, longer in _FIRST:
-        if hint in lower:
-            for one in longer:
-                found[one] = _find_all(lower, one)
-            if hint in _HINTS:
-                found[hint] = _find_all(lower, hint)
-    return {hint: places for hint, places in found.items() if places}
+    programs, words = _programs(), {*terms.split_bytes(lower)}
+    # Most words of a long text repeat: together, the different ones are a quarter of it.
+    together = b" ".join(words).decode()
+    first = [text for text in _IN_WORDS if text in together]
+    first += [text for text in _SIGNS if text in lower]
+    hints = {programs[word] for word in programs.keys() & words}.union(
+        *map(_FIRST.__getitem__, first)
+    )
+    return {hint: places for hint in hints if (places := _find_all(lower, hint))}
 
 
 @cache
