@@ -62,6 +62,11 @@ def test_each_command_prints_its_result(say: Say, project: Path) -> None:
     formats = Path(__file__).parent.parent / "fixtures" / "formats"
     assert "created e-" in say("episode", "load", str(formats / "episode.json"))
     assert "quarantined" in say("pattern", "load", str(formats / "pattern.json"))
+    (project / "AGENTS.md").write_text("- Never push to main\n")
+    assert "1 record read, 1 new (quarantined); form: rules" in say(
+        "load", str(project / "AGENTS.md")
+    )
+    assert "1 record read, none of them new; form: rules" in say("load", str(project / "AGENTS.md"))
     assert '"category": "typescript"' in say("pattern", "show", "sem-001")
     memory = json.loads(say("learn", "the login page is plain HTML", "--json"))["id"]
     assert "no links" in say("links", memory)

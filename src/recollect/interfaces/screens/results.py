@@ -312,9 +312,9 @@ def _render_exported(done: recollect.Exported) -> str:
 
 def _render_loaded(done: recollect.Loaded) -> str:
     waits = done.status == "quarantined" and done.new
+    new = f"{done.new} new ({done.status})" if done.new else "none of them new"
     return lines(
-        f"{format_count(done.read, 'record')} read, {done.new} new ({done.status}); "
-        f"form: {done.form or 'none known'}",
+        f"{format_count(done.read, 'record')} read, {new}; form: {done.form or 'none known'}",
         "accept them: recollect review" if waits else "",
         done.loss,
         (f"left out: {one}" for one in done.problems),
