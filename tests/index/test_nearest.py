@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recollect.index import sql_vectors, steps_nearest
 from recollect.index import vectors as index_vectors
 from recollect.index.vectors import quantise as vector
+from recollect.storage.database import IndexMatch
 
 DIMS = 64
 
@@ -172,3 +173,20 @@ def test_signs_are_packed_and_unpacked() -> None:
     found = [index_vectors.signs_as_vector(row) for row in rows]
     assert index_vectors.sign_rows(found) == rows
     assert {*b"".join(found)} == {index_vectors.ZERO - 1, index_vectors.ZERO + 1}
+
+
+def test_of_many_matches_those_that_promise_most_are_ranked() -> None:
+    matches = [
+        IndexMatch(n, "memory", f"m-{n}", 0, "fact", "", "user", 0, "some words", 200.0 - n)
+        for n in range(200)
+    ]
+    matches[199] = matches[199]._replace(stems="the_name words")
+    cosines = dict.fromkeys(range(0, 200, 2), 0.1) | {190: 0.9, 191: 0.8}
+    kept = steps_nearest.keep_promising(matches, cosines, ["the_name"], 10)
+    entries = [item.entry for item in kept]
+    assert entries == sorted(entries)  # still the best by words first
+    assert len(entries) == steps_nearest.SURE + steps_nearest.PROMISING + 1
+    assert {*range(steps_nearest.SURE), 190, 191, 199} < {*entries}
+    assert len(steps_nearest.keep_promising(matches, cosines, [], 150)) == 200
+    few = matches[:30]
+    assert steps_nearest.keep_promising(few, cosines, [], 10) == few

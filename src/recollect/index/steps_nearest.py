@@ -43,6 +43,10 @@ takes a sixth of that."""
 FEW = 1_500
 """When a filter leaves fewer entries than this, all of them are compared."""
 
+SURE, PROMISING = 40, 60
+"""In a large store, so many of the best matches by words are ranked, and of the others so many that
+are the best by words and vectors together: see `keep_promising`."""
+
 _Filters = Mapping[str, Sequence[Any]]
 Near = Mapping[int, tuple[IndexMatch, float]]
 """Entries that fulfil the filters, with their cosines."""
@@ -97,6 +101,39 @@ def compare_all(
         load = sql_vectors.load_all_vectors
         places, packed = tx.keep(f"vectors of {dims}", lambda: _pack(load(tx), dims))
     return ComparedEntries(places, vectors.multiply(question, packed))
+
+
+def compare_matches(
+    question: bytes, matches: Sequence[IndexMatch], compared: ComparedEntries | None
+) -> dict[int, float]:
+    """Return the cosines of those of the matches that have a vector; `compared` knows all."""
+    if compared is not None:
+        return compared.find_cosines([item.entry for item in matches])
+    return cosines_by_entry(question, {item.entry: item.vector for item in matches if item.vector})
+
+
+def keep_promising(
+    matches: Sequence[IndexMatch], cosines: Mapping[int, float], names: Sequence[str], limit: int
+) -> list[IndexMatch]:
+    """Return the matches to rank, given with the best by words first, if `limit` are wanted: the
+    first ones, of the others the best by words and vectors together, and those that hold a name. To
+    count the stems of all and to score them takes a tenth of a recall in a large store.
+
+    Of 150 matches in a store of 116,000 entries, the public sets stay (LoCoMo .566 instead of .565,
+    LongMemEval .703 of .704, coding sessions .571 of .572); with the first 100 by words alone they
+    lose .005, .006 and .024.
+    """
+    best = max([item.score for item in matches], default=0.0)
+    nearest = max(cosines.values(), default=0.0)
+    promise = [nearest * item.score + best * cosines.get(item.entry, 0.0) for item in matches]
+    sure = max(SURE, limit)
+    others = sorted(range(sure, len(matches)), key=promise.__getitem__, reverse=True)
+    kept = {*range(sure), *others[:PROMISING]}
+    return [
+        item
+        for place, item in enumerate(matches)
+        if place in kept or any(name in item.stems for name in names)
+    ]
 
 
 def _pack(stored: Mapping[int, bytes], dims: int) -> tuple[dict[int, int], vectors.PackedVectors]:

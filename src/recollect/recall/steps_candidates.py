@@ -145,22 +145,21 @@ def find_candidates(
     if few and question.is_filtered and tx.is_answered:
         # A filter may leave only entries with the common words.
         matched = search(asked.stems, depth, few=tx.is_remote)
+    is_full, cosines = len(matched) == depth, _compare(matched, asked, compared)
+    if cosines and entries > judgement.SMALL:
+        names = [asked.stems[place] for place in asked.ranking.wholes]
+        matched = index_steps_nearest.keep_promising(matched, cosines, names, question.limit)
     counted = _count_stems(matched, asked)
-    if len(matched) == depth:
+    if is_full:
         more = _find_named(tx, asked, known, search, counted)
         stated = [item.source for item in matched].count("memory")
         if stated < STATED and _seeks_memories(asked, filters):
             own = _find_memories(tx, asked, known, search, filters)
             more += [item for item in own if item not in matched and item not in more]
+        cosines |= _compare(more, asked, compared)
         matched = [*matched, *more]
         counted |= _count_stems(more, asked)
     matched = _leave_alone(matched, asked, max(ALONE, 2 * question.limit), counted)
-    if compared is None:
-        vectors = {item.entry: item.vector for item in matched if item.vector}
-        # Without vectors the module is not needed: a command starts cold.
-        cosines = index_steps_nearest.cosines_by_entry(vector, vectors) if vectors else {}
-    else:
-        cosines = compared.find_cosines([item.entry for item in matched])
     compared_ones = [(item, cosines.get(item.entry, 0.0)) for item in matched]
     found = _make_candidates(tx, compared_ones, asked, counted)
     # Where every vector is compared, to leave the nearest out saves little.
@@ -180,6 +179,17 @@ def find_candidates(
         ]
         found += _make_candidates(tx, new, asked, _count_stems([item for item, _ in new], asked))
     return _mark_typed(found) if judgement.seeks_statement(asked.ranking) else found
+
+
+def _compare(
+    matched: Sequence[IndexMatch],
+    asked: PreparedQuestion,
+    compared: index_steps_nearest.ComparedEntries | None,
+) -> dict[int, float]:
+    """Return the cosines of the matches, by entry."""
+    # Without vectors the module is not needed: a command starts cold.
+    compares = asked.vector and matched
+    return index_steps_nearest.compare_matches(asked.vector, matched, compared) if compares else {}
 
 
 def _count_holding(tx: Tx, stems: Sequence[str], known: StemFrequencies) -> int | None:
@@ -208,7 +218,7 @@ def _choose_depths(
         return max(ALONE, fewest) + named, by_meaning  # more are not kept
     by_words = recall_ranking.BY_WORDS
     if known.entries > judgement.SMALL:
-        by_words, by_meaning = by_words * 3 // 4, by_meaning * 3 // 4
+        by_words, by_meaning = by_words * 3 // 4, by_meaning // 2
     return max(by_words, question.limit), by_meaning
 
 
