@@ -25,7 +25,7 @@ from recollect.memory import steps as memory_steps
 from recollect.memory import steps_learn as memory_steps_learn
 from recollect.memory import steps_neighbours as memory_steps_neighbours
 from recollect.recall import questions as recall_questions
-from recollect.storage.database import Tx
+from recollect.storage.database import StemFrequencies, Tx
 from recollect.storage.sqlite import _PRAGMAS, SqliteDatabase
 from recollect.storage.sqlite_files import define_seal
 from recollect.text import terms
@@ -289,7 +289,7 @@ def learned(count: int, bound: float) -> Ratio:
             def theirs() -> float:
                 held = [terms.query_stems(notes.note()) for _ in range(30)]
                 asked = [
-                    database.read(partial(memory_steps_neighbours.pick_rarest, stems=stems))
+                    memory_steps_neighbours.pick_rarest(database.read(partial(_count, stems=stems)))
                     for stems in held
                 ]
                 return _median(raw, list(zip(held, asked, strict=True)))
@@ -297,6 +297,10 @@ def learned(count: int, bound: float) -> Ratio:
             mine, yardstick = paired(ours, theirs, 7)
     name = f"learn at {count:,} memories"
     return line(name, 1000 * mine, 1000 * yardstick, "ms CPU", ("at most", bound))
+
+
+def _count(tx: Tx, stems: Sequence[str]) -> StemFrequencies:
+    return tx.frequencies(stems)
 
 
 def grown() -> Iterator[Ratio]:

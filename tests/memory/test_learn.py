@@ -184,7 +184,7 @@ def test_another_value_is_found_by_rare_words_among_very_common_ones(
     # The look-up is as small as it was meant to be.
     stems = terms.query_stems(new.memory.text)
     asked = mem.context.project_space.read(
-        lambda tx: memory_steps_neighbours.pick_rarest(tx, stems)
+        lambda tx: memory_steps_neighbours.pick_rarest(tx.frequencies(stems))
     )
     assert len(asked) == memory_steps_neighbours.RAREST < len(stems)
 

@@ -40,8 +40,9 @@ NEAR = 8
 FEW = 100
 """Up to so many new episodes, neighbours are also searched by meaning, which is slower."""
 
-COMMON = 0.02
-"""Words in a greater share of all entries are not used to find neighbours."""
+COMMON, ENOUGH = 0.02, 250
+"""Words in a greater share of all entries are not used to find neighbours, nor more words than
+promise enough entries."""
 
 SLACK = 180_000_000
 """Microseconds. A transaction may commit after another one with later times, so the last three
@@ -146,7 +147,8 @@ def _find_similar(
     found: dict[str, None] = {}
     for text in dict.fromkeys(texts):
         stems = terms.query_stems(text)[: memory_steps_neighbours.MOST_WORDS]
-        asked = memory_steps_neighbours.pick_rarest(tx, stems, least=1, share=COMMON)
+        known = tx.frequencies(stems)
+        asked = memory_steps_neighbours.pick_rarest(known, ENOUGH, least=1, share=COMMON)
         found |= dict.fromkeys(
             one.ref for one in index_sql.find_candidates(tx, asked, NEAR, filters)
         )

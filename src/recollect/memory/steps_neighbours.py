@@ -50,7 +50,7 @@ MOST_HERE = 500
 """Among so many of the newest memories with exactly its scope a statement's neighbours are found,
 besides those among all."""
 
-LARGE, RAREST, PROMISED = 2_000, 4, 250
+LARGE, RAREST, PROMISED = 2_000, 4, 100
 """With so many entries, at least so many of the rarest words are looked up, and more until they
 promise so many candidates: what says the same, the opposite or another value lacks fewer of them
 than that, and common words would cost as much as all that was ever learned."""
@@ -191,7 +191,7 @@ def _pick_nearest(
 def _find_candidates(tx: Tx, row: sql.MemoryRow) -> list[str]:
     stems = terms.query_stems(f"{row.subject} {row.text}")[:MOST_WORDS]
     known = tx.frequencies_lately(stems)
-    asked = _pick_rarest(known)
+    asked = pick_rarest(known)
     weights = {stem: log(1 + known.entries / known.holding[stem]) for stem in asked}
     filters = {"source": ("memory",), "status": STATUSES_IN_USE, "layer": (row.layer,)}
     found = index_sql.find_sharing(tx, weights, LOOKED_AT, filters)
@@ -203,18 +203,17 @@ def _find_candidates(tx: Tx, row: sql.MemoryRow) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def pick_rarest(tx: Tx, stems: Sequence[str], least: int = RAREST, share: float = 1.0) -> list[str]:
-    """Return the stems to look neighbours up by: in a large store, the rarest. After the
-    `least` number of them, none that more than a `share` of all entries holds."""
-    return _pick_rarest(tx.frequencies(stems), least, share)
-
-
-def _pick_rarest(known: StemFrequencies, least: int = RAREST, share: float = 1.0) -> list[str]:
+def pick_rarest(
+    known: StemFrequencies, enough: int = 0, least: int = RAREST, share: float = 1.0
+) -> list[str]:
+    """Return the stems to look neighbours up by: in a large store, the rarest, until they promise
+    `enough` candidates (0: `PROMISED`). After the `least` number of them, none that more than a
+    `share` of all entries holds."""
     entries, holding = known.entries, known.holding
     found = filter(holding.get, holding)
     if entries < LARGE:
         return list(found)
-    chosen = terms.pick_rarest(found, holding, PROMISED, least, share * entries)
+    chosen = terms.pick_rarest(found, holding, enough or PROMISED, least, share * entries)
     while len(chosen) > 2 and sum(map(holding.__getitem__, chosen)) > MOST_PROMISED:
         chosen.pop()
     return chosen
