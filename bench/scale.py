@@ -17,6 +17,7 @@ best time of three, and each class with the median of its questions.
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import sys
 import uuid
@@ -297,7 +298,11 @@ def main() -> int:
     parser.add_argument("--stores", default="")
     parser.add_argument("--recalls", action="store_true", help="measure only recalls")
     given = parser.parse_args()
-    return report(measures(given.count, given.texts, given.stores, given.recalls))
+    with TemporaryDirectory() as compiled:
+        # As installing does: else a first call also compiles the modules that it loads.
+        sys.pycache_prefix = compiled
+        compileall.compile_dir(os.path.dirname(recollect.__file__), quiet=1)
+        return report(measures(given.count, given.texts, given.stores, given.recalls))
 
 
 if __name__ == "__main__":
