@@ -288,6 +288,9 @@ def _match_few(
     average = max(known.average, 1.0)
     found = []
     for item in entries:
+        # Most hold none: to split them takes longest.
+        if not any(map(item.stems.__contains__, rarities)):
+            continue
         held = item.stems.split()
         size = 0.3 + 0.9 * len(held) / average
         shared = [(rarities[stem], held.count(stem)) for stem in rarities.keys() & held]

@@ -80,6 +80,7 @@ _WINDOW, _SHORT, _SOURCES = 6, 100, 5
 lifts others."""
 
 _LATER, _HOUR = 0.5, 3_600_000_000
+_NEAR = 6 * _HOUR
 _K1, _B = 1.2, 0.75
 
 
@@ -404,16 +405,18 @@ def _add_nearby(candidates: Sequence[RankingCandidate], found: list[float]) -> l
     if not any(item.session for item in candidates):
         return found
     first = rank_positions(candidates, found)[:_SOURCES]
-    sources = [(candidates[place], found[place]) for place in first if candidates[place].session]
+    sources = [
+        (candidates[place].session, candidates[place].at, found[place])
+        for place in first
+        if candidates[place].session
+    ]
     lifted = list(found)
     for place, item in enumerate(candidates if sources else ()):
-        best = 0.0
-        for source, score in sources if item.session else ():
-            if item.session != source.session:
-                hours = (source.at - item.at) / _HOUR
-                if -6 < hours < 6:
-                    close = exp(-abs(hours)) * (1.0 if hours > 0 else _LATER)
-                    best = max(best, close * score)
+        session, at, best = item.session, item.at, 0.0
+        for other, moment, score in sources if session else ():
+            if -_NEAR < moment - at < _NEAR and other != session:
+                hours = (moment - at) / _HOUR
+                best = max(best, exp(-abs(hours)) * (1.0 if hours > 0 else _LATER) * score)
         lifted[place] += NEARBY * best
     return lifted
 

@@ -347,7 +347,11 @@ def _make_candidates(
             role=kind if is_message else "user" if label in TRUSTED_ORIGINS else "assistant",
             trusted=label not in UNTRUSTED_ORIGINS,
             digest=stems,
-            restates=bool(whole) and is_message and whole.issuperset(stems.split()),
+            # Its first stem alone mostly tells that it has others than the question.
+            restates=bool(whole)
+            and is_message
+            and whole.issuperset(stems.split(None, 1)[:1])
+            and whole.issuperset(stems.split()),
             standing=source == "memory" and kind in _STANDING_KINDS,
             phrase=quotes,
             close=by_passage
