@@ -289,9 +289,7 @@ def _match_few(
     found = []
     for item in entries:
         # Most hold none: to split them takes longest.
-        if not any(map(item.stems.__contains__, rarities)):
-            continue
-        held = item.stems.split()
+        held = item.stems.split() if any(map(item.stems.__contains__, rarities)) else []
         size = 0.3 + 0.9 * len(held) / average
         shared = [(rarities[stem], held.count(stem)) for stem in rarities.keys() & held]
         if shared:
