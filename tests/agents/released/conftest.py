@@ -28,6 +28,7 @@ def machine(tmp_path: Path) -> Iterator[harness.Machine]:
         machine.recollect("init", "--yes")
         yield machine
         machine.settle()
+        machine.stop_daemons()
 
 
 def need(*agents: str) -> None:

@@ -7,6 +7,7 @@ skipped.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -33,8 +34,8 @@ PACKAGES = {
     "copilot": "@github/copilot",
 }
 TESTED = {
-    "claude-code": "2.1.325",
-    "codex": "0.166.0",
+    "claude-code": "2.1.328",
+    "codex": "0.169.0",
     "gemini": "0.61.0",
     "opencode": "1.18.33",
     "copilot": "1.0.102",
@@ -210,6 +211,15 @@ class Machine:
                     fcntl.flock(lock, fcntl.LOCK_UN)
                 # Requests without a worker: their hook was killed before it started one.
                 self.recollect("hook", "--catch-up", str(self.project))
+
+    def stop_daemons(self) -> None:
+        """Stop the processes that an agent leaves running in this home: Codex keeps a server."""
+        listed = subprocess.run(["ps", "-axo", "pid=,args="], capture_output=True, text=True)
+        for process in listed.stdout.splitlines():
+            number, _, command = process.strip().partition(" ")
+            if str(self.home) in command:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(number), signal.SIGKILL)
 
     def hook_log(self) -> list[str]:
         """Return the lines of all hook logs of this machine."""

@@ -27,6 +27,7 @@ def bare(tmp_path: Path) -> Iterator[harness.Machine]:
         machine.learn("The staging port is 6380", "fact")
         yield machine
         machine.settle()
+        machine.stop_daemons()
 
 
 def manage(machine: harness.Machine, agent: str, *words: str) -> str:
