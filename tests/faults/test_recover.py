@@ -171,6 +171,46 @@ def test_a_destroyed_file_comes_back_from_the_backup(project: Path) -> None:
         assert {one.text for one in memory.list(limit=1000)} == whole
 
 
+@pytest.mark.parametrize("pages", [0, 1, 2, 20, 40, 60, 80, 100])
+def test_a_file_that_was_cut_off_gives_what_is_left_and_the_rest_of_the_backup(
+    project: Path, pages: int
+) -> None:
+    database = fill(project)
+    raw, whole = database.read_bytes(), texts(project)
+    cut = raw[: pages * int.from_bytes(raw[16:18], "big") + 100]
+    assert len(cut) < len(raw)
+    database.write_bytes(cut)
+    with recollect.open(project, origin="user") as memory:
+        try:
+            memory.store.recover()
+        except recollect.NotFound as error:
+            assert "--backup FILE" in error.hint
+            assert [one.name for one in database.parent.glob("*.recovering")] == []
+            assert database.read_bytes() == cut
+        else:
+            assert {one.text for one in memory.list(limit=1000)} <= whole
+            assert _problems(memory) == []
+    for name in database.parent.glob("memory.db*"):
+        name.unlink()
+    database.write_bytes(raw)
+    assert backup.rotate_backups(str(database))
+    database.write_bytes(cut)
+    with recollect.open(project, origin="user") as memory:
+        memory.store.recover()
+        assert {one.text for one in memory.list(limit=1000)} == whole
+
+
+def test_a_text_in_place_of_the_store_is_replaced_by_the_backup_and_kept(project: Path) -> None:
+    database = fill(project)
+    whole = texts(project)
+    assert backup.rotate_backups(str(database))
+    database.write_text("not a store")
+    with recollect.open(project, origin="user") as memory:
+        kept = memory.store.recover().kept
+        assert {one.text for one in memory.list(limit=1000)} == whole
+    assert (Path(kept) / "memory.db").read_text() == "not a store"
+
+
 def test_attachments_before_and_after_a_damaged_page_come_back(project: Path) -> None:
     with recollect.open(project, origin="user") as memory:
         for number in range(40):

@@ -325,9 +325,9 @@ def _replace_store(repair: Any, space: Database, path: str, backup: str, alone: 
         merged = [path] if backup and not alone else []
         found = repair.save_all_readable(read_from, target, others, merged)
     except NotFound:
+        os.unlink(target)
         if backup or not others:
             raise
-        os.unlink(target)
         read_from = others[0]
         found = repair.save_all_readable(read_from, target, others[1:])
     space.close()

@@ -55,7 +55,7 @@ def save_all_readable(
         for table in ("spaces", *TABLES):
             columns = _columns(into, table)
             bad = 0
-            for row in _rows(source.open_for(table), table, columns):
+            for row in source.read(table, columns):
                 if row is None or _is_altered(table, columns, row):
                     bad += 1
                 else:
@@ -109,14 +109,17 @@ class _DamagedStore:
             for name, (root, _) in self._tables.items()
         }
 
-    def open_for(self, table: str) -> apsw.Connection:
-        """Return a connection that reads a table."""
+    def read(self, table: str, columns: Sequence[str]) -> Iterator[Any]:
+        """Yield the rows of a table, and None for each stretch of it that cannot be read."""
         if self._connection:
-            return self._connection
-        root, sql = self._roots.get(table, 0), self._tables.get(table, (0, ""))[1]
-        if not sql:
-            return apsw.Connection(":memory:")
-        return _open_image(_name_one_table(self._image, table, root, sql))
+            yield from _rows(self._connection, table, columns)
+        elif table in self._tables:
+            root, sql = self._roots[table], self._tables[table][1]
+            if root * _page_size(self._image) > len(self._image):
+                yield None  # the file was cut off before the table
+            else:
+                image = _name_one_table(self._image, table, root, sql)
+                yield from _rows(_open_image(image), table, columns)
 
     def close(self) -> None:
         if self._connection:
