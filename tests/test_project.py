@@ -375,3 +375,13 @@ def test_a_pipe_where_git_keeps_a_file_is_not_waited_for(tmp_path: Path) -> None
     assert current_branch(str(root)) == ""
     with recollect.open(root, environment={"RECOLLECT_HOME": str(tmp_path / "h")}) as memory:
         assert memory.import_transcripts().messages == 0
+
+
+def test_a_store_in_a_folder_made_by_hand_is_ignored_by_git(project: Path) -> None:
+    with recollect.open(project) as memory:
+        memory.learn("the gearbox needs oil")
+        path = Path(memory.project.database)
+    (path.parent / ".gitignore").unlink()
+    with recollect.open(project) as memory:
+        assert len(memory.list()) == 1
+    assert (path.parent / ".gitignore").read_text() == "*\n"

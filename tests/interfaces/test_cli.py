@@ -328,7 +328,14 @@ def test_common_options_may_come_before_the_command(run: Run, tmp_path: Path) ->
 
 
 def test_incognito_leaves_no_trace(run: Run, project: Path) -> None:
-    assert run("learn", "a secret", "--incognito").returncode == 0
+    done = run("learn", "a secret", "--incognito")
+    assert done.returncode == 0
+    assert "nothing is kept" in done.stderr
+    assert os.listdir(project) == []
+
+
+def test_doctor_makes_no_store(run: Run, project: Path) -> None:
+    assert "nothing was written here yet" in run("doctor").stdout
     assert os.listdir(project) == []
 
 

@@ -247,6 +247,8 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
         if isinstance(result, Learned):
             result = result._replace(notes=(*result.notes, *_make_notes(result, detected, caller)))
         _prepare_page(context, command.words, values, result)
+        if context.settings.mode == "incognito" and sys.stderr:
+            print("incognito: nothing was read from disk, and nothing is kept", file=sys.stderr)
         return result
 
 

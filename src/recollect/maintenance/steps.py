@@ -134,6 +134,9 @@ def check_spaces(
         if not first.is_writable():
             detail = "you are a read-only member: what you state is not saved for the project"
             return [*checks, records.Check("write and read", True, detail)]
+        if not first.present():
+            detail = "not tried: nothing was written here yet"
+            return [*checks, records.Check("write and read", True, detail)]
         _round_trip(first, token, now)
         return [*checks, records.Check("write and read", True, "written, read back, removed")]
     except RecollectError as error:

@@ -119,6 +119,16 @@ if TYPE_CHECKING:
             """Check whether a store of the user's own was at this path."""
 
 
+def hide_from_git(path: str, registry: Registry) -> None:
+    """Make git ignore the folder of a store, if it was made by hand for a copy of one."""
+    folder = os.path.dirname(path)
+    if not os.path.exists(os.path.join(folder, ".gitignore")):
+        try:
+            registry.make_folder(folder)
+        except OSError:
+            pass  # what cannot be written can still be read
+
+
 def file_identity(path: str, registry: Registry | None = None) -> tuple[int, int] | None:
     """Return device and inode of the file at a path, None without one; raise StoreForeign unless it
     is the user's own regular file."""
