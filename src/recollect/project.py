@@ -276,6 +276,14 @@ class StoreRegistry:
         """Make the private directory of a store."""
         make_folder(path)
 
+    def hide_from_git(self, path: str) -> None:
+        """Make git ignore a directory that was made by hand for a copy of a store."""
+        if not os.path.exists(os.path.join(path, ".gitignore")):
+            try:
+                make_folder(path)
+            except OSError:
+                pass  # what cannot be written can still be read
+
     def knows(self, id: str, path: str) -> bool:
         """Check whether a store is the user's own; every store in the user's directory is."""
         if self.trusting or os.path.dirname(path) == self._user:

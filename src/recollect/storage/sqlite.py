@@ -242,7 +242,7 @@ class SqliteDatabase:
             id = (connection.execute(name, (self.space,)).get or b"").decode(errors="replace")
             if not self._registry.knows(id, self.path):
                 raise sqlite_files.unknown_store_error(self.path)
-            sqlite_files.hide_from_git(self.path, self._registry)
+            self._registry.hide_from_git(os.path.dirname(self.path))
 
     def _migrate(self, connection: apsw.Connection) -> None:
         """Create or upgrade in one immediate transaction, after a backup of an existing store."""

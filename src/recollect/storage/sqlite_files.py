@@ -109,6 +109,9 @@ if TYPE_CHECKING:
         def make_folder(self, path: str) -> None:
             """Make the private directory of a store."""
 
+        def hide_from_git(self, path: str) -> None:
+            """Make git ignore a directory that was made by hand for a copy of a store."""
+
         def knows(self, id: str, path: str) -> bool:
             """Check whether the store with this id, found at this path, is the user's own."""
 
@@ -117,16 +120,6 @@ if TYPE_CHECKING:
 
         def had_one_at(self, path: str) -> bool:
             """Check whether a store of the user's own was at this path."""
-
-
-def hide_from_git(path: str, registry: Registry) -> None:
-    """Make git ignore the folder of a store, if it was made by hand for a copy of one."""
-    folder = os.path.dirname(path)
-    if not os.path.exists(os.path.join(folder, ".gitignore")):
-        try:
-            registry.make_folder(folder)
-        except OSError:
-            pass  # what cannot be written can still be read
 
 
 def file_identity(path: str, registry: Registry | None = None) -> tuple[int, int] | None:
