@@ -17,7 +17,7 @@ LEVELS = (
     ("types", "errors", "fast_typing", "lazy", "version"),
     ("text",),
     ("secrets", "storage", "providers", "actions", "project"),
-    ("config", "stores"),
+    ("config", "nested_stores"),
     ("context",),
     ("index",),
     ("documents", "injections", "jobs", "undo", "links"),
@@ -58,7 +58,7 @@ MAY_CALL = {
 }
 """Which kinds of module a kind may import."""
 
-BASE = {"context", "config", "project", "stores", "storage.database"}
+BASE = {"context", "config", "project", "nested_stores", "storage.database"}
 """What operations stand on: the context and the seam to the engines."""
 
 EDGES = {"storage", "interfaces", "frameworks", "opening", "client", "operation_table",

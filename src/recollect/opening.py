@@ -17,6 +17,7 @@ from .errors import InvalidInput, Refused
 from .fast_typing import TYPE_CHECKING
 from .project import (
     Project,
+    StoreRegistry,
     check_folder,
     find_project,
     make_folder,
@@ -26,7 +27,6 @@ from .project import (
 )
 from .storage.database import Database
 from .storage.sqlite import SqliteDatabase
-from .stores import StoreRegistry
 from .types.records import CALLER_ORIGINS
 
 if TYPE_CHECKING:

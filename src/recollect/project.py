@@ -258,6 +258,58 @@ def _make_directories(path: str) -> None:
             raise
 
 
+class StoreRegistry:
+    """The stores that this user created or adopted: one file each in the user's directory, named
+    by the store's secret id and holding its path.
+
+    A store that came with a repository is not in the registry. A store that was moved, or restored
+    from a backup, is found by its id at any path.
+    """
+
+    def __init__(self, user: str, trusting: bool) -> None:
+        self._user = user
+        self._folder = os.path.join(user, "stores")
+        self.trusting = trusting
+
+    def make_folder(self, path: str) -> None:
+        """Make the private directory of a store."""
+        make_folder(path)
+
+    def hide_from_git(self, path: str) -> None:
+        """Make git ignore a directory that was made by hand for a copy of a store."""
+        if not os.path.exists(os.path.join(path, ".gitignore")):
+            try:
+                make_folder(path)
+            except OSError:
+                pass  # what cannot be written can still be read
+
+    def knows(self, id: str, path: str) -> bool:
+        """Check whether a store is the user's own; every store in the user's directory is."""
+        if self.trusting or os.path.dirname(path) == self._user:
+            return True
+        return len(id) == 32 and id.isalnum() and os.path.exists(os.path.join(self._folder, id))
+
+    def note(self, id: str, path: str) -> None:
+        """Record that the store with this id is the user's own."""
+        if self.trusting:
+            return
+        make_folder(self._user)
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        write_private(os.path.join(self._folder, id), path + "\n")
+        # Sync: after a power cut, a store that is not registered would be foreign.
+        handle = os.open(self._folder, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
+
+    def had_one_at(self, path: str) -> bool:
+        """Check whether a store of the user's own was at this path."""
+        try:
+            ids = os.listdir(self._folder)
+        except FileNotFoundError:
+            return False
+        return any(first_line(os.path.join(self._folder, id)) == path for id in ids)
+
+
 def private_folder(user: str, root: str) -> str:
     """Return the folder in the user's directory for the private data of one project."""
     name = root.replace("%", "%25")

@@ -8,6 +8,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,21 @@ def test_an_aider_log_in_a_named_folder_is_read_as_untrusted(
     ]
     assert done.others == {str(other): 1}
     assert mem.import_transcripts(str(other)).messages
+
+
+def test_conversations_that_may_still_be_going_on_are_named(
+    mem: recollect.Recollect, tmp_path: Path, clock: Clock
+) -> None:
+    minutes = datetime.fromtimestamp(clock() / 1_000_000, UTC) - timedelta(minutes=20)
+    text = conversation("s1", mem.project.root, 12).replace("2026-09-12T10:00", f"{minutes:%FT%R}")
+    (folder_of(tmp_path, mem.project.root) / "s1.jsonl").write_text(text)
+    done = mem.import_transcripts()
+    assert done.results.unfinished == 1 and not done.results.episodes
+    assert "1 conversation may still be going on" in show("import", done)
+    assert "1 conversation may still be going on" in show("lessons", mem.lessons.list())
+    clock.advance(hours=1)
+    assert mem.import_transcripts().results.unfinished == 0
+    assert mem.lessons.list().unfinished == 0
 
 
 def test_lessons_lists_the_commands_and_fixes_that_import_counts(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from ..archive import steps_sessions as archive_steps_sessions
 from ..capture import operations as capture_operations
 from ..context import Context
 from ..errors import Unavailable
@@ -107,6 +108,9 @@ def import_into(
         episodes=episodes,
         quarantined=sum(one.memory.status == "quarantined" for one in captured),
         waiting=max(review_operations.count_review(context) - waited, 0),
+        unfinished=context.project_space.read(
+            lambda tx: archive_steps_sessions.count_unfinished(tx, context.clock())
+        ),
     )
     trusted = [one for one in done if not one.foreign]
     return ImportedProject(

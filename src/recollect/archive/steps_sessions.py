@@ -120,6 +120,11 @@ def list_sessions(tx: Tx, limit: int, status: str, now: int) -> list[Session]:
     return [with_idle_status(one, now) for one in found]
 
 
+def count_unfinished(tx: Tx, now: int) -> int:
+    """Count the sessions that may still be going on, up to a page."""
+    return len(sql.latest_sessions(tx, MOST_MESSAGES, "active", since=now - IDLE_AFTER))
+
+
 def with_idle_status(session: Session, now: int) -> Session:
     """Return the session with the status `idle` if it is active and has been silent long enough."""
     idle = session.status == "active" and session.last_active < now - IDLE_AFTER

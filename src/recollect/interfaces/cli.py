@@ -199,11 +199,11 @@ def _run_with_questions(command: commands.Command, given: commands.Arguments) ->
     """Run a command; `init`, `import`, `undo` and `retract` ask a person first."""
     if command.words not in ("init", "import", "undo", "retract"):
         return run_command(command, given)
-    from .screens import agents, results
+    from .screens import agents, imports, results
 
     ask: dict[str, Callable[..., object]] = {
         "init": agents.run_init,
-        "import": agents.run_import,
+        "import": imports.run_import,
         "undo": results.run_undo,
         "retract": results.run_retract,
     }

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 
-from .. import config, stores
+from .. import config, nested_stores
 from ..agents import operations_transcripts as agents_operations_transcripts
 from ..agents import steps_hooks as agents_steps_hooks
 from ..autonomous import operations as autonomous_operations
@@ -75,7 +75,7 @@ def initialise(
         changes=changes,
         applied=writes,
         checked=check,
-        below=stores.find_below(find_project(context.project.root)),
+        below=nested_stores.find_below(find_project(context.project.root)),
         past=agents_operations_transcripts.count_unread(context) if sets_up and not import_ else 0,
         former=agents_operations_transcripts.find_former_places(context) if sets_up else {},
         unstarted=() if agent or remove else unstarted,
@@ -180,7 +180,7 @@ def doctor(context: Context) -> steps.Diagnosis:
             continue  # the check of the store reports it
     checks += [
         records.Check("stores below", False, f"not used, as it belongs to this project: {path}")
-        for path in stores.find_below(context.project)
+        for path in nested_stores.find_below(context.project)
     ]
     return steps.Diagnosis(all(check.ok or check.waits for check in checks), tuple(checks))
 

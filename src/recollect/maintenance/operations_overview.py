@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..agents import operations_transcripts as agents_operations_transcripts
 from ..agents import steps_hooks as agents_steps_hooks
 from ..archive import sql as archive_sql
+from ..archive import steps_sessions as archive_steps_sessions
 from ..autonomous import operations as autonomous_operations
 from ..briefing import operations as briefing_operations
 from ..briefing import steps_follow_up as briefing_steps_follow_up
@@ -207,9 +208,13 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
         for one in resolved[:limit]
     ]
     more = len(known) - len(commands) + len(resolved) - len(fixes)
-    present = context.project_space.present()
-    untrusted = context.project_space.read(archive_sql.count_foreign) if present else 0
-    return Lessons(tuple(commands), tuple(fixes), more, untrusted)
+    untrusted = unfinished = 0
+    if context.project_space.present():
+        untrusted = context.project_space.read(archive_sql.count_foreign)
+        unfinished = context.project_space.read(
+            lambda tx: archive_steps_sessions.count_unfinished(tx, context.clock())
+        )
+    return Lessons(tuple(commands), tuple(fixes), more, untrusted, unfinished)
 
 
 def _read_lessons(context: Context) -> tuple[list[KnownCommand], list[KnownResolution]]:

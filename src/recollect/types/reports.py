@@ -80,12 +80,14 @@ class HiddenLesson(NamedTuple):
 class Lessons(NamedTuple):
     """Lessons from the work in conversations: commands, best first, and fixes of errors, newest
     first. `more` counts those beyond the limit, `untrusted` the conversations that teach nothing:
-    they were imported from outside an agent's own folder."""
+    they were imported from outside an agent's own folder; `unfinished` those that may still be
+    going on: they are learned from when they end, or after an hour of silence."""
 
     commands: tuple[LearnedCommand, ...]
     fixes: tuple[LearnedFix, ...]
     more: int = 0
     untrusted: int = 0
+    unfinished: int = 0
 
 
 class SeenItem(NamedTuple):
@@ -279,7 +281,9 @@ class ImportedTranscript(NamedTuple):
 class ImportResults(NamedTuple):
     """The results of an import: statements of the user that are in use (`rules`, `decisions`,
     `facts`), commands that work, errors with a fix, episodes; `quarantined` statements come from
-    files that anybody could have written, `waiting` counts the new items to review."""
+    files that anybody could have written, `waiting` counts the new items to review, `unfinished`
+    the conversations of the project that may still be going on: nothing is learned from their
+    commands before they end, or are silent for an hour."""
 
     conversations: int = 0
     rules: int = 0
@@ -290,6 +294,7 @@ class ImportResults(NamedTuple):
     episodes: int = 0
     quarantined: int = 0
     waiting: int = 0
+    unfinished: int = 0
 
 
 class Imported(NamedTuple):

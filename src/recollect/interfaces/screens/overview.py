@@ -121,6 +121,12 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
                 "Copy your transcripts to the agent's own folder before you import them. "
                 "Statements in untrusted files: recollect review --reason quarantined"
             )
+        if lessons.unfinished:
+            unfinished = format_count(lessons.unfinished, "conversation")
+            return (
+                f"nothing yet. {unfinished} may still be going on: commands and fixes are learned "
+                "when a conversation ends or is silent for an hour."
+            )
         return (
             "nothing yet: no agent has run a command of the project that worked, or resolved an "
             "error, in a conversation that was read. Read past ones: recollect import"

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(("session", "record", "memory", "jobs"), "sessions"),
-    **dict.fromkeys(("init", "plugin", "notices", "import"), "agents"),
+    **dict.fromkeys(("init", "plugin", "notices"), "agents"),
     **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause", "resume"), "overview"),
-    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo"), "results"),
-    **dict.fromkeys(("forget", "blame", "retract", "scrub", "recover"), "results"),
-    **dict.fromkeys(("export", "load", "migrate"), "results"),
+    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo", "load"), "results"),
+    **dict.fromkeys(
+        ("forget", "blame", "retract", "scrub", "recover", "export", "migrate"), "results"
+    ),
     "config": "settings",
+    "import": "imports",
     **dict.fromkeys(("episode", "learnings", "consolidate", "procedure", "pattern"), "work"),
     **dict.fromkeys(("link", "links", "notes", "continuity", "task", "ledger"), "work"),
     **dict.fromkeys(("handoff", "promote", "audit", "event"), "work"),
