@@ -24,15 +24,14 @@ _MODULES = {
     **dict.fromkeys(("session", "record", "memory", "jobs"), "sessions"),
     **dict.fromkeys(("init", "plugin", "notices"), "agents"),
     **dict.fromkeys(("status", "lessons", "seen", "sizes", "pause", "resume"), "overview"),
-    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo", "load"), "results"),
-    **dict.fromkeys(
-        ("forget", "blame", "retract", "scrub", "recover", "export", "migrate"), "results"
-    ),
+    **dict.fromkeys(("stats", "backup", "adopt", "doctor", "server", "undo"), "results"),
+    **dict.fromkeys(("forget", "blame", "retract", "scrub", "recover"), "results"),
+    **dict.fromkeys(("export", "load", "migrate"), "interchange"),
     "config": "settings",
     "import": "imports",
     **dict.fromkeys(("episode", "learnings", "consolidate", "procedure", "pattern"), "work"),
-    **dict.fromkeys(("link", "links", "notes", "continuity", "task", "ledger"), "work"),
-    **dict.fromkeys(("handoff", "promote", "audit", "event"), "work"),
+    **dict.fromkeys(("link", "links", "notes", "continuity", "task", "ledger", "event"), "work"),
+    **dict.fromkeys(("handoff", "promote", "audit"), "work"),
 }
 """The module with the screen of a command, by its first word; all others are in `memories`."""
 
@@ -302,37 +301,6 @@ def _render_recovered(done: recollect.Recovered) -> str:
     )
 
 
-def _render_exported(done: recollect.Exported) -> str:
-    more = len(done.files) - 5
-    return lines(
-        (f"wrote {path}" for path in done.files[:5]),
-        f"… and {more} more files" if more > 0 else "",
-        f"{format_count(done.records, 'record')} exported",
-        done.loss,
-    )
-
-
-def _render_loaded(done: recollect.Loaded) -> str:
-    waits = done.status == "quarantined" and done.new
-    new = f"{done.new} new ({done.status})" if done.new else "none of them new"
-    return lines(
-        f"{format_count(done.read, 'record')} read, {new}; form: {done.form or 'none known'}",
-        "accept them: recollect review" if waits else "",
-        done.loss,
-        (f"left out: {one}" for one in done.problems),
-    )
-
-
-def _render_migrated(done: recollect.Migrated) -> str:
-    to_server = "set `database` in your own configuration, or RECOLLECT_DATABASE"
-    to_files = "remove `database` from your configuration, and RECOLLECT_DATABASE"
-    return lines(
-        f"copied {done.rows} rows to {done.target}, equal by hash {done.digest[:16]}",
-        done.loss,
-        f"use it: {to_server if '://' in done.target else to_files}",
-    )
-
-
 SCREENS: dict[str, Callable[..., str]] = {
     "server setup": _render_server_setup,
     "server members": _render_members,
@@ -348,7 +316,4 @@ SCREENS: dict[str, Callable[..., str]] = {
     "retract": _render_retracted,
     "scrub": _render_scrubbed,
     "recover": _render_recovered,
-    "export": _render_exported,
-    "load": _render_loaded,
-    "migrate": _render_migrated,
 }
