@@ -397,12 +397,17 @@ def test_a_damaged_or_empty_store_does_not_break_the_agent(
     assert bool(done.stdout) == (not content)
 
 
-def test_a_broken_configuration_does_not_break_the_agent(
+def test_a_broken_configuration_does_not_break_the_agent_and_the_person_is_told(
     fire: Fire, project: Path, variables: dict[str, str]
 ) -> None:
     (project / "recollect.toml").write_text("what = is this")
-    assert fire(prompt(project, RULE)).returncode == 0
-    assert [firing.outcome for firing in outcomes(project, variables)] == ["config"]
+    done = fire(prompt(project, RULE))
+    assert (done.returncode, done.stdout) == (0, "")
+    start = {**prompt(project, ""), "hook_event_name": "SessionStart", "source": "startup"}
+    answer = json.loads(fire(start).stdout)
+    assert "recollect.toml:1: " in answer.pop("systemMessage")
+    assert answer == {}, "the model is told nothing"
+    assert [firing.outcome for firing in outcomes(project, variables)] == ["config"] * 2
 
 
 def test_a_project_where_it_is_switched_off_is_left_alone(

@@ -92,10 +92,16 @@ class _HookProcess:
         if event.name == "command":
             return str(about.reply_command(_run_command(self.cwd, self.environment, event.prompt)))
         from ..agents.operations_events import answer_event
+        from ..errors import ConfigError
         from ..opening import open_context
 
         variables = {**self.environment, "RECOLLECT_LOCK_WAIT": LOCK_WAIT}
-        context = open_context(self.cwd, variables, incognito=False, origin="user")
+        try:
+            context = open_context(self.cwd, variables, incognito=False, origin="user")
+        except ConfigError as error:
+            self.outcome = _error_name(error)
+            notice = f"Recollect is off: {error}" if event.name == "session_start" else ""
+            return str(about.reply(event, "", notice))
         if context.settings.mode == "incognito":
             self.outcome = ""
         try:
@@ -195,7 +201,9 @@ def _print_status_line() -> int:
         with open_memory(place, environment=dict(os.environ), origin="agent") as memory:
             print(f"recollect: {maintenance_operations_overview.make_status_line(memory.context)}")
     except Exception as error:  # noqa: BLE001 - the status line shows the error
-        print(f"recollect: {_error_name(error)}")
+        place = os.path.basename(str(getattr(error, "where", "")))
+        name = _error_name(error)
+        print(f"recollect: off, {place}" if name == "config" and place else f"recollect: {name}")
     return 0
 
 
