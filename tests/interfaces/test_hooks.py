@@ -400,7 +400,7 @@ def test_a_damaged_or_empty_store_does_not_break_the_agent(
 def test_a_broken_configuration_does_not_break_the_agent_and_the_person_is_told(
     fire: Fire, project: Path, variables: dict[str, str]
 ) -> None:
-    (project / "recollect.toml").write_text("what = is this")
+    (project / "recollect.toml").write_text('briefing_budget = "lots"')
     done = fire(prompt(project, RULE))
     assert (done.returncode, done.stdout) == (0, "")
     start = {**prompt(project, ""), "hook_event_name": "SessionStart", "source": "startup"}
