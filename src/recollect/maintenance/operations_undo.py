@@ -159,7 +159,8 @@ def _undo_memory(context: Context, id: str, print: bool) -> Reverted:
         return _undo_learning(context, space, [memory.id], print)
     if not print:
         memory_operations.undo(context, memory.id)
-    redo = f"recollect history undo {memory.id}"
+    again = "confirm" if memory.change == "confirm" else "history undo"
+    redo = f"recollect {again} {memory.id}"
     done = _CHANGES.get(memory.change, f"{memory.change} of")
     return Reverted(f"{done} {memory.id}", memory.text, memory.valid_from, not print, redo)
 

@@ -19,7 +19,7 @@ from ..lessons.duplicates import RELATED, make_statement, rank_key
 from ..memory import hygiene
 from ..memory.lifecycle import DAY
 from ..memory.similarity import NEAR, find_relation, is_near, jaccard, split_words
-from ..text import globs
+from ..text import display, globs
 from ..text.terms import stem_all
 from ..types.records import FOREVER, STATUSES_IN_USE, Memory
 from .notes import Finding, lint_notes
@@ -224,7 +224,9 @@ def _days_per_revision(memory: Memory) -> float:
 
 
 def _describe_pace(memory: Memory) -> str:
-    return f"{memory.revision} versions, a new one every {_days_per_revision(memory):.0f} days"
+    days = round(_days_per_revision(memory))
+    pace = f"a new one every {display.format_count(days, 'day')}" if days else "several in a day"
+    return f"{memory.revision} versions, {pace}"
 
 
 def render_audit(found: Audit) -> str:

@@ -181,8 +181,8 @@ def _render_returned(returned: recollect.Returned) -> str:
 
 def _render_judged(judged: recollect.Judged) -> str:
     memory = judged.memory
-    counts = f"{memory.successes} times helped, {memory.failures} times not"
-    return f"noted {memory.id}: {judged.verdict} (so far {counts})"
+    helped, failed = (format_count(n, "time") for n in (memory.successes, memory.failures))
+    return f"noted {memory.id}: {judged.verdict} (so far it helped {helped}, failed {failed})"
 
 
 # ---------------------------------------------------------------- briefings and checks
