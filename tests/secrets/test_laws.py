@@ -302,6 +302,7 @@ def test_texts_that_are_redacted_together_neither_hide_nor_complete_one_anothers
     filler = "words that make it long " * 4
     values: list[Json] = [{"content": f"{filler}{text}"} for text in texts]
     values += [[{"text": text}, {"text": f"{text}{filler}", "name": filler}] for text in texts]
+    values += [{"content": text, "cwd": "/home/sam", text[:40]: [text]} for text in texts]
     chance.shuffle(values)
     assert redact_json_many(values) == [redact_json(value) for value in values]
 

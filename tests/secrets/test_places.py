@@ -284,6 +284,7 @@ def test_a_command_line_in_json_in_markdown_and_with_two_passwords() -> None:
         "docker run -p 27018:27017 mongo -p 27018:27017",
         "docker run --name redis-cli -p 6380:6379 redis",
         "docker compose -p shop up -d mysql",
+        "gcc main.c -lmysqlclient -pthread",
         "ssh -p 2222 me@host; scp -P 2222 a me@host:",
         "ssh login.example.com -p 2222",
         "rsync -e 'ssh -p 22022' a host:",

@@ -291,10 +291,11 @@ def _prepare_session(
     remembered = [one for one in messages if one.message.content != text_messages.FORGOTTEN]
     tried = list_attempts(remembered)
     found = records.build(remembered, name, session.agent, session.cwd, tried)
-    rows = []
-    for episode in found:
-        body = redaction.redact_json(records.to_json(episode)).text
-        rows.append(_row(episode, episode.id, body, "system", now))
+    bodies = redaction.redact_json_many(list(map(records.to_json, found)))
+    rows = [
+        _row(episode, episode.id, body.text, "system", now)
+        for episode, body in zip(found, bodies, strict=True)
+    ]
     read = redaction.redact(str(messages[-1].seq if messages else 0))
     write_lessons = learn(session, remembered, tried) if learn else None
 

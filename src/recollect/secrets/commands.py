@@ -9,7 +9,7 @@ password, or a variable, port or example.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
 
 _GAP = r"(?:[^\n|;&\\]|&(?!&)|\\(?![nr])\n?){0,200}?"
 """Arguments in between, of one command, which may continue after a backslash."""
@@ -156,27 +156,26 @@ _SEVERAL = {
     "http": "http https",
     "net use": "net",
     "sudo -s": "sudo",
-    "auth": "",
-    "login": "",
-    "pass": "",
 }
+_WITHOUT_PROGRAM = ("auth", "login", "pass")
+"""These patterns begin with the end of a name."""
+
+_WORD = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
-@cache
-def programs() -> dict[bytes, str]:
-    """Map each program, as a whole word, to the text that its pattern begins with. The word may
-    have the letter of an escaped line end (`\\n`) before it.
-
-    Patterns that begin with the end of a name (`pass`) have no program: they are found by that
-    text.
-    """
-    return {
-        (escaped + name + ending).encode(): hint
-        for hint in COMMANDS
-        for name in _SEVERAL.get(hint, hint).split()
-        for ending in ("", ".exe")
-        for escaped in ("", "n", "r", "t")
-    }
+def names_program(lower: str, hint: str, places: Iterable[int]) -> bool:
+    """Check whether one of the places of a command's first text is in the name of its program, as a
+    whole word. The letter of an escaped line end (`\\n`) may stand before it."""
+    if hint in _WITHOUT_PROGRAM:
+        return True
+    names = _SEVERAL.get(hint, hint).split()
+    for at in places:
+        before, behind = lower[max(0, at - 6) : at], lower[at : at + 20]  # no name is longer
+        word = before[len(before.rstrip(_WORD)) :] + behind[: -len(behind.lstrip(_WORD)) or None]
+        name = word.removesuffix(".exe")
+        if name in names or (name[1:] in names and name[0] in "nrt"):
+            return True
+    return False
 
 
 # ---------------------------------------------------------------------------------------------

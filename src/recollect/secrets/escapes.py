@@ -63,10 +63,10 @@ _CHARACTERS = (
     ),
     ("\\", r"\\([01][0-7]{2})", 8),
     ("%", rf"%([2-7]{_HEX})", 16),
-    ("&", rf"&#x({_HEX}{{2}});", 16),
-    ("&", r"&#(\d{2,3});", 10),
+    ("&#x", rf"&#x({_HEX}{{2}});", 16),
+    ("&#", r"&#(\d{2,3});", 10),
 )
-"""A sign that must be present, a character that is written as its code, and the base of the code.
+"""A text that must be present, a character that is written as its code, and the base of the code.
 One sign is found ten times as fast as two, and a pattern that begins with one fixed character
 several times as fast as with a set."""
 

@@ -110,9 +110,7 @@ def is_safe(text: str) -> bool:
 
 def redact_json_many(values: Sequence[Json]) -> list[Redacted]:
     """Redact several values, with the same results as one by one in less time: most hold no secret,
-    and their long texts are searched together."""
-    if len(values) < 2:
-        return list(map(redact_json, values))
+    and their texts are searched together."""
     texts: list[str] = []
 
     def put_off(text: str) -> tuple[str, tuple[str, ...]]:
@@ -138,14 +136,14 @@ def redact_json(value: Json) -> Redacted:
     A string under a name such as "password" is also judged by that name. Characters that no engine
     stores (NUL, lone surrogates) are escaped, so that they can be restored.
     """
-    return _redact_json(value, _redact_any)
+    return _redact_json(value, _redact_alone)
 
 
-def _redact_json(value: Json, redact_long: _RedactText) -> Redacted:
+def _redact_json(value: Json, redact_text: _RedactText) -> Redacted:
     if value in ((), [], {}):
         return _NO_PAIRS if isinstance(value, dict) else _NO_ITEMS
     found: list[str] = []
-    clean = _scrub_value(value, "", found, 0, redact_long)
+    clean = _scrub_value(value, "", found, 0, redact_text)
     try:
         text = _ENCODER.encode(clean)
     except ValueError as error:
@@ -160,11 +158,11 @@ def _redact_json(value: Json, redact_long: _RedactText) -> Redacted:
 
 
 def _scrub_value(
-    value: Json, name: str, found: list[str], depth: int, redact_long: _RedactText
+    value: Json, name: str, found: list[str], depth: int, redact_text: _RedactText
 ) -> Json:
     if isinstance(value, str):
         told = _told_by(name)
-        clean, types = _redact_told(told, value) if told else _redact(value, redact_long)
+        clean, types = _redact_told(told, value) if told else _redact(value, redact_text)
         if types:
             found += types
         return clean
@@ -173,10 +171,10 @@ def _scrub_value(
     if depth == MAX_DEPTH:
         raise InvalidInput(f"JSON is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, dict):
-        return _scrub_pairs(value, found, depth + 1, redact_long)
+        return _scrub_pairs(value, found, depth + 1, redact_text)
     if isinstance(value, (list, tuple)):
         items = _joined_up(value, found)
-        return [_scrub_value(item, name, found, depth + 1, redact_long) for item in items]
+        return [_scrub_value(item, name, found, depth + 1, redact_text) for item in items]
     raise InvalidInput(
         f"a {type(value).__name__} cannot be written as JSON",
         hint="Pass dicts with text keys, lists, text, numbers, booleans and None.",
@@ -184,13 +182,13 @@ def _scrub_value(
 
 
 def _scrub_pairs(
-    pairs: dict[str, Json], found: list[str], depth: int, redact_long: _RedactText
+    pairs: dict[str, Json], found: list[str], depth: int, redact_text: _RedactText
 ) -> dict[str, Json]:
     kept: dict[str, Json] = {}
     for key, value in pairs.items():
         if not isinstance(key, str):
             raise InvalidInput(f"the key {key!r} of a JSON object is not text")
-        clean, types = _redact_short(key) if len(key) <= SHORT else _redact(key, redact_long)
+        clean, types = _redact_short(key) if len(key) <= SHORT else _redact(key, redact_text)
         if types:
             found += types
         name = clean
@@ -199,7 +197,7 @@ def _scrub_pairs(
             name = told if isinstance(told, str) else ""
         if clean in kept:
             clean = _unused(clean, kept)
-        kept[clean] = _scrub_value(value, name, found, depth, redact_long)
+        kept[clean] = _scrub_value(value, name, found, depth, redact_text)
     return kept
 
 
@@ -246,13 +244,23 @@ def _paired(text: str, halves: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _redact_short(text: str) -> tuple[str, tuple[str, ...]]:
+def _is_plain(text: str) -> bool:
+    """Check for an id, or a word that is too short for a token."""
     own = text[2:] if text[1:2] == "-" else text  # ids of records: `m-4k9w2…`
-    if len(text) < _SHORTEST and own.isalnum():
-        return text, ()
-    if len(text) >= 28 and formats.id_pattern().fullmatch(text):
-        return text, ()
-    return _redact_any(text)
+    if len(text) < _SHORTEST:
+        return own.isalnum()
+    return len(text) >= 28 and formats.id_pattern().fullmatch(text) is not None
+
+
+@lru_cache(maxsize=8192)
+def _redact_short(text: str) -> tuple[str, tuple[str, ...]]:
+    return (text, ()) if _is_plain(text) else _redact_any(text)
+
+
+def _redact_alone(text: str) -> tuple[str, tuple[str, ...]]:
+    """Redact a text by itself. Short texts repeat (field names, a session's directory): they are
+    cached."""
+    return _redact_short(text) if len(text) <= SHORT else _redact_any(text)
 
 
 def _redact_any(text: str) -> tuple[str, tuple[str, ...]]:
@@ -273,14 +281,10 @@ def _redact_any(text: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(found)
 
 
-def _redact(text: str, redact_long: _RedactText = _redact_any) -> tuple[str, tuple[str, ...]]:
-    """Redact a text. Short texts repeat (field names, roles, ids, a session's directory): they are
-    cached."""
-    if len(text) <= SHORT:
-        return _redact_short(text)
-    if len(text) <= formats.LONGEST_ID and formats.id_pattern().fullmatch(text):
+def _redact(text: str, redact_text: _RedactText = _redact_alone) -> tuple[str, tuple[str, ...]]:
+    if len(text) <= formats.LONGEST_ID and _is_plain(text):
         return text, ()
-    return redact_long(text)
+    return redact_text(text)
 
 
 def _without_private(text: str) -> str:

@@ -12,10 +12,9 @@ was found. Each place is tried a bounded number of times.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from functools import cache
 
-from ..text import terms
 from . import commands, escapes, formats, rules
 from .assignments import NAME_ENDS, SECRET_TYPES, Places, Span, find_assigned
 
@@ -25,14 +24,14 @@ _COOKIE_HINT = "cookie"
 _HINTS = frozenset(
     (
         *(hint for _, hint, _ in commands.CONTEXTS),
+        *commands.COMMANDS,
         *NAME_ENDS,
         *_BLOCK_HINTS,
         _MANIFEST_HINT,
         _COOKIE_HINT,
     )
 )
-"""Every rule begins with one of these texts, except for tokens, tables and command lines: those are
-found by the names of their programs, which are whole words."""
+"""Every rule begins with one of these texts, except for tokens and tables."""
 
 _TOKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-~"
 _CLASS = {
@@ -92,7 +91,7 @@ def _seen(text: str) -> Generator[Span, None, Collection[str]]:
     if places:
         if _MANIFEST_HINT in places:
             yield from _manifests(text, places[_MANIFEST_HINT])
-        yield from _in_contexts(text, places)
+        yield from _in_contexts(text, lower, places)
         yield from find_assigned(text, lower, places)
         if _COOKIE_HINT in places:
             yield from _cookies(text, places[_COOKIE_HINT])
@@ -108,63 +107,29 @@ def _shadow_and_classes(text: str) -> tuple[str, str]:
     return text if text.isascii() else shadow.decode("ascii"), classes
 
 
-_WHOLE_WORDS = {
-    b"5432": ":5432:",
-    b"identified": "identified",
-    b"unseal": "unseal",
-    b"wandb": "wandb login",
-    b"snyk": "snyk auth",
-    b"private-lines": "private-lines: ",
-}
-_INSIDE = {
-    "auth": ("authtoken ",),
-    "cred": ("credential(",),
-    "secret": (_MANIFEST_HINT,),
-    "basic": ("basic ",),
-    "begin": ("-----begin ",),
-    "=": ("sig=", "signature=", "uid=", "user id="),
-    ":": ("://",),
-}
-"""Texts that are looked for first, and the hints whose patterns match only where they are, too."""
-
-_FIRST = {
-    text: (*_INSIDE.get(text, ()), *({text} & _HINTS))
-    for text in _HINTS.union(_INSIDE).difference(*_INSIDE.values(), _WHOLE_WORDS.values())
-}
-_IN_WORDS = [text for text in _FIRST if terms.split_bytes(text) == [text.encode()]]
-_SIGNS = list(_FIRST.keys() - _IN_WORDS)
-
-
 def _find_hints(lower: str) -> Places:
     """Return where each hint occurs in a text in lower case."""
-    programs, words = _programs(), {*terms.split_bytes(lower)}
-    # Most words of a long text repeat: together, the different ones are a quarter of it.
-    together = b" ".join(words).decode()
-    first = [text for text in _IN_WORDS if text in together]
-    first += [text for text in _SIGNS if text in lower]
-    hints = {programs[word] for word in programs.keys() & words}.union(
-        *map(_FIRST.__getitem__, first)
-    )
-    return {hint: places for hint in hints if (places := _find_all(lower, hint))}
+    places: Places = {}
+    for end, hint in _hint_finder()(lower):
+        places.setdefault(hint, []).append(end - len(hint) + 1)
+    return places
 
 
 @cache
-def _programs() -> dict[bytes, str]:
-    """Map whole words to the hints that they are part of."""
-    return {**commands.programs(), **_WHOLE_WORDS}
+def _hint_finder() -> Callable[[str], Iterator[tuple[int, str]]]:
+    """Return a function that finds all hints in one pass (Aho-Corasick): each with the index of its
+    last character."""
+    from ahocorasick import Automaton
 
-
-def _find_all(haystack: str, needle: str) -> list[int]:
-    """Return every index of one text in another, including overlaps."""
-    found = []
-    at = haystack.find(needle)
-    while at >= 0:
-        found.append(at)
-        at = haystack.find(needle, at + 1)
+    automaton = Automaton()
+    for hint in _HINTS:
+        automaton.add_word(hint, hint)
+    automaton.make_automaton()
+    found: Callable[[str], Iterator[tuple[int, str]]] = automaton.iter
     return found
 
 
-def _in_contexts(text: str, places: Places) -> Iterator[Span]:
+def _in_contexts(text: str, lower: str, places: Places) -> Iterator[Span]:
     """Yield the secrets in commands, headers and addresses."""
     for type_, hint, pattern in commands.CONTEXTS:
         for match in _matches(pattern, text, places[hint]) if hint in places else ():
@@ -172,6 +137,8 @@ def _in_contexts(text: str, places: Places) -> Iterator[Span]:
             if rules.is_secret_in(type_, match[group]):
                 yield *match.span(group), type_
     for hint in places.keys() & commands.COMMANDS.keys():
+        if not commands.names_program(lower, hint, places[hint]):
+            continue
         for match in _matches(commands.COMMANDS[hint], text, places[hint]):
             group = match.lastindex or 0
             if rules.is_secret_argument(match[group]):
@@ -190,7 +157,7 @@ def _matches(pattern: str, text: str, places: Sequence[int]) -> Iterator[re.Matc
 # ---------------------------------------------------------------------------------------------
 # Tokens
 
-_RUN = "a" * 16
+_RUN = "a" * 16 + "a{0,104}"
 _BEFORE_RUN = 60  # a prefix, and the part before a sign
 _TELLING = r"\d|[a-z][A-Z]|[A-Z][a-z]|A(?:KI|SI|BI|CC)A[A-Z]{16}"
 _QUOTE_INSIDE = "qaaaa(?<=aaqaaaa)"  # the quote first: it is rare, and fast to find
@@ -206,14 +173,12 @@ def _runs(text: str, classes: str) -> Collection[str]:
     """Return the long runs of token characters, each with the text before it: a small part of most
     texts. Each token has one."""
     runs: set[str] = set()
-    start = classes.find(_RUN)
-    while start >= 0:
-        chunk = classes[start : start + 120]
-        end = start + len(chunk) - len(chunk.lstrip("a"))
-        begun = len(classes[max(0, start - _BEFORE_RUN) : start].rstrip("as"))
-        begun += max(0, start - _BEFORE_RUN)
-        runs.add(text[max(0, begun - 1) : end])  # with the backslash of an escaped line end
-        start = classes.find(_RUN, end)
+    for match in rules.compile_pattern(_RUN).finditer(classes):
+        start, end = match.span()
+        if classes[start - 1 : start] in "as":  # at the start of the text nothing, which is in both
+            before = classes[max(0, start - _BEFORE_RUN) : start]
+            start -= len(before) - len(before.rstrip("as"))
+        runs.add(text[max(0, start - 1) : end])  # with the backslash of an escaped line end
     telling = rules.compile_pattern(_TELLING).search
     return [run for run in runs if telling(run)]
 
@@ -266,6 +231,14 @@ def _broken_tokens(text: str, classes: str) -> Iterator[Span]:
     if found:
         kept = [at for start, stop, gap in pieces for at in range(start, stop + len(gap))]
         yield from _spread(found, kept)
+
+
+def _find_all(haystack: str, needle: str) -> Iterator[int]:
+    """Yield every index of one text in another, including overlaps."""
+    at = haystack.find(needle)
+    while at >= 0:
+        yield at
+        at = haystack.find(needle, at + 1)
 
 
 def _spread(found: Iterable[Span], kept: Sequence[int]) -> Iterator[Span]:
