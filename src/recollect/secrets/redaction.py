@@ -28,6 +28,10 @@ _SHORTEST = 16
 
 
 _TOGETHER = 64
+_LONG = 10_000
+"""Characters of texts that are searched together, at least: in a longer text a pattern is tried
+more often for the hints of others."""
+
 _APART = "\n\0\n"
 """Stands between texts that are searched together: no rule reads across these lines, and no
 storable text contains NUL."""
@@ -86,6 +90,17 @@ def _redact_together(texts: list[str]) -> list[Redacted]:
 
 def _search_together(texts: Sequence[str]) -> set[int]:
     """Return which of the texts hold a secret or a private span: if any does, at least one."""
+    held: set[int] = set()
+    first = size = 0
+    for last, text in enumerate(texts, 1):
+        size += len(text)
+        if size >= _LONG or last == len(texts):
+            held |= {first + at for at in _search_joined(texts[first:last])}
+            first, size = last, 0
+    return held
+
+
+def _search_joined(texts: Sequence[str]) -> set[int]:
     joined = _APART.join(texts)
     private, spans = _private(joined), search.find_secrets(joined)
     if not private and not spans:
