@@ -71,8 +71,8 @@ COMMANDS = {
         r"|(?:-u|--user)[ =]{1,4}[\"']?([^\s:\"'$]{8,128}):[\"'\s])"
     ),
     "http": _option("a", "https?(?= )", _OF_USER),
-    "auth": rf"(?<=--)auth{_TO_VALUE}{_OF_USER}",
-    "login": _option("p", r"(?<=\w )login\b", rf"(?!https?\b|ssh\b){_VALUE}"),
+    "--auth": rf"--auth{_TO_VALUE}{_OF_USER}",
+    " login": _option("p", r"(?<=\w) login\b", rf"(?!https?\b|ssh\b){_VALUE}"),
     "psexec": rf"(?i:{_option('p', 'psexec')})",
     "sshpass": rf"sshpass(?:\s-v)?[\s\"',]{{1,6}}-p(?:{_TO_VALUE})?{_VALUE}",
     "mysql": _attached("p", "mysql"),
@@ -89,16 +89,17 @@ COMMANDS = {
         _either(r"\w{0,8}w", r"ldap(?:search|modify|add|delete|passwd|whoami|compare|modrdn)"),
         _option("[as]", "ldappasswd"),
     ),
-    "pass": _any(
-        rf"(?<=-)pass(?:in|out)?(?:\s{{1,4}}|\\*[\"'],\s{{0,4}})\\*[\"']?pass:{_VALUE}",
-        rf"(?<=/)pass:{_VALUE}",
-        r"(?<=ht)passwd(?=[^\n|;]{0,60}\s-\w{0,8}b)"
-        rf"(?:(?=[^\n|;]{{0,60}}\s-\w{{0,8}}n){_FLAGS}|{_FLAGS}{_ARGUMENT}){_ARGUMENT}{_LAST}",
-        rf"(?<=ch)passwd\s{{0,4}}<<<\s{{0,4}}{_OF_USER}",
-        rf"(?<=wpa_)passphrase{_ARGUMENT}{_LAST}",
-        rf"(?:(?<=generic-)|(?<=internet-))password{_GAP}\s-w{_LAST}",
-        rf"(?<=-)password-stdin{_GAP}<<<\s{{0,4}}{_VALUE}",
+    "-pass": rf"-pass(?:in|out)?(?:\s{{1,4}}|\\*[\"'],\s{{0,4}})\\*[\"']?pass:{_VALUE}",
+    "/pass:": rf"/pass:{_VALUE}",
+    "htpasswd": (
+        r"htpasswd(?=[^\n|;]{0,60}\s-\w{0,8}b)"
+        rf"(?:(?=[^\n|;]{{0,60}}\s-\w{{0,8}}n){_FLAGS}|{_FLAGS}{_ARGUMENT}){_ARGUMENT}{_LAST}"
     ),
+    "chpasswd": rf"chpasswd\s{{0,4}}<<<\s{{0,4}}{_OF_USER}",
+    "wpa_passphrase": rf"wpa_passphrase{_ARGUMENT}{_LAST}",
+    "generic-password": rf"generic-password{_GAP}\s-w{_LAST}",
+    "internet-password": rf"internet-password{_GAP}\s-w{_LAST}",
+    "-password-stdin": rf"-password-stdin{_GAP}<<<\s{{0,4}}{_VALUE}",
     "openssl": _any(
         rf"openssl\s{{1,4}}(?:enc\b|aes|des){_GAP}\s-[kK]{_LAST}",
         rf"openssl\s{{1,4}}passwd(?:\s{{1,4}}-(?:[156]|apr1|noverify|salt\s\S+))*{_LAST}",
@@ -156,21 +157,22 @@ _SEVERAL = {
     "http": "http https",
     "net use": "net",
     "sudo -s": "sudo",
+    "generic-password": "add-generic-password find-generic-password",
+    "internet-password": "add-internet-password find-internet-password",
 }
-_WITHOUT_PROGRAM = ("auth", "login", "pass")
-"""These patterns begin with the end of a name."""
 
 _WORD = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
 def names_program(lower: str, hint: str, places: Iterable[int]) -> bool:
     """Check whether one of the places of a command's first text is in the name of its program, as a
-    whole word. The letter of an escaped line end (`\\n`) may stand before it."""
-    if hint in _WITHOUT_PROGRAM:
+    whole word. The letter of an escaped line end (`\\n`) may stand before it. A text that begins
+    with a sign needs no program."""
+    if not hint[0].isalnum():
         return True
     names = _SEVERAL.get(hint, hint).split()
     for at in places:
-        before, behind = lower[max(0, at - 6) : at], lower[at : at + 20]  # no name is longer
+        before, behind = lower[max(0, at - 7) : at], lower[at : at + 20]  # no name is longer
         word = before[len(before.rstrip(_WORD)) :] + behind[: -len(behind.lstrip(_WORD)) or None]
         name = word.removesuffix(".exe")
         if name in names or (name[1:] in names and name[0] in "nrt"):
