@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import random
+import string
 
 import pytest
 
@@ -81,3 +83,13 @@ def test_base64_in_lines_is_removed_whole() -> None:
 )
 def test_encoded_text_without_a_secret_stays(text: str) -> None:
     assert redact_and_report(text).text == text
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\\n", "\\r\\n"])
+def test_a_putty_key_is_found_with_escaped_line_ends(line_end: str) -> None:
+    chance = random.Random(5)
+    lines = ["".join(chance.choices(string.ascii_letters + string.digits, k=64)) for _ in range(4)]
+    text = line_end.join(["Comment: mine", "Private-Lines: 4", *lines, "done"])
+    clean = redact_and_report(text)
+    assert clean.found == ("private-key",)
+    assert not any(line in clean.text for line in lines)
