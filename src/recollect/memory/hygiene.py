@@ -12,7 +12,7 @@ are never refused, because a person's wish is not state, however it is worded.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from ..fast_typing import NamedTuple
@@ -64,10 +64,12 @@ def find_refusal(
         _is_listing(lines) or (kind not in _MAY_BE_CODE and _is_bare_code(lines))
     ):
         return CODE
-    rules = _find_rules(text, split_lower_words(text) if words is None else words)
+    cues = _cues().intersection(split_lower_words(text) if words is None else words)
+    may_have_hash = _HEX_RUN in _find_shape(text)
     found: Refusal | None = None
-    for sentence in split_sentences(text) if rules else ():
-        verdict = _of_sentence(sentence, rules)
+    # One after the other: the first one saves most texts.
+    for sentence in _iterate_sentences(text) if cues or may_have_hash else ():
+        verdict = _of_sentence(sentence, cues, may_have_hash)
         if verdict is None:
             return None
         found = found or verdict
@@ -87,29 +89,34 @@ def find_doubtful(texts: Sequence[str], words: Sequence[Sequence[str]]) -> list[
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a text without bullets and numbers."""
-    # The pattern is tried at every character: most notes are one sentence.
-    pieces = _pattern("sentence").split(text) if _pattern("end").search(text) else [text]
-    bare = (_pattern("bullet").sub("", piece, 1).strip() for piece in pieces)
-    return [sentence for sentence in bare if sentence]
+    return list(_iterate_sentences(text))
 
 
-def _of_sentence(sentence: str, rules: Sequence[int]) -> Refusal | None:
+def _iterate_sentences(text: str) -> Iterator[str]:
+    start = 0
+    for end in _pattern("end").finditer(text):
+        if sentence := _strip_bullet(text[start : end.start() + 1].rstrip("\n")):
+            yield sentence
+        start = end.end()
+    if sentence := _strip_bullet(text[start:]):
+        yield sentence
+
+
+def _strip_bullet(piece: str) -> str:
+    return _pattern("bullet").sub("", piece, 1).strip()
+
+
+def _of_sentence(sentence: str, cues: Iterable[str], may_have_hash: bool) -> Refusal | None:
+    """Return the verdict on a sentence of a text that has these words of rules."""
     if len(sentence) > LONGEST_READ:
         return None
-    verdict = next((_RULES[at][0] for at in rules if _rule(at).search(sentence)), None)
+    rules, small = _rules_by_cue(), sentence.casefold()
+    listed = {at for cue in cues if cue in small for at in rules[cue]}
+    if may_have_hash:
+        listed.add(_HASH_RULE)
+    verdict = next((_RULES[at][0] for at in sorted(listed) if _rule(at).search(sentence)), None)
     # Last: few sentences match a rule.
     return None if verdict and _pattern("lesson").search(sentence) else verdict
-
-
-def _find_rules(text: str, words: Sequence[str]) -> list[int]:
-    """Return the rules that can apply to a text: one of their words occurs, or a commit hash."""
-    known = _rules_by_cue()
-    found = set()
-    if not _cues().isdisjoint(words):  # most texts have none
-        found = {at for word in known.keys() & words for at in known[word]}
-    if _HEX_RUN in _find_shape(text) and _pattern("hash").search(text):
-        found.add(_HASH_RULE)
-    return sorted(found)
 
 
 def _find_shape(text: str) -> bytes:
@@ -253,14 +260,13 @@ _RULES = (
 """Verdict, words and pattern of each rule. The first that a sentence matches decides."""
 
 _SOURCES = {
-    "sentence": r"(?<=[.!?])\s+|\n+",
-    "end": r"[.!?]\s|\n",
+    # It begins with a set of characters, which `re` looks for fast.
+    "end": r"[.!?\n](?:(?<=\n)|\s)",
     "bullet": r"^\s*(?:[-*•+]|\d{1,3}[.)]|#{1,6}|\[[ x]\])\s+",
     # Words that make a lesson of an event: then it is knowledge, however it begins.
     "lesson": r"\b(?:because|unless|if|when(?:ever)?|must|should|always|never|needs?|requires?|"
     r"due to|otherwise|so that|since|workaround|avoid|don't|do not|cannot|can't|only|every|"
     r"each|means|caused|causes|after|before|instead|until|by default|convention)\b",
-    "hash": _HASH,
     "path": r"[\s│├└─|`+\\-]*+[\w.@-]++(?:/[\w.@-]++)*+/?\s*$",
     "diff": r"(?:diff --git |index [0-9a-f]+\.\.|@@ |\+\+\+ |--- |[+-](?! ))",
 }
