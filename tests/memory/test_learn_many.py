@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -144,34 +145,46 @@ def _make_statements(seed: int) -> list[dict[str, Json]]:
             item["scope"] = [f"src/{name}/**"]
         if random.random() < 0.2:
             item["text"] = f"{name} ünter {other}, key AKIAIOSFODNN7EXAMPL{number % 10}"
-        if made and random.random() < 0.2:
+        if made and random.random() < 0.35:
             item = {**random.choice(made)}
+            if random.random() < 0.3:
+                item |= random.choice(({"tags": ["more"]}, {"confidence": 0.9}, {"scope": ["b"]}))
         made.append(item)
     return made
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
 def test_many_at_once_leave_the_same_store_as_one_by_one(
     environment: dict[str, str], tmp_path: Path, clock: Clock, seed: int
 ) -> None:
-    stores = []
+    stores, answers = [], []
     for name in ("one", "many"):
         root = tmp_path / name
         (root / ".git").mkdir(parents=True)
         (root / "db.py").write_text("def connect():\n    pass\n")
         with recollect.open(root, clock=clock, environment=environment, origin="user") as memory:
             said = _make_statements(seed)
+            memory.learn_many(said[:20])
             if name == "many":
-                memory.learn_many(said)
+                results = memory.learn_many(said[20:])
             else:
-                for one in said:
-                    fields = {key: value for key, value in one.items() if key != "text"}
-                    memory.learn(str(one["text"]), **fields)
+                results = tuple(_learn(memory, one) for one in said[20:])
+            answers.append([(one.action, one.redacted, _sum_up(one.memory)) for one in results])
             memory.learn("What comes later is counted and sealed too")
             stores.append(memory.context.project_space.read(_list_rows))
             assert len(memory.list(limit=100)) == len(stores[-1]["memories"])
             assert not memory.context.project_space.health(deep=True).problems
     assert stores[0] == stores[1]
+    assert answers[0] == answers[1]
+
+
+def _sum_up(one: recollect.Memory) -> tuple[object, ...]:
+    return one.text, one.tags, one.scope, one.reinforcement, one.confidence
+
+
+def _learn(memory: recollect.Recollect, one: dict[str, Json]) -> recollect.Learned:
+    fields: dict[str, Any] = {key: value for key, value in one.items() if key != "text"}
+    return memory.learn(str(one["text"]), **fields)
 
 
 def test_many_statements_are_redacted_dated_and_refused_as_single_ones_are(

@@ -160,7 +160,7 @@ def look_up(tx: Tx, ready: Iterable[memory_steps.PreparedMemory]) -> dict[str, F
 
 def _look_up(tx: Tx, item: memory_steps.PreparedMemory) -> FoundBefore | None:
     earlier = storage_sql.find_write(tx, f"learn {item.key}", item.row.text)
-    kept = memory_sql.find_kept_texts(tx, [item.row])
+    kept = memory_sql_lists.find_kept_texts(tx, [item.row])
     around = memory_steps_neighbours.NONE
     if item.row.status == "active":
         around = memory_steps_neighbours.find_neighbours(tx, item.row)

@@ -231,9 +231,7 @@ _SOURCES = {
 
 
 _UTF8 = ("utf-8", "surrogatepass")
-_SIGNS = bytes(
-    code for code in range(128) if not (chr(code).isalnum() or chr(code) in "_/.@:~$#*+-")
-)
+_SIGNS = bytes(code for code in range(128) if not re.match(r"[\w/.@:~$#*+-]", chr(code)))
 _CUT = bytes.maketrans(_SIGNS, b" " * len(_SIGNS))
 """Replace by spaces the signs that are in no path, and do not stand beside one that is none: the
 patterns `path` and `folder` try every character of a word."""
@@ -252,7 +250,7 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     may_claim = _may_claim(text)
     if not found and not may_claim:
         return []
-    sentences = _split_sentences(text) if may_claim else []
+    sentences = _pattern("sentence").split(text) if may_claim else []
     paths = [_paths(sentence) for sentence in sentences]
     files = {claim.path for inside in paths for claim in inside}
     only = min(files) if len(files) == 1 else ""
@@ -281,10 +279,6 @@ def may_name_file(text: str) -> bool:
         or ("." in text and _pattern("ending").search(text) is not None)
         or ("`" in text and any(map(text.__contains__, _IN_CODE)))
     )
-
-
-def _split_sentences(text: str) -> list[str]:
-    return _pattern("sentence").split(text)
 
 
 def _is_printable(claim: Claim) -> bool:

@@ -111,7 +111,7 @@ def _of_sentence(sentence: str, cues: Iterable[str], may_have_hash: bool) -> Ref
     if len(sentence) > LONGEST_READ:
         return None
     rules, small = _rules_by_cue(), sentence.casefold()
-    listed = {at for cue in cues if cue in small for at in rules[cue]}
+    listed = {at for cue in cues if cue in small for at, beside in rules[cue] if beside in small}
     if may_have_hash:
         listed.add(_HASH_RULE)
     verdict = next((_RULES[at][0] for at in sorted(listed) if _rule(at).search(sentence)), None)
@@ -125,11 +125,13 @@ def _find_shape(text: str) -> bytes:
 
 
 @cache
-def _rules_by_cue() -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+def _rules_by_cue() -> dict[str, list[tuple[int, str]]]:
+    """Return the rules by each of their words, with the word that a sentence then has beside it."""
+    found: dict[str, list[tuple[int, str]]] = {}
     for at, (_, words, _) in enumerate(_RULES):
         for word in words.split():
-            found.setdefault(word, []).append(at)
+            cue, _, beside = word.partition(":")
+            found.setdefault(cue, []).append((at, beside))
     return found
 
 
@@ -209,8 +211,8 @@ _HISTORY = {
 _STATE = {
     _ENDS: r"\b(?:iteration|attempt|run|round|try|step|phase|task|subtask|milestone|wave|batch)"
     rf"\s*#?\d+\b(?:\s*(?:of|/)\s*\d+)?.{{0,40}}\b{_ENDED}\b",
-    f"{_ENDS} deployed restarted crashed ran": rf"\b(?:{_ENDED}|deployed|restarted|crashed|ran)\b"
-    r".{0,40}\bat \d{1,2}:\d\d\b",
+    f"{_ENDS} deployed restarted crashed ran": r"^(?=.*\bat \d{1,2}:\d\d\b).*?"
+    rf"\b(?:{_ENDED}|deployed|restarted|crashed|ran)\b.{{0,40}}\bat \d{{1,2}}:\d\d\b",
     "test tests spec specs checks assertions cases": r"\b\d+ (?:\w+ )?"
     rf"(?:tests?|specs?|checks|assertions|cases)\b.{{0,20}}\b{_RESULT}\b|^tests? run: \d+",
     "passed failed": r"\b\d+ (?:passed|failed)\b(?:, \d+ \w+)*",
@@ -232,8 +234,10 @@ _STATE = {
     "done complete finished migrated left passed": r"\b\d{1,3} ?% "
     r"(?:done|complete|finished|migrated)\b|"
     r"\b\d+ (?:of|/) \d+ (?:\w+ )?(?:\w+ )?(?:done|complete|left|migrated|passed|finished)\b",
-    "now moment session turn conversation today": r"\b(?:right now|at the moment|"
-    r"(?:in|for) this (?:session|turn|conversation)|so far today)\b",
+    "now:right moment:at session:this turn:this conversation:this today:far": (
+        r"\b(?:right now|at the moment|(?:in|for) this (?:session|turn|conversation)|"
+        r"so far today)\b"
+    ),
     "uncommitted tree": r"\buncommitted changes\b|\bworking tree (?:is )?(?:clean|dirty)\b",
     "changed modified staged": r"^\d+ files? (?:changed|modified|staged)\b",
 }
@@ -248,7 +252,8 @@ _CODE = {
     "defined declared implemented located found": r"\b(?:defined|declared|implemented|located|"
     r"found) (?:at|in) `?[\w./-]+\.\w{1,5}:\d+`?[.!]?$",
 }
-"""Patterns, each under the words of which a text that it matches has one."""
+"""Patterns, each under the words of which a text that it matches has one; for `now:right` it also
+has the other one."""
 
 _HASH_RULE = 0
 _RULES = (

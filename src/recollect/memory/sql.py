@@ -172,8 +172,8 @@ def insert(tx: Tx, row: MemoryRow) -> bool:
 
 
 def insert_many(tx: Tx, rows: Sequence[MemoryRow]) -> set[str]:
-    """Write new memories, whose texts are not in `find_kept_texts`; return the ids of those that
-    were written: another writer may have added the same text meanwhile."""
+    """Write new memories, whose texts are not in `sql_lists.find_kept_texts`; return the ids of
+    those that were written: another writer may have added the same text meanwhile."""
     one_writer = not tx.for_update
     tx.insert("memories", list_columns(MemoryRow._fields), rows, skip=not one_writer)
     ids = [row.id for row in rows]
@@ -186,29 +186,6 @@ def insert_many(tx: Tx, rows: Sequence[MemoryRow]) -> set[str]:
             f"SELECT id FROM memories WHERE space = :space AND id IN ({names})", params
         )
     }
-
-
-def find_kept_texts(tx: Tx, rows: Iterable[MemoryRow]) -> set[tuple[str, str, str, str]]:
-    """Return layer, owner, kind and digest of those rows whose text an open memory has, for
-    whatever files, or was forgotten on request."""
-    found: set[tuple[str, str, str, str]] = set()
-    wanted: dict[tuple[str, str, str], list[str]] = {}
-    for row in rows:
-        wanted.setdefault((row.layer, row.owner, row.kind), []).append(row.digest)
-    for place, digests in wanted.items():
-        held = dict(zip(("layer", "owner", "kind"), place, strict=True))
-        for names, params in batches("digest", digests):
-            found.update(
-                (*place, row[0])
-                for row in tx.run(
-                    "SELECT digest FROM memories WHERE space = :space AND layer = :layer "
-                    f"AND owner = :owner AND kind = :kind AND digest IN ({names}) "
-                    f"AND valid_to = {FOREVER} UNION ALL "
-                    f"SELECT digest FROM tombstones WHERE space = :space AND digest IN ({names})",
-                    {**params, **held},
-                )
-            )
-    return found
 
 
 _KEPT = list_columns(name for name in _COLUMNS if name != "valid_to")

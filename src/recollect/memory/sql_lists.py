@@ -1,10 +1,10 @@
-"""Queries over many memories: lists, counts, and what ages."""
+"""Queries over many memories: lists, counts, what ages, and which texts are there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..fast_typing import NamedTuple
+from ..fast_typing import Any, NamedTuple
 from ..index import sql as index_sql
 from ..storage.database import (
     Row,
@@ -20,6 +20,12 @@ from . import sql
 
 DAY = 86_400_000_000
 _USUAL = {"status": "active", "layer": "project"}
+
+TextPlace = tuple[str, str, str, str]
+"""Layer, owner, kind and digest: open memories that share them differ in scope."""
+
+REPEATED = ("reinforcement", "last_reinforced", "last_confirmed")
+"""The columns that change when the same is said again."""
 
 
 class Period(NamedTuple):
@@ -329,6 +335,61 @@ def count_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
         "UPDATE memories SET recalls = recalls + :count, last_recalled = :at "
         "WHERE space = :space AND id = :id",
         ({"id": id, "count": count, "at": at} for id, (count, at) in noted.items()),
+    )
+
+
+def find_kept_texts(tx: Tx, rows: Iterable[sql.MemoryRow]) -> set[TextPlace]:
+    """Return layer, owner, kind and digest of those rows whose text an open memory has, for
+    whatever files, or was forgotten on request."""
+    return {
+        (*place, found[0])
+        for place, names, params in _batch_places(rows)
+        for found in tx.run(
+            "SELECT digest FROM memories WHERE space = :space AND layer = :layer "
+            f"AND owner = :owner AND kind = :kind AND digest IN ({names}) "
+            f"AND valid_to = {FOREVER} UNION ALL "
+            f"SELECT digest FROM tombstones WHERE space = :space AND digest IN ({names})",
+            params,
+        )
+    }
+
+
+def find_open_with_texts(tx: Tx, rows: Iterable[sql.MemoryRow]) -> dict[TextPlace, list[Memory]]:
+    """Return `find_open_with_text` of many rows."""
+    found: dict[TextPlace, list[Memory]] = {}
+    for place, names, params in _batch_places(rows):
+        held = sql.load_all(
+            tx.run(
+                f"{sql.SELECT} AND layer = :layer AND owner = :owner AND kind = :kind "
+                f"AND digest IN ({names}) AND valid_to = {FOREVER} {tx.for_update}",
+                params,
+            )
+        )
+        for memory in sorted(held, key=lambda memory: (memory.first_seen, memory.id)):
+            found.setdefault((*place, memory.digest), []).append(memory)
+    return found
+
+
+def _batch_places(
+    rows: Iterable[sql.MemoryRow],
+) -> Iterator[tuple[tuple[str, str, str], str, dict[str, Any]]]:
+    """Yield each layer, owner and kind of rows with the digests there: their names in a statement,
+    and all parameters."""
+    wanted: dict[tuple[str, str, str], dict[str, None]] = {}
+    for row in rows:
+        wanted.setdefault((row.layer, row.owner, row.kind), {})[row.digest] = None
+    for place, digests in wanted.items():
+        held = dict(zip(("layer", "owner", "kind"), place, strict=True))
+        for names, params in batches("digest", list(digests)):
+            yield place, names, {**params, **held}
+
+
+def save_repeats(tx: Tx, memories: Iterable[Memory]) -> None:
+    """Write how often, and when, memories were reinforced."""
+    sets = ", ".join(f"{name} = :{name}" for name in REPEATED)
+    tx.many(
+        f"UPDATE memories SET {sets} WHERE space = :space AND id = :id",
+        ({name: getattr(one, name) for name in ("id", *REPEATED)} for one in memories),
     )
 
 

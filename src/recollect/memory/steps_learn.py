@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
+from ..fast_typing import Any
 from ..freshness import sql as freshness_sql
 from ..freshness.claims import PinnedClaim
 from ..index import sql as index_sql
+from ..index import steps as index_steps
+from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..text import display, globs
 from ..types import trust
-from ..types.records import ORIGINS, Learned, Memory
-from . import sql, steps_neighbours, steps_revisions
+from ..types.records import KINDS, ORIGINS, Json, Learned, Memory, SafeText
+from . import sql, sql_lists, steps_neighbours, steps_revisions
 from .steps import PreparedMemory
 
 
@@ -62,7 +66,7 @@ def learn_all(
 ) -> list[Learned]:
     """Save many statements in one transaction: the new ones in few statements, and one by one what
     has a key or says the same as another one."""
-    kept = sql.find_kept_texts(tx, (item.row for item in prepared))
+    kept = sql_lists.find_kept_texts(tx, (item.row for item in prepared))
     new: dict[str, PreparedMemory] = {}
     for item in prepared:
         place = _text_place(item.row)
@@ -77,15 +81,57 @@ def learn_all(
     steps_neighbours.add_claims(
         tx, {item.row.id: known[item.row.id] for item in added if item.row.id in known}, now
     )
+    held = {_text_place(item.row): [item.memory] for item in added}
+    rest = [item for item in prepared if item.row.id not in written]
+    repeated = _learn_repeated(tx, rest, held, now, known) if rest else {}
     return [
-        _created(tx, item.memory, steps_neighbours.NONE, None, now, item.redacted)
-        if item.row.id in written
-        else learn(tx, item, now, known=known.get(item.row.id, ()))
+        repeated[item.row.id]
+        if item.row.id in repeated
+        else _created(tx, item.memory, steps_neighbours.NONE, None, now, item.redacted)
         for item in prepared
     ]
 
 
-def _text_place(row: sql.MemoryRow) -> tuple[str, str, str, str]:
+def _learn_repeated(
+    tx: Tx,
+    prepared: Sequence[PreparedMemory],
+    held: dict[sql_lists.TextPlace, list[Memory]],
+    now: int,
+    known: Mapping[str, Sequence[PinnedClaim]],
+) -> dict[str, Learned]:
+    """Reinforce memories with statements that say the same, which often is all that changes: then
+    each is read and written once. `held` are those that were written just now."""
+    rows = [item.row for item in prepared]
+    held |= sql_lists.find_open_with_texts(
+        tx, [row for row in rows if _text_place(row) not in held]
+    )
+    changed: dict[str, Memory] = {}
+    learned: dict[str, Learned] = {}
+    for item, row in zip(prepared, rows, strict=True):
+        place = _text_place(row)
+        is_plain = not (item.key or item.near or row.id in known) and place in held
+        same = (
+            steps_revisions.pick_scope(held[place], steps_revisions.read_scope(row))
+            if is_plain
+            else None
+        )
+        memory = _repeat(same, row, now) if same else None
+        if same and memory:
+            held[place][held[place].index(same)] = changed[memory.id] = memory
+            learned[row.id] = Learned(
+                memory.id, memory.address, "reinforced", memory, redacted=item.redacted
+            )
+        else:
+            # It may change any of them.
+            sql_lists.save_repeats(tx, changed.values())
+            changed.clear()
+            held.pop(place, None)
+            learned[row.id] = learn(tx, item, now, known=known.get(row.id, ()))
+    sql_lists.save_repeats(tx, changed.values())
+    return learned
+
+
+def _text_place(row: sql.MemoryRow) -> sql_lists.TextPlace:
     return row.layer, row.owner, row.kind, row.digest
 
 
@@ -128,7 +174,7 @@ def _kept(
         return _created(tx, memory, around, old, now)
     # A writer that lost the race to insert finds the winner's row here.
     held = held or steps_revisions.find_same(tx, row)
-    return steps_neighbours.reinforce(tx, held, prepared.row, now) if held else None
+    return _reinforce(tx, held, prepared.row, now) if held else None
 
 
 def _refused(tx: Tx, row: sql.MemoryRow) -> Learned:
@@ -186,3 +232,97 @@ def _created(
         redacted=redacted,
         contradicts=around.opposite,
     )
+
+
+def _reinforce(tx: Tx, held: Memory, row: sql.MemoryRow, now: int) -> Learned:
+    """Reinforce a memory with a row that says the same.
+
+    From a writer as trusted, confidence only rises, lists unite and new fields count. From a more
+    trusted one, it is a revision in their name. From a less trusted one, only the count rises.
+    """
+    if ORIGINS.index(row.label) < ORIGINS.index(held.label):
+        return _confirm(tx, held, row, now)
+    memory = sql.update_and_get(tx, held, _find_changes(held, row, now))
+    entry, text = steps_revisions.make_entry(memory), steps_revisions.make_searchable_text(memory)
+    before = steps_revisions.make_entry(held), steps_revisions.make_searchable_text(held)
+    if (entry, text) != before:
+        index_steps.reindex_text(tx, entry, text)
+    return Learned(
+        memory.id, memory.address, "reinforced", memory, _describe_reach(held, memory, row)
+    )
+
+
+def _repeat(held: Memory, row: sql.MemoryRow, now: int) -> Memory | None:
+    """Return a memory as `_reinforce` leaves it with a row for the same files; None if it changes
+    more than how often and when the memory was reinforced."""
+    if ORIGINS.index(row.label) < ORIGINS.index(held.label):
+        return None
+    changes = _find_changes(held, row, now)
+    return held._replace(**changes) if changes.keys() <= {*sql_lists.REPEATED} else None
+
+
+def _find_changes(held: Memory, row: sql.MemoryRow, now: int) -> dict[str, Any]:
+    """Return the columns that a statement of a writer who is not more trusted changes."""
+    changes: dict[str, Any] = {"reinforcement": held.reinforcement + 1}
+    if row.label == held.label:
+        changes |= {"last_reinforced": now, "last_confirmed": now}
+        changes |= _find_additions(held, row)
+    return changes
+
+
+def _describe_reach(held: Memory, memory: Memory, row: sql.MemoryRow) -> tuple[str, ...]:
+    """Return a note on where a memory applies after statements for different files became one."""
+    if globs.same_scopes(held.scope, steps_revisions.read_scope(row)):
+        return ()
+    kept = "still" if globs.same_scopes(held.scope, memory.scope) else "now"
+    return (f"{memory.id} {kept} applies to {globs.describe_scopes(memory.scope)}",)
+
+
+def _find_additions(held: Memory, row: sql.MemoryRow) -> dict[str, Json]:
+    """Return the columns that a repeated statement changes."""
+    changes: dict[str, Json] = {}
+    if row.confidence > held.confidence:
+        changes["confidence"] = row.confidence
+    scope = steps_revisions.read_scope(row)
+    if not globs.same_scopes(held.scope, globs.unite_scopes(held.scope, scope)):
+        changes["scope"] = _unite_scope(held, row)
+    for name in ("tags", "examples", "citations", "evidence", "sources"):
+        if (added := getattr(row, name)) == "[]":
+            continue
+        before = list(getattr(held, name))
+        united = before + [item for item in json.loads(added) if item not in before]
+        if len(united) > len(before):
+            changes[name] = redaction.redact_json(united).text
+    detail = {**held.detail, **json.loads(row.detail)} if row.detail != "{}" else held.detail
+    if detail != held.detail:
+        changes["detail"] = redaction.redact_json(detail).text
+    for name in ("subject", "reason"):
+        if getattr(row, name) and getattr(row, name) != getattr(held, name):
+            changes[name] = getattr(row, name)
+    if row.priority not in (held.priority, KINDS[row.kind].priority):
+        changes["priority"] = row.priority
+    if held.status == "hidden":
+        changes["status"] = row.status
+    return changes
+
+
+def _confirm(tx: Tx, held: Memory, row: sql.MemoryRow, now: int) -> Learned:
+    """Make the next revision in the name of a more trusted writer who says the same."""
+    wide = row._replace(
+        scope=_unite_scope(held, row),
+        reinforcement=held.reinforcement + 1,
+        successes=held.successes,
+        failures=held.failures,
+        recalls=held.recalls,
+        last_recalled=held.last_recalled,
+    )
+    memory = steps_revisions.revise(tx, held, wide, "confirm", now)
+    notes = (f"confirms {held.id}", *_describe_reach(held, memory, row))
+    return Learned(memory.id, memory.address, "reinforced", memory, notes)
+
+
+def _unite_scope(held: Memory, row: sql.MemoryRow) -> SafeText:
+    """Return the scope of two statements that become one: never narrower than either."""
+    return redaction.redact_json(
+        globs.unite_scopes(held.scope, steps_revisions.read_scope(row))
+    ).text
