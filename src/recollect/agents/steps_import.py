@@ -264,17 +264,23 @@ def restart_review_time(
     for its review begins at the import."""
     if statement.row.status != "proposed":
         return statement
-    row = statement.row._replace(first_seen=now, last_reinforced=now, last_confirmed=now)
-    return statement._replace(row=row)
+    return memory_steps.change_row(
+        statement, first_seen=now, last_reinforced=now, last_confirmed=now
+    )
 
 
 def quarantine(statement: memory_steps.PreparedMemory) -> memory_steps.PreparedMemory:
     """Return a statement of an untrusted file, quarantined in this project. Its key differs, so
     that the same statement from the agent's own folder is learned later."""
-    row = statement.row._replace(
-        origin="import", label="import", status="quarantined", layer="project", owner=""
+    changed = memory_steps.change_row(
+        statement,
+        origin="import",
+        label="import",
+        status="quarantined",
+        layer="project",
+        owner="",
     )
-    return statement._replace(row=row, key=f"{statement.key}:import")
+    return changed._replace(key=f"{statement.key}:import")
 
 
 def session_columns(found: SessionDetails) -> dict[str, SafeText]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ..archive import sql as archive_sql
 from ..errors import InvalidInput, Refused
-from ..fast_typing import NamedTuple
+from ..fast_typing import Any, NamedTuple
 from ..index import steps as index_steps
 from ..secrets import redaction
 from ..storage.database import Tx
@@ -99,6 +99,13 @@ class PreparedMemory(NamedTuple):
     memory: Memory
     withdraws: tuple[str, bool, bool] | None = None
     """The words that name a rule that it takes back: see `capture.withdrawals`."""
+
+
+def change_row(prepared: PreparedMemory, **changes: Any) -> PreparedMemory:
+    """Return a prepared memory with other values in columns that hold no JSON."""
+    return prepared._replace(
+        row=prepared.row._replace(**changes), memory=prepared.memory._replace(**changes)
+    )
 
 
 class LabelledDraft(NamedTuple):

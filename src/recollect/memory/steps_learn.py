@@ -151,7 +151,7 @@ def _kept(
 ) -> Learned | None:
     """Write the statement; `held` is the memory that says the same for the same files, `same_text`
     are those for whatever files. None if its text was forgotten on request."""
-    row, near = prepared.row, prepared.near
+    row, near, memory = prepared.row, prepared.near, prepared.memory
     alike = []
     if around.near and near in ("skip", "merge"):
         alike = sql.find_open_for_text(tx, around.near[0], row)
@@ -170,7 +170,8 @@ def _kept(
         old = sql.close_for_text(tx, around.revised, row.digest, now)
     if old is not None:
         row = steps_neighbours.supersede(tx, old, row, now)
-    if held is None and (memory := steps_revisions.put(tx, row, prepared.words)):
+        memory = sql.load_memory(row)
+    if held is None and steps_revisions.put(tx, row, prepared.words, memory):
         return _created(tx, memory, around, old, now)
     # A writer that lost the race to insert finds the winner's row here.
     held = held or steps_revisions.find_same(tx, row)

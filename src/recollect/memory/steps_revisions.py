@@ -146,12 +146,14 @@ def check_text_is_free(tx: Tx, row: sql.MemoryRow | Memory, current: str) -> Non
         )
 
 
-def put(tx: Tx, row: sql.MemoryRow, words: index_steps.StemParts) -> Memory | None:
+def put(
+    tx: Tx, row: sql.MemoryRow, words: index_steps.StemParts, memory: Memory | None = None
+) -> Memory | None:
     """Write a memory and make it findable; None when an open one has the same text and scope, or
-    when the text was forgotten on request."""
+    when the text was forgotten on request. `memory` is what the row says, if the caller has it."""
     if not sql.insert(tx, row):
         return None
-    memory = sql.load_memory(row)
+    memory = memory or sql.load_memory(row)
     index_sql.insert_entry(tx, make_entry(memory), words)
     return memory
 

@@ -50,7 +50,7 @@ _THESE = (
     f"SELECT {MATCH_COLUMNS}, held.c0, 0.0, {{vector}} FROM json_each(:entries) w "
     "CROSS JOIN entries e ON e.id = w.value CROSS JOIN words_content held ON held.id = e.id"
 )
-_ENTRY = "source, ref, kind, layer, owner, status, label, seq, at, part, id"
+_ENTRY = "source, ref, kind, layer, owner, status, label, seq, at, part"
 _STATE = (
     "SELECT (SELECT value FROM state WHERE space = :space AND key = 'embedder'), "
     "EXISTS (SELECT 1 FROM state WHERE space = :space AND key = 'words'), "
@@ -163,10 +163,11 @@ class SqliteTx:
         return self.run(sql, params)
 
     def add_entries(self, records: Sequence[IndexedRecord]) -> None:
-        # Asking each insertion for its id costs ten times the insertion.
-        row = self.one("SELECT coalesce(max(id), 0) FROM entries")
-        numbered = list(enumerate(records, start=(row[0] if row else 0) + 1))
-        self.insert("entries", _ENTRY, ((*record[:10], id) for id, record in numbered))
+        # SQLite numbers the rows one after the other. Asking each insertion for its id costs ten
+        # times the insertion.
+        self.insert("entries", _ENTRY, [record[:10] for record in records])
+        first = self._connection.last_insert_rowid() - len(records) + 1
+        numbered = list(enumerate(records, start=first))
         facets = [(id, *facet) for id, record in numbered for facet in record.facets]
         if facets:
             self.insert("facets", "entry, name, value", facets)
