@@ -91,6 +91,12 @@ if TYPE_CHECKING:
 
     Written = TypeVar("Written", MemoryRow, Memory)
 
+_IN_CHAIN = (
+    "root = :root AND id IN (SELECT CAST(:root AS TEXT) UNION ALL SELECT m.id FROM memories m "
+    "WHERE m.space = :space AND m.root = :root AND m.root <> m.id)"
+)
+"""The condition of the memories that share a root: most are alone, and in no index of roots."""
+
 _ID, _ROOT, _TEXT, _DIGEST = map(_COLUMNS.index, ("id", "root", "text", "digest"))
 
 
@@ -354,7 +360,7 @@ def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
 def list_chain(tx: Tx, root: str) -> list[Memory]:
     """Return every revision of the memories that share a root, oldest first: of a memory, and of
     the statements whose place it took."""
-    rows = tx.run(f"{SELECT} AND root = :root", {"root": root})
+    rows = tx.run(f"{SELECT} AND {_IN_CHAIN}", {"root": root})
     rows += tx.run(f"{SELECT_EARLIER} AND root = :root", {"root": root})
     found = load_all(rows)
     return sorted(found, key=lambda memory: (memory.revision, memory.valid_from, memory.id))
@@ -363,12 +369,9 @@ def list_chain(tx: Tx, root: str) -> list[Memory]:
 def find_open_in_chain(tx: Tx, root: str, lock: bool = False) -> Memory | None:
     """Return the memory that is still believed among those that share a root."""
     clause = tx.for_update if lock else ""
-    row = tx.one(
-        f"{SELECT} AND root = :root AND valid_to = {FOREVER} "
-        f"ORDER BY revision DESC, id LIMIT 1 {clause}",
-        {"root": root},
-    )
-    return load_memory(row) if row else None
+    rows = tx.run(f"{SELECT} AND {_IN_CHAIN} AND valid_to = {FOREVER} {clause}", {"root": root})
+    found = map(load_memory, rows)
+    return min(found, key=lambda memory: (-memory.revision, memory.id), default=None)
 
 
 def find_ids_starting_with(tx: Tx, prefix: str, limit: int = 10) -> list[str]:

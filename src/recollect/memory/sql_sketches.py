@@ -94,13 +94,7 @@ def find_successors(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
             params,
         )
         found.update(dict(rows))
-        rows = tx.run(
-            "SELECT old.id, new.id FROM memories old JOIN memories new ON new.space = old.space "
-            f"AND new.root = old.root AND new.valid_to = {FOREVER} "
-            f"WHERE old.space = :space AND old.id IN ({names}) "
-            "AND old.digest <> new.digest",
-            params,
-        )
+        rows = tx.run(_join_open("old.id, new.id", "memories", names), params)
         found.update(dict(rows))
     return found
 
@@ -110,12 +104,21 @@ def find_reworded(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     something else."""
     found: dict[str, str] = {}
     for names, params in batches("id", sorted({id.partition("@")[0] for id in ids})):
-        rows = tx.run(
-            "SELECT old.id, old.revision, new.id FROM memory_revisions old "
-            "JOIN memories new ON new.space = old.space AND new.root = old.root "
-            f"AND new.valid_to = {FOREVER} WHERE old.space = :space AND old.id IN ({names}) "
-            "AND old.digest <> new.digest",
-            params,
-        )
+        columns = "old.id, old.revision, new.id"
+        rows = tx.run(_join_open(columns, "memory_revisions", names), params)
         found.update((f"{id}@{revision}", new) for id, revision, new in rows)
     return {id: found[id] for id in ids if id in found}
+
+
+def _join_open(columns: str, table: str, names: str) -> str:
+    """Return the SQL that joins `old` rows, by their ids, with the open memories of their chains
+    that say something else: the first of a chain has its root as id, the others are in an index."""
+    return " UNION ALL ".join(
+        f"SELECT {columns} FROM {table} old JOIN memories new ON new.space = old.space "
+        f"AND {in_chain} AND new.valid_to = {FOREVER} WHERE old.space = :space "
+        f"AND old.id IN ({names}) AND old.digest <> new.digest"
+        for in_chain in (
+            "new.id = old.root AND new.root = new.id",
+            "new.root = old.root AND new.root <> new.id",
+        )
+    )

@@ -38,6 +38,7 @@ MIGRATIONS = (
     "0024_block_sizes",
     "0025_scopes_by_space",
     "0026_rare_values",
+    "0027_own_roots",
 )
 LATEST = len(MIGRATIONS)
 FRESH = "fresh"

@@ -101,11 +101,12 @@ CREATE TABLE memories (
   digest TEXT NOT NULL, change TEXT NOT NULL DEFAULT 'learn', author TEXT NOT NULL DEFAULT '', seal TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (space, id)
 );
-CREATE INDEX memories_by_root ON memories (space, root, revision);
 CREATE INDEX memories_scoped ON memories (space, status, id)
   WHERE valid_to = 9223372036854775807 AND scope <> '[]';
 CREATE UNIQUE INDEX memories_open_text ON memories (space, layer, owner, kind, digest, scope)
   WHERE valid_to = 9223372036854775807;
+CREATE INDEX memories_of_tools ON memories (space, first_seen)
+  WHERE valid_to = 9223372036854775807 AND label = 'tool';
 CREATE TABLE claims (
   space TEXT NOT NULL,
   memory TEXT NOT NULL,
@@ -300,9 +301,8 @@ CREATE TABLE entries (
   at BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX entries_by_ref ON entries (space, source, ref, seq, part);
-CREATE INDEX memories_of_tools ON memories (space, first_seen)
-  WHERE valid_to = 9223372036854775807 AND label = 'tool';
 CREATE INDEX episodes_by_update ON episodes (space, updated, id) WHERE status <> 'hidden';
+CREATE INDEX episodes_in_use ON episodes (space, at, id) WHERE status <> 'hidden';
 CREATE VIRTUAL TABLE words USING fts5(stems, tokenize = "ascii tokenchars '.'");
 CREATE TABLE unembedded (entry INTEGER PRIMARY KEY, space TEXT NOT NULL);
 CREATE TABLE vectors (
@@ -320,10 +320,10 @@ CREATE TABLE blocks (
   planes BLOB NOT NULL,
   PRIMARY KEY (space, block)
 );
-CREATE INDEX episodes_in_use ON episodes (space, at, id) WHERE status <> 'hidden';
 CREATE INDEX episodes_whole ON episodes (space, at, id) WHERE status <> 'hidden' AND synopsis = '';
 CREATE INDEX links_contradicting ON links (space, source, target)
   WHERE relation = 'contradicts' AND valid_to = 9223372036854775807;
+CREATE INDEX claims_stale ON claims (space, memory) WHERE state IN ('changed', 'moved', 'missing');
 CREATE TABLE facets (
   space TEXT NOT NULL,
   entry INTEGER NOT NULL,
@@ -331,7 +331,7 @@ CREATE TABLE facets (
   value TEXT NOT NULL,
   PRIMARY KEY (entry, name, value)
 ) WITHOUT ROWID;
-CREATE INDEX facets_by_value ON facets (space, name, value, entry);
+CREATE INDEX entries_by_kind ON entries (space, kind, at);
 CREATE TABLE memory_revisions (
   space TEXT NOT NULL,
   id TEXT NOT NULL,
@@ -400,8 +400,8 @@ CREATE TABLE findings (
   PRIMARY KEY (space, kind, subject)
 ) WITHOUT ROWID;
 CREATE INDEX findings_by_time ON findings (space, kind, at);
-CREATE INDEX claims_stale ON claims (space, memory) WHERE state IN ('changed', 'moved', 'missing');
-CREATE INDEX entries_by_kind ON entries (space, kind, at);
+CREATE INDEX entries_by_time ON entries (space, at);
+CREATE INDEX entries_out_of_use ON entries (space, status, at) WHERE status <> 'active';
 CREATE TABLE clusters (
   space TEXT NOT NULL,
   cluster BIGINT NOT NULL,
@@ -409,8 +409,6 @@ CREATE TABLE clusters (
   centroids BLOB NOT NULL,
   PRIMARY KEY (space, cluster)
 );
-CREATE INDEX entries_by_time ON entries (space, at);
-CREATE INDEX entries_out_of_use ON entries (space, status, at) WHERE status <> 'active';
 CREATE INDEX memories_open_kind ON memories (space, kind, status, last_reinforced DESC, id)
   WHERE valid_to = 9223372036854775807;
 CREATE INDEX memories_listed ON memories (space, first_seen DESC, id)
@@ -433,6 +431,9 @@ CREATE INDEX memories_by_scope ON memories (space, scope, first_seen DESC, id)
 CREATE INDEX injections_judged ON injections (space, ref, moment, at) WHERE outcome <> '';
 CREATE INDEX memories_withdrawn ON memories (space, digest) WHERE status IN ('hidden', 'superseded');
 CREATE INDEX memory_revisions_by_text ON memory_revisions (space, digest);
+CREATE INDEX blocks_by_size ON blocks (space, size, dead);
+CREATE INDEX memories_listed_by_status ON memories (space, status, first_seen DESC, id)
+  WHERE valid_to = 9223372036854775807 AND status <> 'active';
 CREATE TABLE memory_counts (
   space TEXT NOT NULL,
   day BIGINT NOT NULL,
@@ -452,12 +453,12 @@ CREATE TABLE attachments (
   created BIGINT NOT NULL,
   PRIMARY KEY (space, sha256)
 ) WITHOUT ROWID;
-CREATE INDEX blocks_by_size ON blocks (space, size, dead);
-CREATE INDEX memories_listed_by_status ON memories (space, status, first_seen DESC, id)
-  WHERE valid_to = 9223372036854775807 AND status <> 'active';
 CREATE INDEX memories_listed_by_layer ON memories (space, layer, first_seen DESC, id)
   WHERE valid_to = 9223372036854775807 AND layer <> 'project';
 CREATE INDEX entries_by_owner ON entries (space, owner, seq) WHERE owner <> '';
+CREATE INDEX memories_by_root ON memories (space, root, revision) WHERE root <> id;
+CREATE INDEX facets_by_value ON facets (space, name, value, entry)
+  WHERE name = 'tag' OR value > '';
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
 CREATE TRIGGER memories_removed AFTER DELETE ON memories WHEN OLD.valid_to = 9223372036854775807
 BEGIN

@@ -1,0 +1,2 @@
+-- Only SQLite writes fewer indexes: a server's plans stay as they are.
+SELECT 1;
