@@ -110,6 +110,7 @@ OF_FUNCTION: Mapping[tuple[str, str], Any] = {
     ("maintenance.sql.rewrite", "table"): "episodes",
     ("maintenance.sql.set_scrubbed", "key"): ("m-1",),
     ("maintenance.sql.set_scrubbed", "values"): {"text": "x"},
+    ("memory.sql.insert", "free"): False,
     ("undo.sql.count_after", "table"): "findings",
     ("undo.sql.read_open", "column"): "source",
     ("undo.sql.read_open", "table"): "links",
@@ -124,8 +125,6 @@ def make_value(name: str, hint: Any, function: str) -> Any:
         return OF_FUNCTION[function, name]
     if function.startswith("undo.sql") and name == "key":
         return ["m-1"]
-    if function == "memory.sql.find_open_with_text":
-        return dict.fromkeys(("layer", "owner", "kind", "digest"), "x")
     if name in KNOWN and KNOWN[name] is not None and hint not in (int, bool):
         return KNOWN[name]
     origin, args = typing.get_origin(hint), typing.get_args(hint)

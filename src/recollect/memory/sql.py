@@ -31,11 +31,12 @@ _INSERT = (
     "(SELECT 1 FROM tombstones WHERE space = :space AND digest = :digest) "
     "ON CONFLICT DO NOTHING RETURNING id"
 )
-_TAKEN = (
+_HELD = (
     "SELECT 1 FROM tombstones WHERE space = :space AND digest = :digest UNION ALL "
     "SELECT 1 FROM memories WHERE space = :space AND layer = :layer AND owner = :owner "
-    f"AND kind = :kind AND digest = :digest AND scope = :scope AND valid_to = {FOREVER}"
+    f"AND kind = :kind AND digest = :digest AND valid_to = {FOREVER}"
 )
+_TAKEN = f"{_HELD} AND scope = :scope"
 _PLACE = ("layer", "owner", "kind", "digest", "scope")
 ALL = 2**62
 """A limit for `list_open` that nothing reaches."""
@@ -164,14 +165,22 @@ def load_owners(
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-def insert(tx: Tx, row: MemoryRow) -> bool:
+def is_free(tx: Tx, row: MemoryRow) -> bool:
+    """Check whether no open memory has the text of a row, for whatever files, and nobody asked to
+    forget it. Only SQLite tells: on a server another writer may add it meanwhile."""
+    return not tx.for_update and not tx.one(
+        _HELD, {name: getattr(row, name) for name in _PLACE if name != "scope"}
+    )
+
+
+def insert(tx: Tx, row: MemoryRow, free: bool = False) -> bool:
     """Write a new memory; false when an open one with the same text and scope is there, or when
-    the text was forgotten on request."""
+    the text was forgotten on request. `free`: `is_free` has found neither in this transaction."""
     if tx.for_update:
         return tx.one(_INSERT, row._asdict()) is not None
     # The only writer can look first. For a statement that may insert nothing, SQLite copies every
     # page that it changes, which takes four times as long as the insertion.
-    if tx.one(_TAKEN, {name: getattr(row, name) for name in _PLACE}):
+    if not free and tx.one(_TAKEN, {name: getattr(row, name) for name in _PLACE}):
         return False
     tx.insert("memories", list_columns(_COLUMNS), [row])
     return True
@@ -333,7 +342,8 @@ def load_statements(tx: Tx, ids: Sequence[str], check: bool = True) -> list[Memo
             f"AND id IN ({names}) {unaltered}",
             params,
         )
-        found.update((one.id, one) for one in map(MemoryStatement._make, rows))
+        # The statement selects its fields: `_make` would count them.
+        found.update((row[0], tuple.__new__(MemoryStatement, row)) for row in rows)
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
@@ -344,17 +354,6 @@ def get_many(tx: Tx, ids: Sequence[str]) -> dict[str, Memory]:
         rows = tx.run(f"{SELECT} AND id IN ({names})", params)
         found.update((memory.id, memory) for memory in load_all(rows))
     return found
-
-
-def find_open_with_text(tx: Tx, place: Mapping[str, str]) -> list[Memory]:
-    """Return the open memories with this digest in this kind, layer and owner, one for each
-    scope, oldest first; held until the commit."""
-    rows = tx.run(
-        f"{SELECT} AND layer = :layer AND owner = :owner AND kind = :kind AND digest = :digest "
-        f"AND valid_to = {FOREVER} {tx.for_update}",  # for an order, SQLite reads a whole kind
-        place,
-    )
-    return sorted(load_all(rows), key=lambda memory: (memory.first_seen, memory.id))
 
 
 def list_chain(tx: Tx, root: str) -> list[Memory]:

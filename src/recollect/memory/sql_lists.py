@@ -354,8 +354,11 @@ def find_kept_texts(tx: Tx, rows: Iterable[sql.MemoryRow]) -> set[TextPlace]:
     }
 
 
-def find_open_with_texts(tx: Tx, rows: Iterable[sql.MemoryRow]) -> dict[TextPlace, list[Memory]]:
-    """Return `find_open_with_text` of many rows."""
+def find_open_with_texts(
+    tx: Tx, rows: Iterable[sql.MemoryRow | Memory]
+) -> dict[TextPlace, list[Memory]]:
+    """Return the open memories with the texts of rows, one for each scope, oldest first; held until
+    the commit."""
     found: dict[TextPlace, list[Memory]] = {}
     for place, names, params in _batch_places(rows):
         held = sql.load_all(
@@ -365,13 +368,14 @@ def find_open_with_texts(tx: Tx, rows: Iterable[sql.MemoryRow]) -> dict[TextPlac
                 params,
             )
         )
+        # With an order, SQLite would read a whole kind.
         for memory in sorted(held, key=lambda memory: (memory.first_seen, memory.id)):
             found.setdefault((*place, memory.digest), []).append(memory)
     return found
 
 
 def _batch_places(
-    rows: Iterable[sql.MemoryRow],
+    rows: Iterable[sql.MemoryRow | Memory],
 ) -> Iterator[tuple[tuple[str, str, str], str, dict[str, Any]]]:
     """Yield each layer, owner and kind of rows with the digests there: their names in a statement,
     and all parameters."""

@@ -36,7 +36,8 @@ def learn(
     earlier = storage_sql.find_write(tx, key, row.text) if key and is_new is None else None
     if earlier and (there := sql.get(tx, earlier)):
         return Learned(there.id, there.address, "unchanged", there)
-    same_text = [] if is_new else steps_revisions.find_same_text(tx, row)
+    free = not is_new and sql.is_free(tx, row)
+    same_text = [] if is_new or free else steps_revisions.find_same_text(tx, row)
     held = steps_revisions.pick_scope(same_text, steps_revisions.read_scope(row))
     others = [one.id for one in same_text] if prepared.near == "merge" else []
     pinned = [held.id] if held else others  # those that the statement may add claims to
@@ -48,7 +49,7 @@ def learn(
             prepared = prepared._replace(row=row._replace(kind=held.kind, priority=held.priority))
     if held is None:
         around = steps_neighbours.add_twins(around, same_text)
-    learned = _kept(tx, prepared, held, around, same_text, now)
+    learned = _kept(tx, prepared, held, around, same_text, free, now)
     if learned is None:
         return _refused(tx, row)
     if known and learned.memory.id == row.id:
@@ -147,10 +148,12 @@ def _kept(
     held: Memory | None,
     around: steps_neighbours.Neighbours,
     same_text: Sequence[Memory],
+    free: bool,
     now: int,
 ) -> Learned | None:
     """Write the statement; `held` is the memory that says the same for the same files, `same_text`
-    are those for whatever files. None if its text was forgotten on request."""
+    are those for whatever files; `free`: see `sql.insert`. None if its text was forgotten on
+    request."""
     row, near, memory = prepared.row, prepared.near, prepared.memory
     alike = []
     if around.near and near in ("skip", "merge"):
@@ -171,7 +174,7 @@ def _kept(
     if old is not None:
         row = steps_neighbours.supersede(tx, old, row, now)
         memory = sql.load_memory(row)
-    if held is None and steps_revisions.put(tx, row, prepared.words, memory):
+    if held is None and steps_revisions.put(tx, row, memory, prepared.words, free):
         return _created(tx, memory, around, old, now)
     # A writer that lost the race to insert finds the winner's row here.
     held = held or steps_revisions.find_same(tx, row)

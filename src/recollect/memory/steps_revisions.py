@@ -16,7 +16,7 @@ from ..secrets import redaction
 from ..storage.database import Tx, load_json
 from ..text import addresses, globs
 from ..types.records import FOREVER, ORIGINS, Memory
-from . import sql
+from . import sql, sql_lists
 
 
 def find(tx: Tx, name: str, lock: bool = False) -> Memory | None:
@@ -147,15 +147,14 @@ def check_text_is_free(tx: Tx, row: sql.MemoryRow | Memory, current: str) -> Non
 
 
 def put(
-    tx: Tx, row: sql.MemoryRow, words: index_steps.StemParts, memory: Memory | None = None
-) -> Memory | None:
-    """Write a memory and make it findable; None when an open one has the same text and scope, or
-    when the text was forgotten on request. `memory` is what the row says, if the caller has it."""
-    if not sql.insert(tx, row):
-        return None
-    memory = memory or sql.load_memory(row)
+    tx: Tx, row: sql.MemoryRow, memory: Memory, words: index_steps.StemParts, free: bool
+) -> bool:
+    """Write a memory, which the row holds, and make it findable; false when an open one has the
+    same text and scope, or when the text was forgotten on request. `free`: see `sql.insert`."""
+    if not sql.insert(tx, row, free):
+        return False
     index_sql.insert_entry(tx, make_entry(memory), words)
-    return memory
+    return True
 
 
 def find_same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
@@ -165,8 +164,7 @@ def find_same(tx: Tx, row: sql.MemoryRow | Memory) -> Memory | None:
 
 def find_same_text(tx: Tx, row: sql.MemoryRow | Memory) -> list[Memory]:
     """Return the open memories with this text, one for each scope; held until the commit."""
-    place = {"layer": row.layer, "owner": row.owner, "kind": row.kind, "digest": row.digest}
-    return sql.find_open_with_text(tx, place)
+    return next(iter(sql_lists.find_open_with_texts(tx, [row]).values()), [])
 
 
 def pick_scope(found: Sequence[Memory], scope: Sequence[str]) -> Memory | None:
