@@ -170,11 +170,7 @@ def test_one_question_needs_no_numpy_and_no_slow_import() -> None:
         "print(sorted(slow & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-S", "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(Path(__file__).parents[2] / "src")},
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from math import floor
 
 from ..fast_typing import Any, NamedTuple
 from ..storage.database import IndexMatch, Tx
@@ -60,27 +59,20 @@ def cosines_by_entry(question: bytes, held: Mapping[int, bytes]) -> dict[int, fl
 
 
 class ComparedEntries(NamedTuple):
-    """The entries that were compared with a question, all that there are. Few of their cosines are
-    asked for."""
+    """The entries that were compared with a question, all that there are, with their cosines."""
 
     places: Mapping[int, int]
-    products: vectors.DotProducts
+    cosines: Sequence[float]
 
     def find_cosines(self, entries: Iterable[int]) -> dict[int, float]:
         """Return the cosines of those of the entries that have a vector."""
-        places, (numbers, offset, square) = self.places, self.products
-        return {
-            entry: (numbers[places[entry]] - offset) / square
-            for entry in entries
-            if entry in places
-        }
+        places, cosines = self.places, self.cosines
+        return {entry: cosines[places[entry]] for entry in entries if entry in places}
 
     def find_near(self, least: float) -> dict[int, float]:
         """Return the entries whose cosine is at least `least`."""
-        numbers, offset, square = self.products
-        lowest = offset + floor(least * square)
-        near = zip(self.places, numbers, strict=True)
-        return {entry: (one - offset) / square for entry, one in near if one >= lowest}
+        near = zip(self.places, self.cosines, strict=True)
+        return {entry: cosine for entry, cosine in near if cosine >= least}
 
 
 def compare_all(
@@ -100,7 +92,7 @@ def compare_all(
     else:
         load = sql_vectors.load_all_vectors
         places, packed = tx.keep(f"vectors of {dims}", lambda: _pack(load(tx), dims))
-    return ComparedEntries(places, vectors.multiply(question, packed))
+    return ComparedEntries(places, vectors.compare_packed(question, packed))
 
 
 def compare_matches(
@@ -140,7 +132,7 @@ def _pack(stored: Mapping[int, bytes], dims: int) -> tuple[dict[int, int], vecto
     """Return the place of each entry whose vector has so many dimensions, and these packed."""
     held = {entry: vector for entry, vector in stored.items() if len(vector) == dims}
     places = {entry: place for place, entry in enumerate(held)}
-    return places, vectors.pack_columns(list(held.values()))
+    return places, vectors.pack_vectors(list(held.values()))
 
 
 def find_near_records(
