@@ -424,4 +424,6 @@ def test_words_that_only_say_what_an_agent_does_next_are_known(text: str, announ
 )
 def test_stems_are_counted_as_whole_words(held: str, found: tuple[int, ...]) -> None:
     assert recall_questions.count_stems([held, held], ("a", "b")) == [found, found]
+    long = f"{held} {'other ' * recall_questions.LONG_TEXT}{held}"
+    assert recall_questions.count_stems([long], ("a", "b")) == [tuple(2 * n for n in found)]
     assert recall_questions.count_stems([held], ()) == [()]

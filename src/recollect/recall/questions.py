@@ -338,16 +338,34 @@ def split_sentences(text: str) -> list[str]:
     return [found for one in _pattern(_SENTENCE_END).split(text[:4000]) if (found := one.strip())]
 
 
-def count_stems(held: Iterable[str], wanted: Iterable[str]) -> list[tuple[int, ...]]:
+def count_stems(held: Iterable[str], wanted: Sequence[str]) -> list[tuple[int, ...]]:
     """Count how often each wanted stem occurs in each text of stems separated by spaces."""
     places = {stem: place for place, stem in enumerate(wanted)}
     # A set answers in half the time of a dictionary.
     none, is_wanted = [0] * len(places), frozenset(places).__contains__
+    long = LONG_TEXT * len(places)
     found = []
     for text in held:
+        if len(text) > long:
+            found.append(_count_each(text, wanted))
+            continue
         counts = none[:]
-        # Faster than to look for each stem in each text, also in long ones.
         for one in filter(is_wanted, text.split(" ")):
             counts[places[one]] += 1
         found.append(tuple(counts))
     return found
+
+
+LONG_TEXT = 100
+"""In a text with more characters for each stem, each is searched, which takes a third to two thirds
+of the time; a shorter one is split faster."""
+
+
+def _count_each(text: str, wanted: Iterable[str]) -> tuple[int, ...]:
+    padded, counts = f" {text} ", []
+    for one in wanted:
+        count = padded.count(f" {one} ") if one in text else 0
+        if count and f" {one} {one} " in padded:  # of two in a row one is counted
+            count = text.split(" ").count(one)
+        counts.append(count)
+    return tuple(counts)
