@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 import recollect
 from recollect.index import sql_vectors, steps_cells, vectors
 from recollect.index import steps as index_steps
+from recollect.storage import migrations
 from recollect.storage.database import Tx
 
 THINGS = ("dog", "cat", "horse", "bank", "loan", "tax", "river", "lake", "ocean", "train", "bus")
@@ -56,7 +57,7 @@ def held_by_blocks(tx: Tx) -> dict[int, int]:
 
 
 def listed_cells(tx: Tx) -> list[int]:
-    return [block for one in sql_vectors.list_clusters(tx) for block in one.blocks]
+    return list(sql_vectors.load_cells(tx).blocks)
 
 
 def near(memory: recollect.Recollect) -> set[str]:
@@ -120,34 +121,27 @@ def test_vectors_that_are_all_alike_are_split_too(
 
 
 def test_cells_of_an_earlier_version_are_searched_and_then_sorted_again(
-    memory: recollect.Recollect,
+    memory: recollect.Recollect, project: Path, tmp_path: Path
 ) -> None:
     space = memory.context.project_space
     before = near(memory)
-
-    def as_earlier(tx: Tx) -> None:
-        """Make cells of all blocks but the last, with whole centroids."""
-        blocks = sql_vectors.list_blocks(tx)[:-1]
-        numbers = array("q", [-block.block for block in blocks])
-        held = [sql_vectors.load_vectors(tx, block.entries) for block in blocks]
-        centroids = b"".join(next(iter(one.values())) for one in held)
-        for block in blocks:
-            sql_vectors.move_vectors(tx, block.entries, -block.block)
-            sql_vectors.save_block(tx, block._replace(block=-block.block))
-        sql_vectors.delete_blocks(tx, [block.block for block in blocks])
-        tx.run(
-            "INSERT INTO clusters (space, cluster, blocks, centroids) "
-            "VALUES (:space, 1, :blocks, :centroids)",
-            {"blocks": numbers.tobytes(), "centroids": centroids},
-        )
-
-    space.write(as_earlier)
-    assert len(space.read(held_by_blocks)) == 88
-    assert near(memory) == before
-    assert sort_all(memory) == 1
-    assert [one.cluster for one in space.read(sql_vectors.list_clusters)] == [sql_vectors.CELLS]
-    assert len(space.read(held_by_blocks)) == 88
-    assert near(memory) == before
+    sort_all(memory)
+    entries = {*space.read(held_by_blocks)}
+    path = memory.project.database
+    memory.close()
+    connection = apsw.Connection(path)
+    connection.execute("UPDATE clusters SET centroids = substr(centroids, 1, length(blocks) * 4)")
+    connection.pragma("user_version", migrations.MIGRATIONS.index("0028_whole_centroids"))
+    connection.close()
+    environment = {"RECOLLECT_HOME": str(tmp_path / "files")}
+    with recollect.open(project, environment=environment, origin="user") as opened:
+        assert near(opened) == before
+        space = opened.context.project_space
+        assert space.read(listed_cells) == []
+        assert {*space.read(held_by_blocks)} == entries
+        assert sort_all(opened) > 3
+        assert {*space.read(held_by_blocks)} == entries
+        assert near(opened) == before
 
 
 def test_a_block_that_changed_meanwhile_is_left_for_the_next_time(

@@ -53,7 +53,6 @@ ALLOWED = {
     "index.sql_vectors.dissolve_block": REBUILD,
     "index.sql_vectors.list_blocks": REBUILD,
     "index.sql_vectors.list_blocks_with_dead": RESULT,
-    "index.sql_vectors.list_clusters": "one row, and those of an earlier version",
     "index.sql_vectors.list_unembedded": "the queue, in its own order",
     "index.sql_vectors.load_all_vectors": "only in a store of at most 1,500 entries",
     "index.sql_vectors.switch_embedder": REBUILD,

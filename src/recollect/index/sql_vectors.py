@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..fast_typing import TYPE_CHECKING, NamedTuple
-from ..storage.database import EMBEDDED, Tx
+from ..storage.database import EMBEDDED, Row, Tx
+from . import vectors
 
 if TYPE_CHECKING:
     from array import array
@@ -150,31 +151,28 @@ def list_blocks(tx: Tx) -> list[VectorBlock]:
     return [_block(*row) for row in tx.run(f"{_BLOCK} ORDER BY block")]
 
 
-CELLS = 0
-"""The number of the one row of `clusters` with all cells. An earlier version had a row for each
-batch of 32,000 vectors, from 1 on, with whole centroids."""
+class VectorCells(NamedTuple):
+    """The list of all cells: their blocks, and the centroid of each."""
 
-
-class VectorCluster(NamedTuple):
-    """A list of cells: their blocks, and the signs of their centroids, packed like a block."""
-
-    cluster: int
     blocks: array[int]
-    centroids: bytes
+    centroids: vectors.PackedVectors
 
 
-def list_clusters(tx: Tx) -> list[VectorCluster]:
-    """List the one cluster with all cells, and those of an earlier version."""
+_CELLS = "SELECT blocks, centroids FROM clusters WHERE space = :space AND cluster = 0"
+"""The one row of the table; an earlier version had several."""
+
+
+def load_cells(tx: Tx) -> VectorCells:
+    """Return the list of all cells; an empty one without any."""
+    return _cells(tx.one(_CELLS))
+
+
+def _cells(row: Row | None) -> VectorCells:
     from array import array
 
-    rows = tx.run(
-        "SELECT cluster, blocks, centroids FROM clusters WHERE space = :space "
-        "ORDER BY cluster LIMIT 10000"
-    )
-    return [
-        VectorCluster(number, array("q", bytes(blocks)), bytes(centroids))
-        for number, blocks, centroids in rows
-    ]
+    numbers, centroids = row or (b"", b"")
+    blocks = array("q", bytes(numbers))
+    return VectorCells(blocks, vectors.PackedVectors(bytes(centroids), len(blocks)))
 
 
 def load_blocks(tx: Tx, cells: Sequence[int]) -> list[tuple[bytes, bytes]]:
@@ -206,30 +204,18 @@ def lock_blocks(tx: Tx, blocks: Sequence[int]) -> list[VectorBlock]:
     return [_block(*row) for row in rows]
 
 
-def lock_cells(tx: Tx) -> VectorCluster:
+def lock_cells(tx: Tx) -> VectorCells:
     """Lock and return the list of all cells; an empty one without any."""
-    from array import array
-
-    row = tx.one(
-        "SELECT blocks, centroids FROM clusters WHERE space = :space AND cluster = :cluster "
-        f"{tx.for_update}",
-        {"cluster": CELLS},
-    )
-    blocks, centroids = row or (b"", b"")
-    return VectorCluster(CELLS, array("q", bytes(blocks)), bytes(centroids))
+    return _cells(tx.one(f"{_CELLS} {tx.for_update}"))
 
 
-def save_cells(tx: Tx, cells: VectorCluster) -> None:
+def save_cells(tx: Tx, cells: VectorCells) -> None:
     """Write the list of all cells."""
     tx.run(
         "INSERT INTO clusters (space, cluster, blocks, centroids) "
-        "VALUES (:space, :cluster, :blocks, :centroids) ON CONFLICT (space, cluster) "
+        "VALUES (:space, 0, :blocks, :centroids) ON CONFLICT (space, cluster) "
         "DO UPDATE SET blocks = excluded.blocks, centroids = excluded.centroids",
-        {
-            "cluster": CELLS,
-            "blocks": cells.blocks.tobytes(),
-            "centroids": cells.centroids,
-        },
+        {"blocks": cells.blocks.tobytes(), "centroids": cells.centroids.rows},
     )
 
 
@@ -237,11 +223,6 @@ def lowest_block(tx: Tx) -> int:
     """Return the lowest number of a block, at most 0: new cells are numbered below it."""
     row = tx.one("SELECT block FROM blocks WHERE space = :space ORDER BY block LIMIT 1")
     return min(int(row[0]) if row else 0, 0)
-
-
-def delete_cluster(tx: Tx, cluster: int) -> None:
-    """Delete a list of cells of an earlier version."""
-    tx.run("DELETE FROM clusters WHERE space = :space AND cluster = :cluster", {"cluster": cluster})
 
 
 def delete_blocks(tx: Tx, blocks: Sequence[int]) -> None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 from _operator import mul
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from heapq import nlargest
 from math import inf, isqrt, sqrt
 
 import simsimd
@@ -32,7 +33,6 @@ from ..fast_typing import NamedTuple
 
 ZERO = 128
 _SIGNS = bytes([48 + (value > ZERO) for value in range(256)])
-_COMPONENTS = bytes([ZERO + 1 if value == 49 else ZERO - 1 for value in range(256)])
 _TOP = 255
 _SIGNED = bytes([value ^ ZERO for value in range(256)])
 _HIGH_HALVES, _UNUSED = bytes([value >> 4 for value in range(256)]), bytes(240)
@@ -54,23 +54,31 @@ def quantise(numbers: Sequence[float]) -> bytes:
 class PackedVectors(NamedTuple):
     """Vectors of equal length, one after the other, as signed bytes."""
 
-    rows: memoryview
+    rows: bytes
     size: int
 
 
 def pack_vectors(vectors: Sequence[bytes]) -> PackedVectors:
     """Join vectors of equal length to be compared."""
-    rows = memoryview(b"".join(vectors).translate(_SIGNED))
-    size = len(vectors)
-    return PackedVectors(rows.cast("b", [size, len(vectors[0])]) if size else rows, size)
+    return PackedVectors(b"".join(vectors).translate(_SIGNED), len(vectors))
+
+
+def unpack_vectors(packed: PackedVectors) -> list[bytes]:
+    """Return the vectors that were packed together."""
+    rows, dims = packed.rows.translate(_SIGNED), len(packed.rows) // max(packed.size, 1)
+    return [rows[start : start + dims] for start in range(0, len(rows), dims or 1)]
 
 
 def multiply(questions: PackedVectors, vectors: PackedVectors) -> list[list[float]]:
     """Return for each question its products with the vectors, which are whole numbers."""
     if not questions.size or not vectors.size:
         return [[] for _ in range(questions.size)]
-    found = simsimd.cdist(questions.rows, vectors.rows, "dot")
-    products: list[list[float]] = memoryview(found).tolist()  # type: ignore[arg-type, assignment]
+    one, other = (
+        memoryview(rows).cast("b", [size, len(rows) // size]) for rows, size in (questions, vectors)
+    )
+    products: list[list[float]] = memoryview(
+        simsimd.cdist(one, other, "dot")  # type: ignore[arg-type]
+    ).tolist()  # type: ignore[assignment]
     return products
 
 
@@ -93,32 +101,11 @@ def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float
 
 
 def pack_signs(vectors: Sequence[bytes]) -> bytes:
-    """Pack the signs of vectors of equal length, by columns."""
-    return pack_rows(sign_rows(vectors))
-
-
-def sign_rows(vectors: Sequence[bytes]) -> list[bytes]:
-    """Return the signs of each vector, eight in a byte."""
+    """Pack the signs of vectors of equal length, by columns, eight in a byte."""
     width = len(vectors[0]) // 8 if vectors else 0
-    return [int(vector.translate(_SIGNS), 2).to_bytes(width, "big") for vector in vectors]
-
-
-def pack_rows(rows: Sequence[bytes]) -> bytes:
-    """Pack rows of signs, by columns."""
-    width = len(rows[0]) if rows else 0
+    rows = [int(vector.translate(_SIGNS), 2).to_bytes(width, "big") for vector in vectors]
     joined = b"".join(rows)
     return b"".join([joined[plane::width] for plane in range(width)])
-
-
-def unpack_rows(planes: bytes, size: int) -> list[bytes]:
-    """Return the rows of signs that were packed together."""
-    return [planes[place::size] for place in range(size)]
-
-
-def signs_as_vector(row: bytes) -> bytes:
-    """Return a row of signs as a vector, whose components are 1 and -1."""
-    digits = f"{int.from_bytes(row, 'big'):0{8 * len(row)}b}"
-    return digits.encode().translate(_COMPONENTS)
 
 
 def join_blocks(one: bytes, size: int, other: bytes, more: int) -> bytes:
@@ -178,6 +165,15 @@ def score_of(cosine: float, dims: int) -> int:
     """Return the score of a vector with this cosine by its signs; at 256 components it is off by
     .05 of the cosine (standard deviation)."""
     return min(max(int((cosine + 1) / 2 * (_TOP - dims / 8)), 0), _TOP)
+
+
+def pick_nearest(question: bytes, packed: PackedVectors, count: int) -> list[int]:
+    """Return the places of the nearest vectors to the question, in their order."""
+    [products] = multiply(pack_vectors([question]), packed)
+    if len(products) <= count:
+        return list(range(len(products)))
+    least = nlargest(count, products)[-1]
+    return [place for place, product in enumerate(products) if product >= least][:count]
 
 
 def pick_best(scores: bytes, count: int, least: int = 0) -> list[int]:

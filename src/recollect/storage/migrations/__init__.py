@@ -39,6 +39,7 @@ MIGRATIONS = (
     "0025_scopes_by_space",
     "0026_rare_values",
     "0027_own_roots",
+    "0028_whole_centroids",
 )
 LATEST = len(MIGRATIONS)
 FRESH = "fresh"
