@@ -82,22 +82,18 @@ def multiply(questions: PackedVectors, vectors: PackedVectors) -> list[list[floa
     return products
 
 
-def square_of(vector: bytes) -> int:
-    """Return the product of a vector and itself; 1 for the zero vector."""
-    return sum([(component - ZERO) ** 2 for component in vector]) or 1
-
-
-def compare_packed(question: bytes, packed: PackedVectors) -> list[float]:
-    """Return the cosine of each packed vector with the question: all vectors are equally far from
-    zero, but for rounding."""
-    [products] = multiply(pack_vectors([question]), packed)
-    square = square_of(question)
-    return [product / square for product in products]
+def multiply_one(question: bytes, packed: PackedVectors) -> tuple[list[float], float]:
+    """Return the products of a question with the vectors, and with itself, 1 for the zero vector:
+    all vectors are equally far from zero, but for rounding, so that the quotient is the cosine."""
+    asked = pack_vectors([question])
+    [products], [[square]] = multiply(asked, packed), multiply(asked, asked)
+    return products, square or 1.0
 
 
 def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float]:
     """Return the cosine of each vector with the question."""
-    return compare_packed(question, pack_vectors(vectors))
+    products, square = multiply_one(question, pack_vectors(vectors))
+    return [product / square for product in products]
 
 
 def pack_signs(vectors: Sequence[bytes]) -> bytes:
