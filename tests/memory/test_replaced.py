@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import recollect
+from recollect.memory import steps, steps_learn
 from tests.conftest import Clock
 
 OLD, NEW = "We use PostgreSQL 14 in production", "We use PostgreSQL 16 in production"
@@ -142,3 +143,43 @@ def test_what_says_that_a_value_is_gone_elsewhere_touches_nothing(
     assert not mem.learn("We moved the tests from unit to integration", scope=scope).contradicts
     moved = mem.learn("We moved CI from Jenkins to GitHub Actions", scope=scope)
     assert len(moved.contradicts) == (0 if scope else 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Never deploy on Fridays", "Never deploy on Sundays"),
+        ("Never use port 5000", "Never use port 7000"),
+        ("Always test with Python 3.11", "Always test with Python 3.12"),
+    ],
+)
+def test_a_rule_that_may_hold_beside_a_new_one_stays_in_use(
+    mem: recollect.Recollect, old: str, new: str
+) -> None:
+    first = mem.learn(old, kind="policy")
+    second = mem.learn(new, kind="policy")
+    assert second.action == "created"
+    assert sorted(_used(mem)) == sorted([first.id, second.id])
+    asked = [item for item in mem.memories.review() if "contradicting" in item.reasons]
+    assert bool(asked) == bool(second.contradicts) == (not old.startswith("Never"))
+
+
+def test_a_fact_is_replaced_by_a_rule_that_names_its_value_as_gone(
+    mem: recollect.Recollect,
+) -> None:
+    old = mem.learn("We use Decimal for money", kind="fact")
+    new = mem.learn("use int cents for money, not Decimal", kind="preference")
+    assert (new.action, _used(mem)) == ("revised", [new.id])
+    assert [one.id for one in mem.list(status="superseded")] == [old.id]
+
+
+def test_an_agents_proposal_does_not_take_a_waiting_item_of_the_user_away(
+    mem: recollect.Recollect,
+) -> None:
+    draft = steps.Draft(text="The default port is 5000", kind="preference")
+    row = steps.prepare(draft, "tool", 1, "m-waits2", propose=True)
+    mem.context.project_space.write(lambda tx: steps_learn.learn(tx, row, 1))
+    mem.context.origin = "agent"
+    proposed = mem.learn("The default port is 7000", kind="preference")
+    assert proposed.action == "created"
+    assert {one.id for one in mem.list(status="proposed")} == {"m-waits2", proposed.id}

@@ -69,6 +69,11 @@ REVISIONS = [
     ("Coverage must stay above 80%", "Coverage must stay above 90%"),
     ("The license is MIT", "The license is Apache-2.0"),
     ("Redis runs on port 6379", "Redis runs on port 6380 (was 6379)"),
+    ("Run the tests with 4 workers", "Run the tests with 8 workers"),
+    ("Deploy only on Fridays", "Deploy only on Sundays"),
+    ("The pool supports 50 connections", "The pool supports 100 connections"),
+    ("Always use enums for states", "use string literals for states, not enums"),
+    ("we store sessions in redis", "we store sessions in postgres now, not in redis"),
 ]
 
 NO_REVISIONS = [
@@ -107,6 +112,33 @@ NO_REVISIONS = [
     ("Tests live in tests/unit", "Tests live in tests/unit"),
     ("", "PostgreSQL 16"),
     ("14", "16"),
+]
+
+BOTH_HOLD = [
+    ("Never deploy on Fridays", "Never deploy on Sundays"),
+    ("Never use port 5000", "Never use port 7000"),
+    ("Don't import from react", "Don't import from vue"),
+    ("Stop using yarn", "Stop using npm"),
+    ("The build must not run on Node 16", "The build must not run on Node 18"),
+    ("The cache is not on port 6379", "The cache is not on port 6380"),
+    ("Use pnpm, not npm", "Use pnpm, not yarn"),
+    ("We never deploy to us-east-1", "We never deploy to eu-west-1"),
+    ("Never use pandas in handlers", "use polars for the reports, not pandas"),
+    ("Use Decimal for tax rates", "use int cents for shipping, not Decimal"),
+    ("We store invoices in mongo", "we store sessions in postgres now, not in redis"),
+]
+
+UNCLEAR = [
+    ("Always test with Python 3.11", "Always test with Python 3.12"),
+    ("Always run the suite on Node 18", "Always run the suite on Node 20"),
+    ("Deploy to staging on Tuesdays", "Deploy to staging on Thursdays"),
+    ("We support Python 3.10", "We support Python 3.11"),
+    ("Python 3.12 is supported", "Python 3.13 is supported"),
+    ("Never retry more than 3 times", "Never retry more than 5 times"),
+    ("Use floats for prices in all services", "use integers for prices, not floats"),
+    ("We use Decimal", "use int cents for money, not Decimal"),
+    ("We use npm", "use pnpm for the frontend, not npm"),
+    ("Use redis for the cache and for sessions", "use postgres for sessions, not redis"),
 ]
 
 OPPOSITES = [
@@ -164,6 +196,8 @@ REPLACED = [
     ("We use Redux because of the dev tools", "We replaced Redux with Zustand"),
     ("We moved from npm to yarn", "We migrated from yarn to pnpm, all of it moved"),
     ("The standup is at 9:00", "The standup moved from 9:00 to 10:00"),
+    ("Use Decimal for money everywhere.", "use int cents for money, not Decimal"),
+    ("Always indent with 4 spaces", "indent with tabs, not spaces"),
 ]
 
 NOT_REPLACED = [
@@ -214,6 +248,16 @@ def test_a_related_note_does_not_revise(old: str, new: str) -> None:
 @pytest.mark.parametrize(("old", "new"), REPLACED)
 def test_a_value_that_is_said_to_be_gone_is_replaced(old: str, new: str) -> None:
     assert find_relation(said(old), said(new)) == "replaces"
+
+
+@pytest.mark.parametrize(("old", "new"), BOTH_HOLD)
+def test_two_prohibitions_and_other_things_both_hold(old: str, new: str) -> None:
+    assert find_relation(said(old), said(new)) in ("", "near")
+
+
+@pytest.mark.parametrize(("old", "new"), UNCLEAR)
+def test_where_it_is_unclear_whether_both_hold_a_person_is_asked(old: str, new: str) -> None:
+    assert find_relation(said(old), said(new)) == "contradicts"
 
 
 @pytest.mark.parametrize(("old", "new"), NOT_REPLACED)

@@ -3,10 +3,13 @@
 A statement is a subject and a text. Five answers, the first that holds:
 
     contradicts   the same words with the opposite sign        always use tabs / never use tabs
-    revises       the same words but for a value               PostgreSQL 14 / PostgreSQL 16
+    revises       the same words but for the value of a thing  PostgreSQL 14 / PostgreSQL 16
+                  that has one value at a time
+    contradicts   the same words but for a value, where it is  test with Node 18 / with Node 20
+                  unclear whether both hold
     replaces      the new one says that its value is gone      CI uses npm / CI moved from npm to uv
     near          Jaccard over the words of `subject|text` of at least 0.85
-    (nothing)     related at most
+    (nothing)     related at most; two prohibitions            never on Fridays / never on Sundays
 
 It decides from the words alone. It does not know what is true, which statement is trusted, or
 what the writer wants: near, opposite and replaced ones are shown to the writer, never merged here.
@@ -20,15 +23,23 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..fast_typing import NamedTuple
+from ..text.replacements import (
+    LONGEST_VALUE,
+    STATING,
+    find_gone,
+    find_purposes,
+    is_plain,
+    is_stating,
+    split_replaced,
+)
 from ..text.statements import (
-    FILLERS,
     MOODS,
     NUMERALS,
     ReadWord,
+    adds_up,
     content_words,
     differ_in_much,
     find_families,
-    find_replaced,
     is_among,
     may_negate,
     read_clauses,
@@ -70,13 +81,10 @@ def find_relation(old: Statement, new: Statement) -> str:
     """Return the relation of the new statement to the old one; empty without one."""
     if contradicts(old, new):
         return "contradicts"
-    if _has_another_value(old, new):
-        return "revises"
-    if _replaces(old, new):
-        return "replaces"
-    if _denies(old, new):
+    found = _compare_values(old, new) or _compare_gone(old, new)
+    if not found and _denies(old, new):
         return "contradicts"
-    return "near" if is_near(old, new) else ""
+    return found or ("near" if is_near(old, new) else "")
 
 
 # ---------------------------------------------------------------- the opposite
@@ -115,7 +123,7 @@ def _find_denied(statement: Statement) -> frozenset[str]:
     """Return the beginnings of the words that a statement negates."""
     if not may_negate(statement):
         return frozenset()
-    silent, signs = stems_of(_STATING), read_signs(statement)
+    silent, signs = stems_of(STATING), read_signs(statement)
     return frozenset(
         [_shorten(word) for word, sign in signs.items() if not sign and word not in silent]
     )
@@ -154,20 +162,39 @@ _CHOICES = """
     required used minimum needed installed pinned supported deployed default target latest expected
     mandatory
 """
-LONGEST_VALUE = 4
-"""A changed value of more words than this is another statement."""
+_LIMIT = re.compile(
+    r"(?i)\b(?:(?:more|less|fewer|\w+er) than|above|below|under|beyond|exceed\w*|longer|at (?:most|"
+    r"least)|up to)\b"
+)
 
 
 def revises(old: Statement, new: Statement) -> bool:
-    """Check whether the new statement is the old one with another value."""
-    return not contradicts(old, new) and _has_another_value(old, new)
+    """Check whether the new statement is the old one with another value, and only one can hold."""
+    return not contradicts(old, new) and _compare_values(old, new) == "revises"
+
+
+def _compare_values(old: Statement, new: Statement) -> str:
+    """Return the relation of two statements that differ in a value; empty if they do not, or if
+    both hold."""
+    if not _has_another_value(old, new):
+        return ""
+    if split_replaced(new[1])[1] is not None:
+        return "revises"  # the new one names the old value
+    ours, theirs = read_signs(old), read_signs(new)
+    changed = ours.keys() ^ theirs.keys()
+    signs = {one.get(word, True) for one in (ours, theirs) for word in changed if word in one}
+    if signs == {False}:
+        # Two prohibitions hold, unless both are limits: “never more than 3 retries”.
+        is_limit = all(_LIMIT.search(text) for _, text in (old, new))
+        return "contradicts" if is_limit else ""
+    return "contradicts" if adds_up(old[1], changed) or adds_up(new[1], changed) else "revises"
 
 
 def _has_another_value(old: Statement, new: Statement) -> bool:
-    """Check the same of two statements that do not contradict each other."""
+    """Check whether two statements that do not contradict each other differ in a value."""
     if not _same_subject(old, new):
         return False
-    text, was = _split_replaced(new[1])
+    text, was = split_replaced(new[1])
     if not (old[0] and new[0]) and differ_in_much(old[1], text, LONGEST_VALUE):
         return False
     before, after = content_words(old[1]), content_words(text)
@@ -185,16 +212,11 @@ def _has_another_value(old: Statement, new: Statement) -> bool:
         return False
     if was is not None:
         gone = _stems(content_words(was))
-        if set(_stems(change.old)) <= set(gone) and (subject or change.lead or change.rest):
+        replaced = {word.stem for word in change.old if not is_among(word, MOODS)}
+        context = subject or change.lead or change.rest
+        if replaced <= set(gone) and context and find_purposes(text) <= set(_stems(before)):
             return True
     return _is_another_value(change, subject)
-
-
-@lru_cache(maxsize=256)
-def _split_replaced(text: str) -> tuple[str, str | None]:
-    """Return what a text says, and what it says is not so any more; None without that."""
-    found = find_replaced(text)
-    return (text[: found.start()], text[found.end() :]) if found else (text, None)
 
 
 def _same_subject(old: Statement, new: Statement) -> bool:
@@ -313,68 +335,45 @@ def _is_slot(words: Sequence[ReadWord]) -> bool:
 
 # ---------------------------------------------------------------- a value that is said to be gone
 
-_MOVED = re.compile(
-    r"(?i)\b(?:(?:up|down)graded|migrated|moved|switched|renamed|bumped|changed|converted|ported|went"
-    r"|raised|lowered|increased|reduced)\b[^.;\n]*?\bfrom\s(.{1,60}?)\s(?:over\s)?(?:in)?to\s(.+)"
-    r"|\breplaced\s(.{1,60}?)\s(?:with|by)\s(.+)"
-)
-_UNSURE = re.compile(
-    r"(?i)n't\b|\b(?:not|never|if|when|once|until|before|be|being|should|would|can)\b"
-)
-_STATING = " in on at by for from via and run go live call name set host stay listen"
 
-
-@lru_cache(maxsize=256)
-def find_gone(text: str) -> tuple[list[ReadWord], list[ReadWord]]:
-    """Return the value that a text says is gone, and the words for the one in its place."""
-    small = text.casefold()
-    moved = "from" in small or "replaced" in small
-    if moved and (found := _MOVED.search(text)) and not _UNSURE.search(text[: found.start()]):
-        gone, new = (found[1] or found[3]), (found[2] or found[4])
-    elif found := find_replaced(text):
-        gone, new = text[found.end() :], text[: found.start()]
-    else:
-        return [], []
-    words = [word for word in (read_clauses(f"the {gone}") or [()])[0] if not _is_stating(word)]
-    return (words if len(words) <= LONGEST_VALUE else []), list(content_words(new))
-
-
-def is_plain(text: str) -> bool:
-    """Check whether a text names the value that it replaces: "X, not Y", "no longer Y"."""
-    return find_replaced(text) is not None
-
-
-def _is_stating(word: ReadWord) -> bool:
-    return is_among(word, FILLERS + MOODS + _STATING)
-
-
-def _replaces(old: Statement, new: Statement) -> bool:
-    """Check whether the new statement says that the value of the old one is gone: all other words
-    of the old one say nothing, or stand in the new one, too."""
+def _compare_gone(old: Statement, new: Statement) -> str:
+    """Return whether the new statement replaces the old one, because it says that the value of the
+    old one is gone: all other words of the old one say nothing, or stand in the new one, too. With
+    some other words it contradicts, if it is said in plain words ("X, not Y")."""
     gone, come = find_gone(new[1])
     if not gone or not _same_subject(old, new):
-        return False
+        return ""
     values, words = _stems(gone), list(content_words(old[0]))
     for clause in read_clauses(old[1]):
-        held = [word for word in clause if not _is_stating(word)]
+        held = [word for word in clause if not is_stating(word)]
         words += held
         places = range(len(held) - len(gone) + 1)
-        if any(_stems(held[at : at + len(gone)]) == values for at in places):
+        if found := [at for at in places if _stems(held[at : at + len(gone)]) == values]:
             break
     else:
-        return False
+        return ""
     before = set(_stems(find_gone(old[1])[0]))
     chosen = {word.stem for word in come if word.named} - set(values)
     signs = read_signs(old)
     if before & set(values) or not all(signs.get(value, True) for value in values):
-        return False
+        return ""
     rest = set(_stems(words)) - set(values) - before
-    said = {word.stem for word in come if not _is_stating(word)} - set(values) - chosen
-    if chosen and not chosen <= rest and is_plain(new[1]) and said <= rest:
-        return True  # "use pnpm, not npm" is said of all that npm is used for
+    # The number of "4 spaces" goes with the spaces.
+    rest -= {word.stem for word in held[max(found[0] - 1, 0) : found[0]] if _is_number(word)}
+    said = {word.stem for word in come if not is_stating(word)} - set(values) - chosen
+    plain = is_plain(new[1])
+    is_chosen = plain and bool(chosen) and not chosen <= rest and said <= rest
+    if is_chosen and not said:
+        return "replaces"  # "use pnpm, not npm" is said of all that npm is used for
     named = any(word.named for word in _unnumbered(gone))
     about = {word.stem for text in new for word in content_words(text)}
-    if (chosen and chosen <= rest) or rest - about - (stems_of(_SLOTS) if named else set()):
-        return False
+    left = rest - about - (stems_of(_SLOTS) if named else set())
+    if (chosen and chosen <= rest) or (not plain and left):
+        return ""
+    if plain and (left or not find_purposes(new[1]) <= rest):
+        # The old one says more, or the new one is about a part: both may hold in part.
+        is_unclear = is_chosen or (len(rest & about) >= len(left) and (left or named))
+        return "contradicts" if is_unclear else ""
     # A number or a plain word is said of much: it must be the value of something named in both.
-    return named or bool(rest & about and (_stems(held[-len(gone) :]) == values))
+    is_value = plain or _stems(held[-len(gone) :]) == values
+    return "replaces" if named or (rest & about and is_value) else ""

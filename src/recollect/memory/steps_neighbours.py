@@ -1,8 +1,9 @@
 """Find the memories that a new statement changes, contradicts or repeats.
 
-A statement with another value takes the place of the old one. The opposite is linked, shown and put
-up for review, and so is a statement whose value the new one says is gone, if the wording differs;
-the user who names the old value ("X, not Y") replaces their own statement. Near-duplicates are
+A statement with another value takes the place of the old one if only one can hold. The opposite is
+linked, shown and put up for review, and so are statements of which it is unclear whether both hold,
+and one whose value the new one says is gone, if the wording differs; the user who names the old
+value ("X, not Y") replaces their own statement. Near-duplicates are
 shown to the writer and never merged silently. A less trusted statement replaces nothing, and
 neither does one for other files.
 """
@@ -19,7 +20,7 @@ from ..index import sql as index_sql
 from ..links import sql as links_sql
 from ..secrets import redaction
 from ..storage.database import StemFrequencies, Tx, load_json
-from ..text import globs, terms
+from ..text import globs, replacements, terms
 from ..types import trust
 from ..types.records import (
     FOREVER,
@@ -135,10 +136,10 @@ _KIND_GROUPS = {
 
 def _relate(one: sql.MemoryStatement, row: sql.MemoryRow, statement: similarity.Statement) -> str:
     """Return the relation of a statement to a memory; between other kinds, only that they say
-    almost the same."""
+    almost the same, or that a rule or fact names the value of the other as gone."""
     before = one.subject, one.text
     groups = {_KIND_GROUPS.get(kind, kind) for kind in (one.kind, row.kind)}
-    if len(groups) == 1:
+    if len(groups) == 1 or (groups == {"rule", "fact"} and replacements.is_plain(row.text)):
         return similarity.find_relation(before, statement)
     return "near" if similarity.is_near(before, statement) else ""
 
@@ -148,7 +149,7 @@ def _is_own(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
     return (
         row.label == memory.label == "user"
         and _may_replace(row, memory)
-        and similarity.is_plain(row.text)
+        and replacements.is_plain(row.text)
     )
 
 
@@ -170,7 +171,7 @@ def _pick_nearest(
     that share most words, and enough of them, unless both have a subject or the statement may share
     little but an old value."""
     words = similarity.split_words(row.subject, row.text)
-    least = 0.0 if similarity.find_gone(row.text)[0] else ENOUGH_SHARED
+    least = 0.0 if replacements.find_gone(row.text)[0] else ENOUGH_SHARED
     near: list[tuple[bool, float, sql.MemoryStatement]] = []
     for one in memories:
         if one.owner != row.owner:
@@ -214,9 +215,11 @@ def pick_rarest(
 
 
 def _may_replace(row: sql.MemoryRow, memory: sql.MemoryStatement) -> bool:
-    """Check whether a statement may replace another: it is active and at least as trusted."""
-    trusted = ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
-    return trusted and (row.status == "active" or memory.status == row.status)
+    """Check whether a statement may replace another: it is active and at least as trusted, or both
+    wait for a person and are of one origin."""
+    if row.status != "active":
+        return memory.status == row.status and row.label == memory.label
+    return ORIGINS.index(row.label) <= ORIGINS.index(memory.label)
 
 
 def supersede(tx: Tx, old: Memory, row: sql.MemoryRow, now: int) -> sql.MemoryRow:

@@ -4,7 +4,7 @@ values."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 
 from ..fast_typing import NamedTuple
@@ -162,22 +162,6 @@ def find_families(root: str) -> frozenset[int]:
     return _families().get(root, frozenset())
 
 
-_REPLACED = re.compile(
-    r"(?i),?\s\(?(?:instead of|rather than|no longer|in place of|replacing|formerly|previously)\s"
-    r"|,\s*not\s|\s\(was\s"
-)
-_REPLACING = (
-    *("not", "(was", "instead", "longer", "rather", "previously", "formerly", "in place"),
-    "replacing",
-)
-
-
-def find_replaced(text: str) -> re.Match[str] | None:
-    """Find where a text begins to name a value that does not hold any more."""
-    small = text.casefold()
-    return _REPLACED.search(text) if any(map(small.__contains__, _REPLACING)) else None
-
-
 # ---------------------------------------------------------------- the sign of words
 
 _NEGATORS = "not never no without avoid stop cannot neither nor instead rather over"
@@ -268,3 +252,38 @@ def read_signs(statement: tuple[str, str]) -> Mapping[str, bool]:
                     name, side = sides.get(word.stem, (word.stem, True))
                     found[name] = sign == side
     return found
+
+
+# ---------------------------------------------------------------- acts
+
+_ACTS = """
+    test run check build deploy release ship publish verify try execute start launch install push
+    merge review meet notify ask tell post report scan compile validate
+"""
+"""What is done again and again, each time with another version, day or place."""
+
+_SAID_BEFORE = f"{MOODS} we you i please just also"
+_STATES = "is are was were be"
+"""With one of these a sentence tells how something is: "test command is …"."""
+
+
+def adds_up(text: str, values: Collection[str]) -> bool:
+    """Check whether a text asks for an act that can be done with several values: another order to
+    test with another version does not end it. An amount, `8 workers`, is one value."""
+    for clause in read_clauses(text):
+        words = [one for one in clause if not is_among(one, _SAID_BEFORE)]
+        at = next((place for place, one in enumerate(words) if one.stem in values), 0)
+        small = [one.raw.casefold() for one in clause]
+        if not at or "only" in small:
+            continue
+        is_amount = (
+            words[at].raw[:1].isdigit() and words[at + 1 : at + 2] and _is_plural(words[at + 1])
+        )
+        is_order = words[0].raw.casefold() in set_of(_ACTS) and not set_of(_STATES) & {*small}
+        if not is_amount and (is_order or "support" in [one.stem for one in words]):
+            return True
+    return False
+
+
+def _is_plural(word: ReadWord) -> bool:
+    return word.raw.casefold().endswith("s") and not is_among(word, FILLERS)
