@@ -34,7 +34,7 @@ TYPED = (
     "Fix the build. All migrations must be reversible.",
     "fix the login page, and from now on always add a regression test for bugs",
     "The tests are red. Always use the fixture for the clock! Then push.",
-    "can you look at the importer? it crashes on empty files. never swallow exceptions there",
+    "can you look at the importer? it crashes on empty files. never swallow exceptions in importers",
     "ok that works. From now on always show me the plan first, then code.",
     "I got an error in the build. We must only use the pinned compiler here.",
     "looks good but please don't use mocks in the integration tests, use the real database",

@@ -122,6 +122,22 @@ STATED = {
         "Ab sofort bitte alle Kommentare auf Deutsch schreiben.",
         "A partir de ahora escribe los mensajes en castellano.",
         "Je souhaite dorénavant que tu me parles en français.",
+        "Run cargo clippy before you push",
+        "ask before you bump a major version",
+        "whenever you add a route, update the openapi spec",
+        "No abbreviations in variable names",
+        "At most 120 characters per line",
+        "Keep your explanations brief",
+        "name branches after the ticket, not the author",
+        "please answer me in English",
+        "wir verwenden immer pnpm, nie npm",
+        "Bitte nie wieder ungefragt pushen!",
+        "Ich will keine Emojis in Commit-Nachrichten",
+        "antworte mir bitte immer auf Deutsch",
+        "别再改格式了",
+        "From now on print the failing command before you retry it again",
+        "in packages/core never throw raw strings",
+        "for the love of god stop adding emojis to headings",
     ],
     "correction": [
         "the branch is entire/checkpoints/v1 not entire/sessions",
@@ -135,6 +151,7 @@ STATED = {
         "We should not show the path, but instead the name.",
         "the docs should be in the docs folder, not in the root",
         "the staging database is now bar_stage, no longer foo_stage",
+        "we keep uploads in R2 now, not in S3",
     ],
     "decision": [
         "Let's go with Postgres for the job queue.",
@@ -150,6 +167,9 @@ STATED = {
         "we should call ours max_concurrency to be consistent",
         "we should rename it given that access is set up for publish.yml",
         "the sync comes early, but not top prio",
+        "let's use pino for logging",
+        "Fixtures go into tests/fixtures",
+        "我们决定用 Vite 而不是 Webpack",
     ],
     "habit": ["we configure the checkpoint remote locally"],
     "fact": [
@@ -176,6 +196,38 @@ STATED = {
 )
 def test_what_people_say_in_other_words_is_captured_too(rule: str, text: str) -> None:
     assert rules(text) == [rule]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "never come across that warning until now",
+        "never done this kind of migration",
+        "We should never have switched to webpack",
+        "never pass null in there",
+        "don't ever touch that",
+        "always put them there",
+        "I don't trust his numbers because he made them up",
+        "I do not believe this will work since the API changed",
+        "Translate into French: never push on Fridays",
+        "Fix the grammar: always you must to commit before leave",
+        "sort the list by date, not by name",
+        "No errors in the console, good",
+        "run the tests again before you continue",
+        "let's use the second one for now",
+        "whenever I click it, the page crashes",
+        "Ich habe noch nie mit Docker gearbeitet",
+        "别急，先看日志",
+    ],
+)
+def test_reports_regrets_and_texts_to_work_on_are_no_rules(text: str) -> None:
+    assert capture(text) == []
+
+
+def test_there_is_the_folder_that_the_sentence_before_names() -> None:
+    (found,) = capture("In src/billing we have Money. never return floats there, not even once")
+    assert found.text == "never return floats in src/billing, not even once"
+    assert found.scope == ("src/billing/**",)
 
 
 def test_every_form_is_met_by_an_example_that_has_one_of_its_cues() -> None:

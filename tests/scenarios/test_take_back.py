@@ -100,7 +100,7 @@ def test_forgetting_a_memory_leaves_its_neighbours(person: Person) -> None:
 def test_what_was_captured_only_from_a_forgotten_message_goes_and_the_preview_says_why(
     person: Person,
 ) -> None:
-    person.says("s1", FOUR[0], f"{CUSTOMER} Always answer them within a day.", FOUR[1])
+    person.says("s1", FOUR[0], f"{CUSTOMER} Always answer customers within a day.", FOUR[1])
     planned = person.memory.memories.forget(text="Acme Rockets")
     why = "(derived only from session/claude-code.s1/messages/2)"
     assert [one for one in planned.examples if one.endswith(why)]
@@ -201,6 +201,7 @@ def test_of_two_rules_that_cannot_both_hold_the_newer_is_shown_and_review_asks(
         "No longer run make lint before you commit, CI does that.",
         "Don't run make lint before commits any more.",
         "We don't need the make lint rule any more.",
+        "forget what I said about make lint",
     ],
 )
 def test_a_rule_that_is_named_is_taken_back_with_a_notice_and_undo(
@@ -376,6 +377,24 @@ def test_a_corrected_fact_takes_the_place_of_the_old_one_at_once(
     assert "is called foo_stage" not in told
     (text,) = person.texts()
     assert "bar_stage" in text
+
+
+def test_a_fact_whose_value_is_named_as_gone_is_replaced_and_not_shown_again(
+    person: Person,
+) -> None:
+    person.says("s1", "we store sessions in redis")
+    told = person.says("s2", "we store sessions in postgres now, not in redis")
+    assert "takes the place of" in person.notice
+    assert "in redis" not in told
+    assert person.texts() == {"we store sessions in postgres now, not in redis"}
+
+
+def test_two_prohibitions_of_two_prompts_are_both_shown(person: Person) -> None:
+    person.says("s1", "never deploy on Fridays")
+    person.says("s2", "never deploy on Sundays")
+    told = person.starts("s3")
+    assert "Fridays" in told
+    assert "Sundays" in told
 
 
 # ---------------------------------------------------------------- one text, two kinds

@@ -15,7 +15,6 @@ from ..briefing import sql as briefing_sql
 from ..briefing import steps as briefing_steps
 from ..briefing import steps_action as briefing_steps_action
 from ..briefing import steps_turn as briefing_steps_turn
-from ..capture import notices as capture_notices
 from ..capture import operations as capture_operations
 from ..capture import sentences
 from ..capture import statements as capture_statements
@@ -198,7 +197,7 @@ def _save_prompt(
             captured += capture_operations.keep_own(context, statements, now, known)
     except StoreError as error:
         trouble = error  # the statements are captured from the transcript later
-    notice = capture_notices.word_notice(captured) if captured else ""
+    notice = capture_operations.word_notice(captured) if captured else ""
     return steps_hooks.Answer(answered.text, notice, trouble=trouble)
 
 

@@ -24,6 +24,9 @@ Span = tuple[int, int]
 MOST_TYPED = 2_000
 """Characters. Of 88 real messages with a rule the longest that a person wrote has 1,660."""
 
+LEAST_TYPED = 0.4
+"""The share of a long message that is typed; the rest of it is data."""
+
 MOST_STATED = 2
 """Statements not addressed to the agent that a person types in a message of several lines."""
 
@@ -54,6 +57,18 @@ class TypedLine(NamedTuple):
     words: str
     opens: bool
     indent: int
+
+
+def is_document(text: str, masked: str) -> bool:
+    """Check whether a text is a document, an answer of an assistant or a wall of data: it has
+    headings, several fenced blocks, phrases of an assistant or mostly data."""
+    typed = len(masked) - masked.count("\n")
+    return (
+        (len(text) > MOST_TYPED and typed < LEAST_TYPED * len(text))
+        or len(sign("fence").findall(text)) > 2
+        or len(sign("heading").findall(masked)) > 1
+        or sign("phrase").search(masked) is not None
+    )
 
 
 def doubts(text: str, masked: str) -> Callable[[Span], str]:

@@ -62,12 +62,23 @@ _REQUESTS = (
 _ORDER = rf"^\W*(?:(?:{_SOFTENERS})\W+)*"
 
 _SOURCES = {
+    # Documents and answers of an assistant.
+    "heading": r"(?m)^#{1,6} \S",
+    "phrase": r"(?m)\$ARGUMENTS\b|\bCRITICAL=|\bwould you like me to\b|\blet me know if you\b|"
+    r"^(?:you're (?:absolutely )?right|"
+    r"i apologize|certainly|i've (?:updated|created|added|implemented|fixed))\b|"
+    # An attempt to override the user's instructions.
+    r"\b(?:ignore|disregard|forget) (?:(?:all|any|the|your|of|these|previous|prior|above|earlier) )"
+    r"{1,4}(?:instructions?|prompts?|rules|directives|conversations?)\b|"
+    r"^[ \t]*(?:[-*] )?[✅❌🔍🎯🚀📊📋🧪✨🔧💡📝🛠]",
+    "fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$",
     # Content: sentences that become a rule only after the user confirms them.
     "url": r"\b(?:https?|ftp|ssh|git|wss?)://(?!(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])\b)|"
     r"\bwww\.\w|\bgit@\w|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,12}(?::\d+)?/\S",
     # A bare host is only a place; with one of these words data is sent there or fetched from it.
     "traffic": r"\b(?:send|post|upload|forward|report|submit|fetch|download|install|pull|push|"
-    r"clone|resolve|publish|sync|copy|mirrors?|route|prox(?:y|ies)|point|connect|load|import|get|use|"
+    r"clone|resolve|publish|sync|copy|mirrors?|route|prox(?:y|ies)|point|connect|load|import|get|"
+    r"use|"
     r"call|contact|notify|log|add|set|e?mail|ping|visit|open|follow|read|registr(?:y|ies)|"
     r"index(?:es)?|webhooks?|remotes?|repos?(?:itor(?:y|ies))?|packages?|updates?|releases?)\b",
     "host": r"\b(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|xyz|info|example|ru|cn|top|site|"

@@ -1,8 +1,9 @@
-"""The forms of rules and preferences: in English, and the plainest ones of eight other languages.
+"""The forms of rules and preferences in English.
 
 A form is one way to state something, a row of a table: its rule and cues, then its pattern. Cues
 are plain pieces of text of which one must be in the message, so that a message without any costs a
-few substring searches. `forms_decisions` has the forms of decisions, corrections and facts.
+few substring searches. `forms_decisions` has the forms of decisions, corrections and facts,
+`forms_foreign` the plainest ones of eight other languages.
 """
 
 from __future__ import annotations
@@ -44,12 +45,35 @@ VERBS = (
     "verify wrap write"
 ).replace(" ", "|")
 
+LANGUAGES = (
+    "english|german|french|spanish|portuguese|italian|dutch|polish|russian|chinese|mandarin|"
+    "japanese|korean|thai|turkish|arabic|hindi|ukrainian|czech|swedish|deutsch|español|castellano|"
+    "français|português|italiano|русском|по-русски|englisch|französisch|spanisch"
+)
+
+# Forms of verbs that report: "never seen this", "should never have merged that".
+DONE = (
+    r"(?:\w+ed|been|seen|saw|heard|done|did|gone|went|made|met|found|taken|took|written|wrote|"
+    r"understood|known|knew|come|came|given|gave|kept|left|lost|sent|shown|spent|thought|built|"
+    r"bought|brought|broken|broke|chosen|chose|caught|felt|got|gotten|had|held|told|said|won|ran|"
+    r"grown|begun|meant|dealt|paid|sat|stood|taught|spoken|forgotten|hidden|thrown|proven)\b"
+)
+PAST = rf"have {DONE}(?! \w+s[.!]*$)"
+
 POINTERS = "it|this|that|these|those|them|any of (?:it|this|that|these|those|them)|him|her|there"
 POINTED = r"(?:it|them|him|her|(?:this|that|these|those)(?=[.,;!)]|$| \w+ly\b))\b"
 
 # The start of an order. After other words it is mostly a report.
 ORDER = r"(?:^|[,;:(–—-] *|\b(?:please|pls|and|also|but|so|just|ok|okay|yes|no|let's|lets) +)"
-LEAD = r"^(?:(?:please|and|also|so|but|ok|okay|yes|no|oh|just|again|btw)[, ]+)*"
+SAKE = r"(?:for (?:\w+(?:'?s)? sake|the love of \w+)|seriously|damn it)"
+LEAD = rf"^(?:(?:please|and|also|so|but|ok|okay|yes|no|oh|just|again|btw|{SAKE})[, ]+)*"
+
+CHECKS = (
+    "run|lint|format|test|check|verify|validate|review|update|regenerate|bump|rebuild|read|clean"
+)
+# Things at hand, and pronouns without a noun.
+GIVEN = r"(?:the|this|that|these|those|my|it|them|him|her|his|their)\b"
+POINTERS_ALONE = r"(?:it|this|that|these|those|them|him|her)\b"
 
 CLAUSE_STARTS = (
     "i|i'm|i've|it|it's|its|we|you|they|he|she|there|that|this|when|if|then|now|still|also|just|"
@@ -104,7 +128,7 @@ RULE_FORMS = {
     ),
     "constraint:  ever|'t push|not push|dont push|'t commit|not commit|dont commit|'t merge|"
     "not merge|'t deploy|not deploy": (
-        r"\b(?:don'?t|do not) (?:you )?ever\b|\bnever,? ever\b|"
+        rf"\b(?:don'?t|do not) (?:you )?ever\b|\bnever,? ever\b(?! {DONE})|"
         rf"{ORDER}(?:don'?t|do not) (?:commit|push|merge|deploy)\b[^,;:]{{0,30}} "
         r"(?:to|into|on) (?:the )?(?:main|master|prod\w*)\b|"
         r"\b(?:should|must|can)(?: not|n't)\b[^,;:?]{1,60}\bever\b"
@@ -152,10 +176,10 @@ RULE_FORMS = {
         r"\b(?:(?:from now on|going forward)\b|as a rule,)"
     ),
     "preference: always|never": (
-        r"\bshould (?:always|never) \w|\b(?:i|we)(?: \w+)? (?:always|never) want\b|"
+        rf"\bshould (?:always|never) (?!{PAST})\w|\b(?:i|we)(?: \w+)? (?:always|never) want\b|"
         r"^(?:(?:please|important|critical|note|rule)[:,!]* )?(?:always|never) (?!(?:the|an?|we|i|"
         r"you|they|it|mind|again|ever|here|there|up|in|on|at|so|"
-        r"good|nice|great|happy|glad|fun|been|had|saw|knew|thought|got|felt|\w+ed|\w+ing|\w+s)\b)"
+        rf"good|nice|great|happy|glad|fun|{DONE}|\w+ing|\w+s)\b)"
         r"\w|(?:^|[,;:(–—-] *|\b(?:please|and|then|so|but|should|you|we|i|to|will|i'll) +)"
         rf"(?:always|never) +(?:(?:{VERBS})\b(?! {POINTED})|__)|, always[.!]*$|"
         r"^(?:please )?use [^,;:]{1,80}(?:,| [-–—]) *never \w"
@@ -174,7 +198,7 @@ RULE_FORMS = {
     "preference: stop &ing": (
         rf"{LEAD}stop (?:using|adding|asking|creating|writing|making|generating|saying|telling|"
         r"putting|doing|changing|removing|committing|pushing|guessing|assuming|inventing|"
-        r"duplicating|apologi[sz]ing|talking)\b"
+        r"duplicating|apologi[sz]ing|talking|renaming|reformatting|rewriting|deleting)\b"
     ),
     "preference: instead of|rather than|use&not |using&not |prefer&over": (
         r"(?:^|[,;–—-] *|\b(?:please|just|only|let's|lets|make sure to|(?:we|you) should) +)"
@@ -227,78 +251,60 @@ RULE_FORMS = {
         rf"{LEAD}(?:let's|lets|ask|do|work|focus|take|we|go)\b.*"
         r"\b(?:one|1) (?:\w+ ){0,2}at a time\b"
     ),
-}
-
-# Only words that are enough by themselves.
-FOREIGN_FORMS = {
-    "constraint: 必须|務必|务必|必須|禁止|严禁|嚴禁|不允许|不允許|切勿": (
-        r"务必|務必|禁止|严禁|嚴禁|不允许|不允許|切勿|(?:你|都|全部)(?:必须|必須)|"
-        r"(?:必须|必須)(?:使用|用|保证|遵守|遵循)"
+    # Orders for every occasion of their kind.
+    "preference: before every|before each|before any|before &commit|before &merg|before &push|"
+    "before &releas|before &deploy|before &ship|before &publish|ask&before |check&before |"
+    "confirm&before ": (
+        rf"{LEAD}(?:{CHECKS}) (?!{POINTED}|{GIVEN})[^,;:?]{{2,60}} before (?:you |we )?{STEP}|"
+        rf"{LEAD}(?:{VERBS}) [^,;:?]{{2,60}} before (?:every|each|any) \w|"
+        rf"{LEAD}(?:always )?(?:ask|check|confirm)(?: with)?(?: me)?(?: first)?,? before "
+        rf"(?:you )?(?!{POINTERS_ALONE})(?:\w+ing\b|(?<=you )\w+)(?! {POINTED})(?: (?!{GIVEN})\w|"
+        r"[.!]*$)"
     ),
-    "constraint: なければならない|てはいけない|てはならない": (
-        r"(?:なければならない|ては(?:いけ|なら)ない)"
+    "preference: whenever |every time |each time ": (
+        rf"{LEAD}(?:whenever|(?:every|each) time) (?:you|we) [^,;:?]{{3,80}}, (?:please |also |"
+        rf"always |then )?(?:{VERBS}|regenerate|rerun)\b(?! {POINTED})|"
+        rf"{LEAD}(?:{VERBS}|regenerate|rerun)\b [^,;:?]{{3,80}} (?:whenever|(?:every|each) time) "
+        r"(?:you|we) \w"
     ),
-    "constraint: 반드시|하면 안|금지": r"(?:반드시|하면 안 (?:돼|되|됩)|금지)",
-    "constraint: запрещ|обязательно |ни в коем случае": (
-        r"\b(?:запрещ[её]но|обязательно|ни в коем случае)\b"
+    "preference: \n no |- no |please no |and no |also no |so no ": (
+        r"^(?:(?:please|and|also|so)[, ]+)*no (?:more )?(?!(?:more|longer)\b)(?:[\w-]+ )?"
+        r"(?!(?:errors?|warnings?|issues?|problems?|failures?|changes|results?|conflicts?|ideas?|"
+        rf"worries|bugs?|tests?|files|matches|differences|traces|signs|crashes|logs|rows|entries|"
+        rf"records|"
+        rf"items|values|users|hits|responses|duplicates|regressions|commits|"
+        rf"branches)\b)(?:{PLURAL}|"
+        rf"\w{{3,}}ing) (?:in|on|for|inside|within) (?!{GIVEN})(?:[\w-]+ ){{0,2}}(?:{PLURAL}|code|"
+        r"production|docs)[.!]*$"
     ),
-    "constraint: zwingend|verboten|auf keinen fall|müssen|jede&muss": (
-        r"\b(?:zwingend|verboten|auf keinen fall)\b|"
-        r"^(?:alle|jede[rs]?) [^,;:]{1,60}\b(?:müssen|muss)\b|"
-        r"^die [^,;:]{1,60}\bmüssen [^,;:]{1,60}\bjede[mnrs]?\b|"
-        r"^(?!(?:wir|sie|diese|jetzt|dann|da|hier|beide|einige)\b)[\w-]+ müssen (?!wir|sie|die)\w"
+    "preference: more than |at most |max": (
+        rf"{LEAD}(?:no more than|not more than|at most|max(?:imum)?(?: of)?) [\w.]+ "
+        r"[\w -]{2,40}?\b(?:per|for each|for every) \w"
     ),
-    "constraint: obligatori|prohibid|obrigatóri|proibid|tod&debe|cada&debe|devem|cada&deve |"
-    "toda &deve ": (
-        r"\b(?:es|son|está|é|são) (?:obligatori[oa]s?|prohibid[oa]s?|obrigatóri[oa]s?|"
-        r"proibid[oa]s?)\b|^(?:tod[oa]s? l?[oa]s|cada) [^,;:]{1,60}\bde(?:ben?|vem?)\b|"
-        r"^l?[oa]s [^,;:]{1,60}\bde(?:ben|vem) [^,;:]{1,60}\bcada\b"
+    "preference: \n keep |- keep |always keep |please keep |and keep |also keep |so keep |just "
+    "keep ": (
+        rf"{LEAD}(?:always )?keep (?:your |all |all your |our |every )?(?!{GIVEN})"
+        rf"(?:[\w-]+ ){{0,2}}?{PLURAL} (?:always |as |very )?(?:short|small|brief|concise|terse|"
+        rf"simple|tiny|focused|"
+        r"minimal|lean|flat|sorted|readable|self-contained|up to date|under|below|within|to an? |"
+        r"to (?:one|\d)|in sync|out of)\b"
     ),
-    "constraint: obligatoire|interdit|tous&doi|toutes&doi|chaque&doi": (
-        r"\b(?:est|sont) (?:obligatoires?|interdite?s?)\b|"
-        r"^(?:(?:tous|toutes) les|chaque) [^,;:]{1,60}\bdoi(?:t|vent)\b|"
-        r"^les [^,;:]{1,60}\bdoivent [^,;:]{1,60}\bchaque\b"
+    # The way of writing something, with the way that it replaces.
+    "preference: , not |,not ": (
+        rf"{LEAD}(?:always )?(?:indent|format|write|name|wrap|document|comment|spell|prefix|label|"
+        rf"answer|reply|respond|lint|mock) (?!{GIVEN}|{POINTED})(?:[^\s,;:]+ ){{1,8}}?[^\s,;:]+, ?"
+        r"not (?!(?:just|only|sure|yet|too|this)\b)[^,;:]{1,40}[.!]*$|"
+        rf"{LEAD}(?:always )?(?:{VERBS}|sort|check) (?!{GIVEN}|{POINTED})"
+        r"(?:[^\s,;:]+ ){1,3}?with [^\s,;:]+, ?not (?:with )?(?!(?:just|only|the|"
+        r"this)\b)[^\s,;:]+[.!]*$"
     ),
-    "preference: 以后|以後|今后|今後|从现在|從現在|总是|總是|始终|始終|一律|永远|永遠|不要使用|"
-    "不要用|我不想": (
-        r"(?:^|[，,；;：:])(?:请|請)?(?:以后|以後|今后|从现在|從現在)(?![再还會会可])|(?:总是|"
-        r"總是|始终|始終|一律|永远|永遠)(?:要|不要|使用|用|都)|不要(?:使)?用|我不想要?(?!你)"
+    "preference: answer & in |reply & in |respond & in |talk & in |speak & in ": (
+        rf"{LEAD}(?:answer|reply|respond|talk|speak)(?: to)?(?: me)?(?: back)? (?:always |only )?"
+        rf"in (?:{LANGUAGES})[.!]*$"
     ),
-    "preference: 今後|これから|常に|必ず|絶対|使わないで|好み": (
-        r"(?:今後|これから)は[^。]{1,80}(?:ください|しないで|ように)|(?:常に|必ず|"
-        r"絶対に)[^。]{1,60}(?:して|ください|こと|使|ないで)|使わないで"
-    ),
-    "preference: 앞으로|항상|절대|사용하지 마|선호": (
-        r"앞으로(?:는|도)|(?:항상|절대로?)[^.]{1,60}(?:세요|해 ?줘|하지 ?마|할 것)|사용하지 ?마|"
-        r"선호(?:해|합)"
-    ),
-    "preference: всегда|никогда не|впредь|в дальнейшем|не используй|предпочитаю|мне не нравится": (
-        r"\b(?:всегда|никогда не) \w+(?:й|йте|и|ите|ь|ьте)\b|\b(?:впредь|в дальнейшем)\b|"
-        r"\bне используй(?:те)?\b|\bя предпочитаю\b|\bмне не нравится\b"
-    ),
-    "preference: immer|niemals|ab jetzt|ab sofort|von nun an|künftig|bevorzuge|verwende kein|"
-    "benutze kein|nutze kein": (
-        r"\b(?:ab jetzt|ab sofort|von nun an|künftig)\b|\bich bevorzuge\b|"
-        r"\b(?:verwende|benutze|nutze) kein\w*\b|\b(?:verwende|benutze|nutze|schreibe?|antworte|"
-        r"mach|füge|teste) (?:\S+ ){0,3}(?:immer|niemals)\b|"
-        r"^(?:bitte )?(?:immer|niemals) (?:\S+ ){1,6}\w+en[.!]*$"
-    ),
-    "preference: siempre|nunca|adelante|a partir de a|prefiero|prefiro|no uses|no utilices|não use|"
-    "não utilize|sempre|evita |evite ": (
-        r"\b(?:de ahora en adelante|en adelante,?|de agora em diante|daqui (?:em|pra) diante|"
-        r"a partir de a[hg]ora)\b|\bpref(?:iero|iro)\b|(?:^|[,;] |\by )no (?:uses|utilices)\b|"
-        r"\bnão (?:use|utilize)\b|\b(?:siempre|sempre) (?:us[ae]|utiliz[ae]|escrib[ae]|escreva|"
-        r"respond[ae]|haz|faça|cre[ae]|crie|debes?|deben|devem?)\b|\b(?:us[ae]|utiliz[ae]|escribe|"
-        r"escreva|respond[ae]|mant[eé]n|mantenha) (?:\S+ ){0,2}(?:siempre|sempre)\b|"
-        r"\bnunca (?:uses?|utilices?|utilize|hagas|faça|escribas|escreva|borres|apague|toques|"
-        r"debe)\b|^nunca \w+[ae]s\b|(?:^|[,;] |\by |\be )evit[ae] \w+"
-    ),
-    "preference: toujours|jamais|désormais|dorénavant|à partir de maintenant|à l'avenir|préfère|"
-    "n'utilise|évite": (
-        r"\b(?:désormais|dorénavant|à partir de maintenant|à l'avenir)\b|\bje préfère\b|"
-        r"\b(?:utilise|écris|réponds|fais|ajoute|garde|mets)z? (?:\S+ ){0,2}toujours\b|"
-        r"\bn'utilisez? (?:pas|jamais)\b|\bne (?:fai|met|touche|modifie|supprime|crée|change)\w* "
-        r"jamais\b|"
-        r"\bne soi(?:t|ent) jamais\b|^n(?:e |')\w+ jamais\b|(?:^|[,;] |\bet )évitez? \w+"
+    # A choice for a purpose.
+    "decision: let's use |lets use ": (
+        rf"{LEAD}(?:let's|lets) use (?!{GIVEN}|(?:an?|your|our|option|\d)\b)[^\s,;:]+"
+        rf"(?: [^\s,;:]+){{0,2}}? (?:for|as) (?!now\b|{GIVEN})[\w -]{{3,40}}[.!]*$"
     ),
 }

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from .forms import (
     CLAUSE_STARTS,
+    DONE,
+    GIVEN,
     IN_GENERAL,
     LEAD,
     NAMED,
@@ -231,7 +233,10 @@ DECISION_FORMS = {
         rf"\bwe (?:should|can|could|don'?t need|do not need|want|need|have to)\b[^?]{{5,120}}"
         rf"\b{_BECAUSE}|"
         r"\b(?:i|we) (?:don'?t|do not|never|can'?t|cannot) (?!(?:know|think|see|understand|get|"
-        rf"have|like|want|need)\b)\w+ [^?]{{3,120}}\b(?:because|since)\b|"
+        r"have|like|want|need|agree|believe|trust|mind|care|remember|recall|expect|feel|doubt|"
+        r"stand|"
+        rf"hope|enjoy|love|blame|{DONE})\b)\w+ (?!(?:with |to |on |about )?{GIVEN})[^?]{{3,120}}"
+        r"\b(?:because|since)\b|"
         rf"{LEAD}since\b[^,?]{{5,120}}, (?:probably |it |then |that )*(?:makes|let's|we should|we "
         r"can|i'd|use|is|are)\b|"
         r"\b(?:risk|priority|prio|cost|benefit|impact)\b[^,;:?]{0,40} (?:is|are|remains?)\b[^?]"
@@ -252,6 +257,13 @@ DECISION_FORMS = {
         rf"any )*"
         rf"(?:\w+ )?{_OBJECTS}(?: (?:names?|messages?|titles?|files?|handling))?[.!]*$|"
         r"\b(?:use|with) (?:the )?(?:prefix|suffix) \S"
+    ),
+    "decision: go in|go under|go next|go beside|live in|live under|live next|live beside|belong in|"
+    "belong under|belong next|belong with|stay in|stay next": (
+        rf"^(?:(?!(?:{PARTICULAR})\b)(?:\w+ ){{0,2}}?(?:{_OBJECTS}|fixtures|helpers|mocks|schemas|"
+        r"stories|snapshots) (?:always |should )?(?:go|live|belong|stay) (?:in|into|under|next to|"
+        rf"beside|with|inside) [^—–,]{{2,60}}$|(?!(?:{PARTICULAR})\b){PLURAL} "
+        r"(?:go|live|belong) (?:in|into|under|inside) \S*[/_.]\S*$)"
     ),
     "preference: instead|rather": (
         rf"{LEAD}(?:let's|lets) (?:instead|rather) (?!(?:do|try|go)\b)\w+ (?!(?:{POINTERS})\b)\w"

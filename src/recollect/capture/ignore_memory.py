@@ -18,7 +18,8 @@ LONGEST_CLAUSE = 300
 """Characters. A longer clause is not searched: requests are short."""
 
 _MEMORY = (
-    r"(?:(?:all|any|every|the|your|my|our|its|of|that|this|previous|prior|past|earlier|saved|stored|"
+    r"(?:(?:all|any|every|the|your|my|our|its|of|that|this|previous|prior|past|earlier|saved|"
+    r"stored|"
     r"existing|project|user|long[- ]term|session|recollect|persistent)\s+){0,4}(?:memory|memories)"
 )
 _CONSULT = (

@@ -1,4 +1,4 @@
-"""Operations on captured statements: store those of a message, list them, undo one."""
+"""Operations on captured statements: store those of a message, word the notice, list, undo."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ..memory import steps_learn as memory_steps_learn
 from ..secrets import redaction
 from ..storage import sql as storage_sql
 from ..storage.database import Tx
+from ..text import display
 from ..types.records import Learned, Memory
-from . import steps, steps_imported
+from . import statements, steps, steps_imported
 
 MOST_MESSAGES = 500
 """The most typed messages of a session that are read at a time."""
@@ -127,6 +128,39 @@ def _write_found(session: str, last: int, now: int, ready: Prepared, tx: Tx) -> 
 def _searched_key(session: str) -> str:
     """Return the key in state of the last message that was searched for repeated requests."""
     return f"repetition {session}"
+
+
+_RULE_KINDS = ("policy", "preference")
+"""Kinds that are called rules where the user reads of them: see `docs/concepts/memory.md`."""
+
+
+def word_notice(captured: Sequence[Learned]) -> str:
+    """Return the notice about captured statements, with the commands that confirm or undo them."""
+    lines = []
+    for item in captured:
+        memory = item.memory
+        noun = "rule" if memory.kind in _RULE_KINDS else memory.kind
+        article = "an" if noun[0] in "aeiou" else "a"
+        statement = f"{article} {noun}: “{display.format_line(memory.text, 200)}”"
+        if item.action == "skipped":
+            lines.append(f"Recollect did not save {statement}; {' '.join(item.notes)}")
+        elif item.action == "withdrawn":
+            lines.append(f"Recollect took back {statement} (recollect undo {item.id})")
+        elif item.action == "reinforced" and memory.status == "active":
+            lines.append(f"Recollect knows this already, {statement} ({item.id})")
+        elif memory.status == "proposed":
+            doubt = memory.detail.get(statements.DOUBT, "")
+            lines.append(
+                f"Recollect proposes {statement}, not in use: {doubt}. "
+                f"Your rule? recollect confirm {item.id} (or: recollect undo {item.id})"
+            )
+        else:
+            where = " for all your projects" if memory.layer == "user" else ""
+            statement = statement.replace(":", f"{where}:", 1)
+            about = [note for note in item.notes if item.contradicts or item.action == "revised"]
+            notes = "".join(f"; {note}" for note in about)
+            lines.append(f"Recollect saved {statement}{notes} (recollect undo {item.id})")
+    return "\n".join(lines)
 
 
 def list_captures(context: Context, limit: int = 50) -> tuple[Memory, ...]:

@@ -7,9 +7,8 @@ Two questions, both answered from the text alone:
 - `capture`: which typed sentences state a rule, a preference or a correction (`statements`), and
   which of them may be another person's text (`authorship`).
 
-Nothing is captured from a pasted document, an assistant's answer or a wall of data: a message with
-headings, several fenced blocks, an assistant's phrases or mostly data. The module knows nothing
-about sessions, agents or the store, and takes linear time.
+Nothing is captured from a pasted document, an assistant's answer or a wall of data (`authorship`).
+The module knows nothing about sessions, agents or the store, and takes linear time.
 """
 
 from __future__ import annotations
@@ -31,6 +30,14 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int]
 
+_REWORDING = (
+    "translat rephras word paraphras proof spell summari shorten grammar say übersetz formulier"
+)
+"""Pieces of the words that ask to work on a text."""
+
+_ORDERS = ("constraint", "preference")
+"""Rules that tell the agent what to do: they need an object that is named."""
+
 SHORTEST, LONGEST = 10, 2_000
 SHORTEST_UNSPACED = 6
 """Characters of a sentence in a script that is written without spaces."""
@@ -38,7 +45,7 @@ LONGEST_TOGETHER = 300
 """Characters of a statement and the sentence that goes on with it."""
 MOST_PER_MESSAGE = 3
 MOST_TYPED_LINES = 15
-LONG, LEAST_TYPED = 2_000, 0.4
+LONG = 2_000
 
 
 class Captured(NamedTuple):
@@ -118,11 +125,13 @@ def _capture(text: str) -> list[Captured]:
     masked = mask(text)
     stated = _stated(text, masked, forms)
     first = next(stated, None)
-    if first is None or is_document(text, masked):
+    if first is None:
         return []
     # Imported on demand, as is `standalone`: a hook reads every prompt, and most state nothing.
     from . import authorship
 
+    if authorship.is_document(text, masked):
+        return []
     troubles = [match.start() for match in _pattern("trouble").finditer(text)]
     doubt = authorship.doubts(text, masked)
     found: list[Captured] = []
@@ -165,12 +174,21 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
         if not rule:
             filler, rest = "", own
             rule = rule_of(masked[start:end], forms) or rule_of(masked[own:end], forms)
-        if not rule:
+            if not rule and (opening := standalone.opening_length(masked[own:end])):
+                rule = rule_of(masked[own + opening : end], forms)
+        if not rule or (rule in _ORDERS and standalone.is_bare(masked[rest:end])):
             continue
         after = spans[number + 1] if number + 1 < len(spans) else None
         last = _find_end(masked, end, after, forms)
         kind, priority = statements.RULES[rule]
-        words = f"{filler}{text[rest:last]}"
+        words, scope = f"{filler}{text[rest:last]}", standalone.scope_of(text[start:end])
+        if rule in _ORDERS and (there := standalone.find_there(masked[rest:end])):
+            # "In src/api we …. Never return bare lists there." is about the folder named before.
+            scope = standalone.scope_of(text[slice(*before)]) if before else ()
+            if not scope:
+                continue
+            place = f"in {scope[0].removesuffix('/**')}"
+            words = f"{text[rest : rest + there[0]]}{place}{text[rest + there[1] : last]}"
         yield Captured(
             kind=kind,
             text=words,
@@ -179,7 +197,7 @@ def _stated(text: str, masked: str, forms: list[Form]) -> Iterator[Captured]:
             rule=rule,
             doubt="",
             quote=text[start:last],
-            scope=standalone.scope_of(text[start:end]),
+            scope=scope,
             personal=kind in ("preference", "fact") and standalone.is_personal(masked[start:end]),
         )
 
@@ -227,15 +245,7 @@ _SOURCES = {
     "sentence": r"[。！？]+|(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)[.!?…]+(?=[\s\"')\]]|$)|\n+",
     "order": r"(?:(?:please|and|but|so|ok|okay|no|also)[, ]+)*(?:always|never|don't|do not|use|"
     r"stop|avoid|(?:you|we) (?:should|must))\b",
-    "heading": r"(?m)^#{1,6} \S",
     "expansion": r"(?m)^--- (?:Cursor )?Command: [^\n]*---$",
-    "answer": r"(?m)\$ARGUMENTS\b|\bCRITICAL=|\bwould you like me to\b|\blet me know if you\b|"
-    r"^(?:you're (?:absolutely )?right|"
-    r"i apologize|certainly|i've (?:updated|created|added|implemented|fixed))\b|"
-    # An attempt to override the user's instructions.
-    r"\b(?:ignore|disregard|forget) (?:(?:all|any|the|your|of|these|previous|prior|above|earlier) )"
-    r"{1,4}(?:instructions?|prompts?|rules|directives|conversations?)\b|"
-    r"^[ \t]*(?:[-*] )?[✅❌🔍🎯🚀📊📋🧪✨🔧💡📝🛠]",
     "trouble": r"\b(?:errors?|warnings?|exception|failed|traceback|emerg|denying|invalid|"
     r"spec states)\b",
     "addressed": r"\b(?:i|we|you|please|let's|lets|always|never|our|my)\b",
@@ -245,7 +255,12 @@ _SOURCES = {
     # The text of an error follows its name.
     r"(?-i:\b(?:\w*(?:Error|Exception|Warning)|error|warning|fatal|ERROR|WARNING))"
     r"(?:\[\w+\])?: [^\n]+",
-    "fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$",
+    # A text to work on: "translate to German: …".
+    "material": r"(?m)(^[^:\n]{0,40}\b(?:translate|translation|rephrase|reword|paraphrase|"
+    r"proofread|spell-?check|summari[sz]e|shorten|(?:fix|check|correct|improve) (?:the |my |this )?"
+    r"(?:grammar|spelling|wording)|(?:do|would|can|should) (?:you|i|we|one) say|übersetze?|"
+    r"formuliere)\b"
+    r"[^:\n]{0,60}: *)(\S[^\n]*)",
     # The second form is no valid fence: people type "it says: ```" and paste below it.
     "loose fence": r"(?m)^[ \t]*(`{3,}|~{3,})[^\n]*$|(?<=[^\n`])(`{3,})[\w+-]*[ \t]*$",
     "open": r"(?m)^[ \t]*<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>",
@@ -268,23 +283,14 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(_SOURCES[name], re.IGNORECASE)
 
 
-def is_document(text: str, masked: str) -> bool:
-    """Check whether a text is a document, an answer of an assistant or a wall of data."""
-    typed = len(masked) - masked.count("\n")
-    return (
-        (len(text) > LONG and typed < LEAST_TYPED * len(text))
-        or len(_pattern("fence").findall(text)) > 2
-        or len(_pattern("heading").findall(masked)) > 1
-        or _pattern("answer").search(masked) is not None
-    )
-
-
 def mask(text: str) -> str:
     """Return the text with pasted parts blanked to line ends and quoted parts to one long word.
 
     Lengths stay, so that a span in the mask is a span in the text.
     """
     masked = _blank(text, find_pasted(text)).replace("’", "'")
+    if ":" in masked and any(map(masked.lower().__contains__, _REWORDING.split())):
+        masked = _pattern("material").sub(lambda found: found[1] + "_" * len(found[2]), masked)
     return _pattern("inline").sub(lambda match: "_" * len(match[0]), masked)
 
 

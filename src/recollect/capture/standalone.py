@@ -16,18 +16,15 @@ from collections.abc import Sequence
 from functools import cache
 
 from ..text import terms
+from .forms import LANGUAGES, SAKE
 
 LONGEST_SUBJECT = 60
 """Characters. A longer subject is not copied from the sentence before."""
 
-_LANGUAGES = (
-    "english|german|french|spanish|portuguese|italian|dutch|polish|russian|chinese|mandarin|"
-    "japanese|korean|thai|turkish|arabic|hindi|ukrainian|czech|swedish|deutsch|español|castellano|"
-    "français|português|italiano|русском|по-русски"
-)
+_REPLIES = "answers|replies|responses|explanations|summaries"
 
 _SOURCES = {
-    "lead": r"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|"
+    "lead": rf"(?:(?:(?:and|but|so|also|ok|okay|yes|yeah|yep|hmm+|um+|oh|btw|{SAKE}|"
     r"actually)\b[,;:.!… –—-]+|(?:no|nope|right|great|cool|nice|perfect|thanks|sorry|wait|well|"
     r"however|then|plus)\b ?[,;:.!…–—-]+ *|(?:that|this|it)(?:'s| is) (?:wrong|incorrect|not "
     r"(?:right|true|correct)) ?[,;:–—-]+ *))+(?=\S)"
@@ -78,12 +75,29 @@ _SOURCES = {
     r"(?:in|inside|within|for|of|to|on|at) )(?:the )?"
     r"[`'\"]?(?P<path>(?:\./)?[\w.@-]+(?:/[\w.@*-]+)*/?)[`'\"]?(?P<noun> (?:folder|directory|"
     r"package|module)\b)?(?=[\s,.;:)]|$)",
+    # A rule whose object is a pronoun: "don't ever put it in there".
+    "bare": r"(?:(?:you|we|i|please|should|must)[, ]+)*(?:never|always|don'?t|do not|stop|avoid)"
+    r"(?: ever)? \w+(?: \w+ly)? (?:it|them|him|her|(?:this|that|these|those)(?! \w))\b",
+    "there": r"\b(?:(?:in|out|over|up|from) )?there(?=[,;.!]|$)",
+    "opening": r"(?:in|under|inside|within|below|for) (?:the )?"
+    r"(?:[\w.@-]*/[\w./@*-]*|_+|\S+ (?:folder|directory|package|module)),? (?=\w)",
     "file": r"[^/]*\.[A-Za-z][\w]{0,5}",
-    "personal": r"\b(?:answers?|respond|responses|reply|replies|talk|speak|explain|communicate|"
+    "personal": rf"(?<!error )(?<!api )(?<!http )(?<!server )\b(?:{_REPLIES}|explain|"
+    r"answer|reply|respond|summari[sz]e)\b(?:(?!\b(?:comments?|commits?|docs?|code|tests?|"
+    r"docstrings?|errors?)\b)[^,;:]){0,40}?\b(?:max(?:imum)?|at most|more than|less than|fewer "
+    r"than|"
+    r"under|below|within|up to|in|to) (?:(?:max|at most|about|only) )?"
+    r"(?:\d+|an?|a single|one|two|three|four|five|six|eight|ten|a few) (?:short )?"
+    r"(?:words?|sentences?|lines?|paragraphs?|bullets?|bullet points?|points?|pages?)\b|"
+    rf"\b(?:your|all) (?:{_REPLIES})\b (?:\w+ ){{0,2}}?(?:short|brief|concise|terse|crisp|"
+    rf"compact)\b|"
+    r"\b(?:antworte|antworten|erkläre)\b.{0,40}\b(?:sätzen?|zeilen?|wörtern|absätzen|kurz|knapp)\b|"
+    r"(?:回答|回复|回覆|答案).{0,12}(?:句|字|行|简短|简洁|簡短)|"
+    r"\b(?:answers?|respond|responses|reply|replies|talk|speak|explain|communicate|"
     r"write)\b(?! \w+ (?:tests?|docs|comments|code))(?:(?!\b(?:comments?|commits?|docs?|code|"
-    rf"readme)\b).){{0,40}}\b(?:in|auf) (?:\w+ )?(?:{_LANGUAGES})\b|"
+    rf"readme)\b).){{0,40}}\b(?:in|auf) (?:\w+ )?(?:{LANGUAGES})\b|"
     r"\b(?:antworte|responde|contesta|réponds|parles?|отвечай|"
-    rf"пиши)\b.{{0,40}}\b(?:{_LANGUAGES})\b|"
+    rf"пиши)\b.{{0,40}}\b(?:{LANGUAGES})\b|"
     r"(?:用|使用|以)(?:中文|英文|英语|日文|日语)(?:来)?(?:回答|回复|交流|沟通)|日本語で(?:答|回答|"
     r"返信)|"
     r"한국어로 (?:답|대답)|"
@@ -147,10 +161,11 @@ _JOINING = frozenset(
      "nope", "right", "great", "cool", "nice", "perfect", "thanks", "sorry", "wait", "well",
      "however", "then", "plus", "can", "could", "would", "will", "should", "this", "that", "it",
      "please", "remember", "note", "have", "keep", "bear", "my", "spawn", "launch", "spin", "kick",
-     "suggest", "add", "check", "commit", "create",
+     "for", "seriously", "damn", "suggest", "add", "check", "commit", "create",
      "delete", "fix", "go", "implement", "investigate", "look", "merge", "move", "open", "push",
      "refactor", "remove", "rename", "replace", "review", "run", "start", "update", "write")
 )  # fmt: skip
+_OPENINGS = ("in ", "under ", "inside ", "within ", "below ", "for ")
 _KEEPING = ("remember", "memori", "forget", "note ", "save ", "keep ")
 _POINTING = frozenset(("it", "it's", "this", "that", "that's", "they", "they're", "these", "those"))
 
@@ -214,6 +229,26 @@ def copula(pronoun: str) -> str:
 def follows(masked: str) -> bool:
     """Check whether a sentence only continues the statement before it."""
     return not masked.endswith("?") and _pattern("follows").match(masked) is not None
+
+
+def opening_length(masked: str) -> int:
+    """Return the length of a path that opens a sentence: "in src/api never …"."""
+    found = _pattern("opening").match(masked) if masked[:7].lower().startswith(_OPENINGS) else None
+    return found.end() if found else 0
+
+
+def is_bare(masked: str) -> bool:
+    """Check whether a rule is about something that only a pronoun stands for."""
+    return _pattern("bare").match(masked) is not None
+
+
+def find_there(masked: str) -> tuple[int, int] | None:
+    """Return the span of "there" or "in there", if the sentence names no place for it."""
+    found = _pattern("there").search(masked) if "there" in masked.lower() else None
+    is_named = found and re.search(
+        r"(?i)\b(?:in|into|under|at|inside|on|to|from) ", masked[: found.start()]
+    )
+    return found.span() if found and not is_named else None
 
 
 def asks_to_remember_previous(text: str) -> bool:

@@ -14,8 +14,9 @@ import re
 from functools import cache
 
 from ..fast_typing import NamedTuple
-from .forms import FOREIGN_FORMS, RULE_FORMS, Form, read_forms
+from .forms import RULE_FORMS, Form, read_forms
 from .forms_decisions import CORRECTION_FORMS, DECISION_FORMS
+from .forms_foreign import FOREIGN_FORMS
 
 FORMS = tuple(
     form
@@ -81,7 +82,9 @@ def may_withdraw(text: str) -> bool:
 
 def forms_in(text: str, rule: str = "") -> list[Form]:
     """Return the forms, of one rule or of all, that the sentences of this text may have."""
-    lowered = text.lower().replace("’", "'")
+    # A cue may begin with a line end and a space: the start of a sentence.
+    lowered = text.lower().replace("’", "'").replace("\n", "\n ")
+    lowered = "\n " + lowered.replace(". ", ".\n ").replace("! ", "!\n ")
     cued = {
         number
         for first, rest, number in _cues(rule)
@@ -159,17 +162,24 @@ _PASSING = (
     r"conversation|turn|round|run|task|ticket|issue|phase|iteration|sprint|review|case|step|"
     r"refactor\w*|change|feature|function|method|test|query)\b|\b(?:in|to|for) this file\b|\bthis "
     r"once\b|\b(?:for|in|on) the next (?:run|commit|step|try|attempt)\b|\bafter this\b|"
-    r"\b(?:when|once|as soon as) (?:you're |you are |it's |it is |that's )?(?:done|finished)\b|"
+    r"\b(?:when|whenever|once|as soon as) (?:you're |you are |it's |it is |that's )?(?:done|"
+    r"finished)\b|"
     r"\b(?:for )?(?:today|tonight|tomorrow)\b|\bfor the time being\b|\buntil (?:later|then)\b|"
     r"^there(?:'s| is| are) (?:an? )?new\b|^(?:\w+|next|last) step[,:]|"
     r"\buse the (?:first|second|other)\b|\b(?:do|did|does|like) (?:this|that|it)\b|"
     r"\bmake sure (?:this|it)\b|"
-    r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|.\bagain\b|\bplease check\b|"
+    r"\b(?:this|that) (?:one|route|way|time)\b|\byet\b|\bplease check\b|"
+    r"^(?!.*\b(?:from now on|going forward|whenever|(?:each|every) time)\b|"
+    r"(?:please )?(?:always|never)\b)"
+    r".+\bagain\b|"
     r"\b(?:for|right|just) now\b|"
     r"^(?!.*\b(?:should be|called|named) \S*[/_.-]\S* now\b|"
     r"(?:(?:actually|ok|okay|so|yes|no|and|but|also)[, ]+)*(?:we use|i prefer) "
     r"(?!(?:an?|the|this|that|these|those|it|you|your|more|less|fewer|version|option)\b)"
-    r"[^,;:?]+ now\b).*\bnow(?:,|[.!]*$)|"
+    r"[^,;:?]+ now\b|"
+    r"(?:(?:actually|ok|okay|so|yes|no|and|but|also)[, ]+)*(?:we|our) [^,;:?]+ now, (?:not|no "
+    r"longer|"
+    r"instead|rather)\b).*\bnow(?:,|[.!]*$)|"
     r"\b(?:at|for) the moment\b|\btemporarily\b|"
     r"\b(?:bugs?|errors?|crash(?:es|ed)?|broken) (?:is|are|was|where|when|because)\b|"
     r"\bthere (?:is|are) (?:\w+ ){1,2}(?:bugs?|errors?|issues?|problems?)\b|^if (?:not|so)\b|"
@@ -193,7 +203,8 @@ _TASK = (
     r"show me|give me|find out|let'?s (?:do|start|finish|continue)|"
     r"have an? (?:\w+ )?(?:sub)?agent|make (?:the|an?)|(?:add|build|change|check|close|commit|"
     r"create|delete|draft|explain|fix|generate|list|merge|move|open|print|push|read|rebase|remove|"
-    r"rename|replace|rerun|review|run|start|summari[sz]e|update|write) (?:@(?=\w)|this|that|these|"
+    r"rename|replace|rerun|review|run|sort|start|summari[sz]e|update|write) (?:@(?=\w)|this|that|"
+    r"these|"
     r"those|it|them|the|an?|my|some|everything|all the|what|your|\d+|validation|"
     r"(?:\S+ ){1,3}to))\b"
 )

@@ -110,6 +110,13 @@ def _prepare_one(
     return ready._replace(withdraws=None if found.doubt else found.withdraws)
 
 
+def was_typed_in(memory: Memory, session: str, since: int) -> bool:
+    """Check whether the user typed a captured memory in this session after a time: the model's
+    context that began then has it."""
+    is_here = MARK in memory.detail and f"memory://session/{session}" in memory.evidence
+    return is_here and memory.last_confirmed >= since
+
+
 def is_personal(ready: memory_steps.PreparedMemory) -> bool:
     """Check whether a statement goes to the user's space."""
     return ready.row.layer == "user"

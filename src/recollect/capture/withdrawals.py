@@ -46,7 +46,9 @@ _CALLED = (
     r"(?:(?:the|my|our|that) (?P<e>[^,;:?.]{2,60}?) (?:rule|convention|preference|requirement)"
     r"(?: (?:for|about|on|in) (?P<f>[^,;:?.]{2,60}?))?|"
     r"(?:the|my|our|that) (?:rule|convention|preference|requirement) "
-    r"(?:about|on|for|that says|to) (?P<g>[^,;:?.]{2,60}?))"
+    r"(?:about|on|for|that says|to) (?P<g>[^,;:?.]{2,60}?)|"
+    r"(?:what|everything|all) (?:that )?i(?:'ve| have)? (?:just )?(?:said|told you|asked|wrote|"
+    r"mentioned)(?: \w+)? (?:about|on|regarding|concerning) (?P<k>[^,;:?.]{2,60}?))"
     r"(?:,? (?:any ?more|from now on|again|please))*(?=[,;:.!]|$)"
 )
 _AT_HAND = r"\b(?:this|that|these|those|it|them|here|for now|right now)\b"
@@ -79,7 +81,7 @@ def add_withdrawals(text: str, stated: Sequence[sentences.Captured]) -> list[sen
         stop = start + standalone.statement_length(masked[start:end])
         if found := find_withdrawn(text[start:stop]):
             taken[start, stop] = found
-    if not taken or sentences.is_document(text, masked):
+    if not taken or authorship.is_document(text, masked):
         return list(stated)
     doubt = authorship.doubts(text, masked)
     both = [_mark_withdrawal(one, taken.pop(one.span, None)) for one in stated]
