@@ -80,6 +80,32 @@ def test_commands_of_a_part_of_the_project_are_told_when_a_file_of_it_is_changed
     assert hear("PreToolUse", **edit(project, "docs/web.md")).context == ""
 
 
+def test_a_command_that_the_user_forbids_is_not_recommended(
+    mem: Mem, clock: Clock, hear: Hear
+) -> None:
+    for session in ("old-1", "old-2"):
+        work(
+            mem, clock, session, good("ruff check ."), good("uv run ruff format ."), good("go vet")
+        )
+    assert "`ruff check .`" in hear("SessionStart", source="startup").context
+    mem.learn("we moved to pylint, so use pylint, not ruff", kind="fact")
+    said = hear("SessionStart", "s-2", source="startup").context
+    assert "`go vet`" in said
+    assert "ruff check" not in said and "ruff format" not in said
+    assert "not ruff" in hear("PreToolUse", "s-2", **bash("npx ruff check .")).context
+
+
+def test_what_the_user_typed_in_this_context_is_not_said_to_it(mem: Mem, hear: Hear) -> None:
+    hear("SessionStart", source="startup")
+    hear("UserPromptSubmit", prompt="the proxy port is 3000, not 8080")
+    hear("UserPromptSubmit", prompt="always answer in English")
+    again = "the damn proxy port is 3000 not 8080, and english"
+    assert hear("UserPromptSubmit", prompt=again).context == ""
+    assert "3000" in hear("UserPromptSubmit", "s-2", prompt=again).context
+    hear("PreCompact", trigger="auto")
+    assert "English" in hear("SessionStart", source="compact").context
+
+
 def test_a_start_with_nothing_else_tells_the_latest_tasks_in_the_users_words(
     mem: Mem, clock: Clock, hear: Hear
 ) -> None:

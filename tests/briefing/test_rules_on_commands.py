@@ -81,6 +81,13 @@ CONCERN = (
     ("Never run DROP; don't use psql directly.", "psql -c x"),
     ("Don't git rebase main", "git rebase main"),
     ("I'd rather you use fd than find; don't use find.", "find . -name x"),
+    ("don't use mocha, we use vitest", "npx mocha test"),
+    ("use uv instead of pip", "python3 -m pip install requests"),
+    ("don't use mypy here", "poetry run mypy src"),
+    ("Don't use tslint.", "yarn tslint src"),
+    ("don't use flake8", ".venv/bin/flake8 src"),
+    ("Never use black.", "uv tool run black ."),
+    ("don't use eslint any more", "pnpm exec eslint src"),
 )
 OTHERS = (
     ("Never commit with --no-verify.", "git commit -m x"),
@@ -174,6 +181,12 @@ OTHERS = (
     ("Do not use go routines in handlers.", "go test"),
     ("Never use make_shared here.", "make"),
     ("Stop if the tests fail.", "stop x"),
+    ("run the tests with uv run pytest, never pytest alone", "uv run pytest -q"),
+    ("Use `npx vitest`, not plain vitest", "npx vitest run"),
+    ("use python -m pytest instead of pytest", "python3 -m pytest -q"),
+    ("use uv, not pip", "uv pip list"),
+    ("don't use flake8", "python -m pytest tests/test_flake8.py"),
+    ("don't use pytest", "python -c 'import pytest' -m pytest"),
 )
 
 
@@ -201,3 +214,19 @@ def test_a_rule_that_only_shares_a_word_is_not_said(rule: str, line: str) -> Non
 )
 def test_a_rule_that_is_not_understood_yet(rule: str, line: str) -> None:
     assert command_rules.applies(rule, shlex.split(line))
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "forbidden"),
+    [
+        ("don't use ruff any more", "ruff check .", True),
+        ("use pnpm, not npm", "npm ci", True),
+        ("use pylint, not ruff", "uv run ruff check .", True),
+        ("Use `uv run pytest`, not pytest.", "uv run pytest -q", False),
+        ("Never run `make deploy` on Fridays", "make test", False),
+        ("Before running make test, regenerate the client.", "make test", False),
+        ("Always commit with -S", "git commit -m x", False),
+    ],
+)
+def test_only_a_rule_against_a_command_forbids_it(rule: str, line: str, forbidden: bool) -> None:
+    assert command_rules.forbids(rule, shlex.split(line)) is forbidden

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from ..actions import runners
 from ..fast_typing import NamedTuple
 
 LONGEST_RULE = 400
@@ -90,27 +91,56 @@ def named_programs(text: str) -> list[str]:
 
 def applies(text: str, command: Sequence[str]) -> bool:
     """Check whether a rule is to be shown before a command, which is given by its words."""
+    named = named_commands(text)
+    spelled = _variants(text, command)
+    banned = [one.words for one in named if one.is_banned]
+    asked = [_parse(one) for one in re.findall(_ASKED_FOR, text)]
+    if any(
+        len(one.words) > 1 and one.words not in banned and _is_run(one, words)
+        for one in asked
+        for words in spelled
+    ):
+        return False
+    return any(_is_run(one, words) for one in named for words in spelled)
+
+
+def forbids(text: str, command: Sequence[str]) -> bool:
+    """Check whether a rule says that a command is not to be used."""
+    bans = any(one.is_banned for one in named_commands(text)) and applies(text, command)
+    return bans and any(
+        one.is_banned and _is_run(one, words)
+        for one in named_commands(text)
+        for words in _variants(text, command)
+    )
+
+
+def bans_program(text: str) -> bool:
+    """Check whether a text says that a program is not to be used."""
+    return any(one.is_banned for one in named_commands(text))
+
+
+def _variants(text: str, command: Sequence[str]) -> list[list[str]]:
+    """Return the words of a command as a rule may name it: as it is written, without the folder of
+    its program, and without the runner in front, unless the rule names the runner, too."""
     words = list(command)
     while words[:1] == ["git"] and words[1:2] and words[1] in ("-c", "-C", "--no-pager"):
         del words[1 : 2 if words[1] == "--no-pager" else 3]
+    found = [words]
+    folder, _, program = words[0].rpartition("/") if words else ("", "", "")
+    if folder.rpartition("/")[2] in ("bin", ".bin"):
+        words = [program, *words[1:]]
+        found.append(words)
+    said = f" {re.sub(_WRITTEN, ' ', text.casefold())} "
+    for front, inner in runners.inner_commands(words):
+        runner = re.sub(r"\bpython[\d.]+", "python", " ".join(words[:front]).casefold())
+        if f" {runner} " not in said:
+            found.append(inner)
+    return found
+
+
+def _is_run(named: NamedCommand, words: Sequence[str]) -> bool:
+    """Check whether a command, given by its words, is the named one."""
     plain = [word.casefold() for word in words if word[:1] != "-"]
-    named = named_commands(text)
-    banned = [one.words for one in named if one.is_banned]
-    asked = (_parse(one) for one in re.findall(_ASKED_FOR, text))
-    if any(
-        len(one.words) > 1 and one.words not in banned and _is_run(one, plain, words)
-        for one in asked
-    ):
-        return False
-    return any(_is_run(one, plain, words) for one in named)
-
-
-def _is_run(named: NamedCommand, plain: Sequence[str], words: Sequence[str]) -> bool:
-    """Check whether a command is the named one.
-
-    plain: the words of the command without its flags
-    words: all its words
-    """
     if named.is_banned and _MANAGERS.intersection(plain[:2]) and _INSTALLS.intersection(plain[1:4]):
         packages = [re.sub(r"(?<=\w)[=<>~!@\[].*", "", word) for word in plain[2:]]
         if named.words[0] in packages and not named.flags:
@@ -183,6 +213,7 @@ def find_rule_ids(watched: str, line: str) -> list[str]:
     return list(found)
 
 
+_WRITTEN = r"[`,;:()\s]+|\.(?=\s|$)"
 _NOT = r"(?i:\b(?:never|don'?t|do\s+not|must\s+not|mustn't|should\s+not|shouldn't|avoid|stop|no)\b)"
 _WORD = r"[\w./][\w./:-]*(?![\w./:'-])"
 _FLAG = r"--?[A-Za-z][\w-]*"

@@ -21,7 +21,6 @@ from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import lifecycle
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
-from ..memory import steps_revisions as memory_steps_revisions
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
 from ..secrets import redaction
@@ -29,7 +28,7 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import BASELINE_KINDS, UNTRUSTED_ORIGINS, Document, Memory
 from ..window import sql as window_sql
-from . import matching, rendering, selection, steps_action, steps_follow_up, wording
+from . import matching, rendering, selection, steps_action, steps_follow_up, steps_known, wording
 from .rendering import COMMANDS, Item, LeftOut
 
 if TYPE_CHECKING:
@@ -155,18 +154,15 @@ def load_start(
     summary = _load_summary(txs, instructions, summary_limit) if summary_limit else None
     in_summary = summary.refs if summary else frozenset()
     known_commands = lessons_steps_observed.known_commands(txs[0], now=now) if txs else []
-    commands, left_out = steps_action.usable_commands(txs, known_commands, instructions, in_summary)
+    commands, left_out = steps_action.usable_commands(
+        txs, known_commands, instructions, in_summary, memories
+    )
     lines, full = _collect_lines(txs, ask, now, commands, in_summary)
     left_out += full
-    left_out += [
-        LeftOut(one.id, one.address, rendering.IN_SUMMARY)
-        for one in memories
-        if one.id in in_summary
-    ]
-    ids = {one.id for one in memories}
-    outdated = [one for one in memories if one.detail.get(memory_steps_revisions.NEWER) in ids]
-    left_out += [LeftOut(one.id, one.address, "you said otherwise later") for one in outdated]
-    candidates = [one for one in memories if one.id not in in_summary and one not in outdated]
+    since = window_sql.began(txs, ask.session) if known else 0
+    left_out += steps_known.leave_out(memories, in_summary, ask.session if known else "", since)
+    gone = {one.id for one in left_out}
+    candidates = [one for one in memories if one.id not in gone]
     if txs and len(lines) + len(candidates) < FEW_LINES:
         lines += _latest_tasks(txs[0], ask.session)
     material = selection.StartMaterial(
@@ -185,7 +181,7 @@ def load_start(
         commands=tuple(commands),
         checks=freshness_steps.load_checks(txs[0], checked, changed) if checked else None,
         watched=steps_action.watched_programs(memories, replaced) if is_kept else "",
-        since=window_sql.began(txs, ask.session) if known else 0,
+        since=since,
     )
 
 

@@ -21,7 +21,16 @@ from ..storage import sql as storage_sql
 from ..storage.database import Tx
 from ..types.records import Json, Memory
 from ..window import sql as window_sql
-from . import command_rules, matching, rendering, selection, sql, steps_follow_up, wording
+from . import (
+    command_rules,
+    matching,
+    rendering,
+    selection,
+    sql,
+    steps_follow_up,
+    steps_known,
+    wording,
+)
 from .rendering import Item, LeftOut
 
 if TYPE_CHECKING:
@@ -42,10 +51,16 @@ def watched_programs(memories: Sequence[Memory], replaced: Sequence[str]) -> str
     those of commands that were replaced, and those that the user's rules name."""
     watched: dict[str, list[str]] = {form.split()[0].casefold(): [] for form in replaced}
     for memory in memories:
-        if selection.is_rule(memory):
+        if selection.is_rule(memory) or is_ban(memory):
             for program in command_rules.named_programs(memory.text):
                 watched.setdefault(program, []).append(memory.id)
     return command_rules.write_watched(watched)
+
+
+def is_ban(memory: Memory) -> bool:
+    """Check whether the user says that a program is not to be used, also in a statement of another
+    kind: "we use poetry, never pip"."""
+    return memory.label == "user" and command_rules.bans_program(memory.text)
 
 
 def usable_commands(
@@ -53,11 +68,18 @@ def usable_commands(
     known: Sequence[KnownCommand],
     instructions: matching.Instructions,
     in_summary: frozenset[str],
+    rules: Sequence[Memory],
 ) -> tuple[list[KnownCommand], list[LeftOut]]:
     """Return the commands that may be shown, and the others with the reasons.
 
     in_summary: refs that memory_summary.md holds
+    rules: what the user states; a command that it forbids is not shown
     """
+    from ..actions import shell
+
+    ids = {one.id for one in rules} if known else set()
+    in_force = [one for one in rules if known and not steps_known.is_outdated(one, ids)]
+    bans = [one for one in in_force if not one.scope and is_ban(one)]
     refs = [wording.command_ref(one.form) for one in known]
     tried = injections_sql.list_outcomes(txs[0], refs) if refs else {}
     commands: list[KnownCommand] = []
@@ -66,6 +88,14 @@ def usable_commands(
         reason = one.retired or (rendering.IN_SUMMARY if ref in in_summary else "")
         if not reason and command_words.suggests_danger(one.form):
             reason = "only the user may suggest it"
+        if not reason and bans:
+            run = shell.command_words(one.form)
+            forbidding = (
+                ban.id
+                for ban in bans
+                if any(command_rules.forbids(ban.text, words) for words in run)
+            )
+            reason = f"{id} forbids it" if (id := next(forbidding, "")) else ""
         if not reason and (file := instructions.find_command(one.form)):
             reason = f"{file} says it already"
         tries = steps_follow_up.TRIES if one.sessions_succeeded > 1 else steps_follow_up.FEW_TRIES

@@ -15,7 +15,6 @@ from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
 from ..freshness import steps as freshness_steps
 from ..index import sql as index_sql
-from ..injections import sql as injections_sql
 from ..memory import sql as memory_sql
 from ..memory import steps_visible as memory_steps_visible
 from ..procedures import sql as procedures_sql
@@ -25,7 +24,7 @@ from ..text import messages, terms
 from ..text.display import format_time as iso
 from ..types.records import ORIGINS, UNTRUSTED_ORIGINS, Memory
 from ..window import sql as window_sql
-from . import matching, selection, wording
+from . import matching, selection, steps_known, wording
 from .rendering import Item, LeftOut
 from .steps import Ask, skill_of
 
@@ -40,9 +39,6 @@ MOST_PASSAGES = 1
 MOST_MEMORIES = 1
 LONGEST_TYPED = 4_000
 """Characters. A longer message of the user is mostly pasted or generated text."""
-
-COOLDOWN_SESSIONS, COOLDOWN = 3, 7 * 86_400_000_000
-"""A passage shown in so many sessions of the last week without effect is not shown."""
 
 _SHOWN_ORIGINS = tuple(one for one in ORIGINS if one not in UNTRUSTED_ORIGINS)
 
@@ -73,7 +69,6 @@ def load_turn(
     own = memory_steps_visible.find_memory_owners(txs, ask.session)
     memories: list[tuple[Memory, matching.Passage]] = []
     lines: list[tuple[float, Item]] = []
-    left_out: list[LeftOut] = []
     refs: list[str] = []
     for tx in txs:
         stems = _stems_to_find(words)
@@ -100,13 +95,11 @@ def load_turn(
             )
             lines += _match_messages(tx, rare, ask, needs, best)
     skills = [item for tx in txs for item in find_skills(tx, words)] if ask.first else []
-    for memory, _ in memories:
-        if reason := _why_not(memory, shown, instructions):
-            left_out.append(LeftOut(memory.id, memory.address, reason))
+    left_out = steps_known.find_known(txs, ask.session, memories, shown, instructions)
     excluded = {one.id for one in left_out}
     kept = [one for one in memories if one[0].id not in excluded]
     kept.sort(key=lambda one: (_RANK[one[0].label], -one[1].score, one[0].text))
-    kept_lines, dropped = _drop_repeated(txs, lines, shown, now)
+    kept_lines, dropped = steps_known.drop_repeated(txs, lines, shown, now)
     return LoadedTurn(
         memories=tuple(kept),
         lines=tuple(kept_lines),
@@ -249,39 +242,6 @@ def _passage_item(match: IndexMatch, at: int, passage: matching.Passage) -> Item
         date=iso(at)[:10],
         why=passage.why,
     )
-
-
-def _why_not(memory: Memory, shown: set[str], instructions: matching.Instructions) -> str:
-    if memory.id in shown:
-        return "shown in this context already"
-    return selection.why_excluded(memory, instructions)
-
-
-def _drop_repeated(
-    txs: Sequence[Tx], lines: Sequence[tuple[float, Item]], shown: set[str], now: int
-) -> tuple[list[Item], list[LeftOut]]:
-    """Return the passages, best first, without those that this context has, that a memory in it
-    says, or that were shown in several sessions without effect."""
-    if not lines:
-        return [], []
-    ordered = [item for _, item in sorted(lines, key=lambda one: (-one[0], one[1].text))]
-    refs = [item.address for item in ordered]
-    ineffective = injections_sql.find_ineffective(txs[0], refs, now - COOLDOWN, COOLDOWN_SESSIONS)
-    ids = [id for id in shown if id.startswith("m-")]
-    texts = [memory.text for tx in txs for memory in memory_sql.get_many(tx, ids).values()]
-    kept, dropped = [], []
-    for item in ordered:
-        if item.address in shown:
-            reason = "shown in this context already"
-        elif item.address in ineffective:
-            reason = "shown in three sessions without effect"
-        elif matching.is_alike(item.text, texts):
-            reason = "a memory that is shown says it"
-        else:
-            kept.append(item)
-            continue
-        dropped.append(LeftOut(item.id, item.address, reason))
-    return kept, dropped
 
 
 def find_skills(tx: Tx, words: matching.PromptWords) -> list[Item]:
