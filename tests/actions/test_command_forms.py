@@ -170,16 +170,49 @@ def test_a_command_in_another_folder_says_nothing_about_this_project() -> None:
 
 def test_what_a_command_was_given_and_how_it_was_written_are_kept() -> None:
     (form,) = forms_of("CI=true pnpm install --no-frozen-lockfile")
-    assert (form.wording, form.exact) == (
-        "pnpm install",
-        "CI=true pnpm install --no-frozen-lockfile",
-    )
-    (form,) = forms_of("KEY=some.long-value-of-a-key make test")
-    assert form.exact == ""
+    assert form.wording == form.exact == "CI=true pnpm install --no-frozen-lockfile"
+    assert form.bare == "pnpm install --no-frozen-lockfile"
     (form,) = forms_of("go test ./cmd/cli/... -run TestX")
     assert (form.wording, form.target) == ("go test", "./cmd/cli/...")
     (form,) = forms_of("cargo test test_of_one_thing")
     assert (form.wording, form.target) == ("cargo test", "test_of_one_thing")
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "wording"),
+    [
+        ("docker compose run --rm app pytest", "docker compose run pytest", ""),
+        ("docker compose run --rm app make test", "docker compose run make test", ""),
+        ("docker compose exec -T app npm test", "docker compose exec test", ""),
+        ("python manage.py test --settings=x.test", "python manage.py test", ""),
+        ("python tools/gen.py schema.json --lang go", "python tools/gen.py", ""),
+        ("AWS_PROFILE=dev terraform plan", "terraform plan", ""),
+        ("PYTHONPATH=src python -m pytest -q", "python -m pytest", ""),
+        ("xvfb-run -a npm test", "npm test", ""),
+        ("source .venv/bin/activate && pytest -n 4", "pytest", ""),
+        ("pytest -m 'not slow' tests/a.py", "pytest", "pytest -m 'not slow'"),
+        ("go test -v -count 1 -timeout 30s -run TestX ./a", "go test", "go test -timeout 30s"),
+        ("cargo clippy --all-targets -- -D warnings", "cargo clippy", ""),
+        ("npm test -- --watch=false src/a.test.ts", "npm test", "npm test -- --watch=false"),
+        ("npm test -- src/a.test.ts", "npm test", "npm test"),
+        ("make test V=1", "make test", ""),
+        ("docker build -t app .", "docker build", ""),
+        ("env FOO=1 pytest", "pytest", "FOO=1 pytest"),
+        ("export A=1 && make lint", "make lint", "A=1 make lint"),
+        ("NO_COLOR=1 timeout 60 make test", "make test", "make test"),
+        ("DB=postgres://u:[REDACTED:password]@h/x go test ./...", "go test", "DB=… go test ./..."),
+        ("GOCACHE=/tmp/x1 go test ./...", "go test", "GOCACHE=… go test ./..."),
+        ("RUN=deadbeef12345678 make test", "make test", "RUN=… make test"),
+        ("PYTHONPATH=$PWD/src pytest", "pytest", "PYTHONPATH=… pytest"),
+        ("pytest --junitxml=/tmp/out.xml -q", "pytest", "pytest -q"),
+    ],
+)
+def test_a_command_is_shown_as_it_was_run_and_counted_by_its_form(
+    line: str, key: str, wording: str
+) -> None:
+    form = forms_of(line)[-1]
+    assert (form.key, form.wording) == (key, wording or line)
+    assert forms_of(form.wording)[-1].key == key
 
 
 def test_words_are_cut_as_a_shell_cuts_them() -> None:

@@ -428,7 +428,7 @@ def test_a_form_that_failed_in_two_sessions_is_answered_with_the_one_that_worked
     start = hear("SessionStart", source="startup").context
     assert "`uv run pytest -q` worked in 2 sessions" in start and "in place of `pytest`" in start
     told = hear("PreToolUse", **bash("cd src && pytest tests/test_a.py")).context
-    assert "- `pytest` failed in 2 sessions; `uv run pytest -q` worked since in 2" in told
+    assert "- `pytest -q` failed in 2 sessions; `uv run pytest -q` worked since in 2" in told
     assert count_tokens(told) <= 100
     assert hear("PreToolUse", **bash("pytest -x")).context == "", "once in a context"
     assert hear("PreToolUse", **bash("make test")).context == ""

@@ -107,4 +107,4 @@ def test_files_of_one_folder_are_named_only_if_changed_together_every_time() -> 
 
 def test_where_a_command_was_used_is_told() -> None:
     (line,) = command_lines([known("go test", "test")._replace(below="cmd/cli")])
-    assert line.line.startswith("test: `go test` below `cmd/cli` worked in 6 sessions")
+    assert line.line.startswith("test: `go test ./cmd/cli/…` worked in 6 sessions")

@@ -423,8 +423,18 @@ def test_a_command_that_failed_as_it_stands_is_told_as_it_worked() -> None:
     (again,) = found("command", session(broken, edit("/p/package.json"), shell("pnpm install")))
     assert again.body["wording"] == "pnpm install"
     hidden = shell("TOKEN=$(cat x) pnpm install")
-    (never,) = found("command", session(broken, hidden))
-    assert never.body["ok"] == 0
+    (one,) = found("command", session(broken, hidden))
+    assert one.body["wording"] == "TOKEN=… pnpm install"
+
+
+@pytest.mark.parametrize("failure", ["E   ModuleNotFoundError: No module named 'app'", "1 failed"])
+def test_what_made_a_check_pass_is_shown_with_it(failure: str) -> None:
+    broken = shell("pytest -q", failure, True)
+    worked = shell("PYTHONPATH=src pytest -q")
+    (one,) = found("command", session(broken, worked))
+    assert (one.body["ran"], one.body["broken"]) == (["PYTHONPATH=src pytest -q"], ["pytest -q"])
+    (one,) = found("command", session(broken, worked, shell("pytest -q")))
+    assert "pytest -q" in one.body["ran"] and "broken" not in one.body
 
 
 def test_a_script_of_this_session_is_no_command_of_the_project() -> None:

@@ -72,6 +72,50 @@ def test_commands_are_best_first_and_counted_by_session(mem: Mem, clock: Clock) 
     assert (second.form, second.sessions_succeeded, second.retired) == ("make lint", 1, None)
 
 
+NO_MODULE = "E   ModuleNotFoundError: No module named 'shop'"
+
+
+def test_a_command_is_shown_in_a_form_that_worked(mem: Mem, clock: Clock) -> None:
+    for name in ("s-1", "s-2", "s-3"):
+        bare = ("python -m pytest -q", NO_MODULE, True)
+        work(mem, clock, name, bare, good("PYTHONPATH=src python -m pytest -q"))
+    work(mem, clock, "s-4", ("go test ./...", "dial tcp: refused", True))
+    work(mem, clock, "s-5", good("DATABASE_URL=postgres://app:Tr0ub4dor@db/x go test ./..."))
+    work(mem, clock, "s-6", good("docker compose run --rm app make lint"))
+    assert [(one.form, one.sessions_succeeded) for one in known(mem, clock)] == [
+        ("PYTHONPATH=src python -m pytest -q", 3),
+        ("docker compose run --rm app make lint", 1),
+        ("DATABASE_URL=… go test ./...", 1),
+    ]
+
+
+def test_the_bare_command_is_shown_where_it_works_too(mem: Mem, clock: Clock) -> None:
+    work(mem, clock, "s-1", good("CI=1 make test"))
+    work(mem, clock, "s-2", good("CI=1 make test"), good("make test"))
+    assert [one.form for one in known(mem, clock)] == ["make test"]
+    work(mem, clock, "s-3", ("make test", "no CI", True), good("CI=1 make test"))
+    assert [one.form for one in known(mem, clock)] == ["CI=1 make test"]
+
+
+def test_a_finding_of_an_early_version_is_shown_until_a_run_is_seen(mem: Mem, clock: Clock) -> None:
+    old = {"wording": "pytest -q", "purpose": "test", "ok": 1, "failed": 0, "last_ok": 5}
+    bodies: list[dict[str, Any]] = [{**old, "last_failed": 0}] * 2
+    merged = findings.merge_observations("command", bodies, [5, 5])
+    assert merged and merged.body["wording"] == "pytest -q"
+    bodies.insert(0, {**bodies[0], "wording": "A=1 pytest -q", "ran": ["A=1 pytest -q"]})
+    merged = findings.merge_observations("command", bodies, [6, 5, 5])
+    assert merged and (merged.body["wording"], merged.sessions) == ("A=1 pytest -q", 3)
+
+
+def test_a_hidden_command_stays_hidden_in_every_wording(mem: Mem, clock: Clock) -> None:
+    work(mem, clock, "s-1", good("make test"))
+    mem.memories.hide("command:make test")
+    work(mem, clock, "s-2", ("make test", "no CI", True), good("CI=1 make test"))
+    assert [(one.form, one.retired) for one in known(mem, clock)] == [("CI=1 make test", "hidden")]
+    mem.memories.restore("command:CI=1 make test")
+    assert [one.retired for one in known(mem, clock)] == [None]
+
+
 def test_a_command_is_told_as_it_was_written_without_a_target(mem: Mem, clock: Clock) -> None:
     work(mem, clock, "s-1", good("go build ./cmd/a"), good("go build ./..."))
     work(mem, clock, "s-2", good("go build ./cmd/b"))

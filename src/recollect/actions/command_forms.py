@@ -1,8 +1,9 @@
 """The canonical form of a shell command: the part that is worth repeating.
 
 `cd a && FOO=1 mise run test:ci 2>&1 | tail` is `mise run test:ci`; `go test ./x -run T` is
-`go test`. The words of a command give its purpose. Only programs that look, move files or talk to a
-remote are listed by name, because they are ignored.
+`go test`. Commands are counted by this form. They are shown as they were run, `FOO=1 mise run
+test:ci`, without the target of a single run. The words of a command give its purpose. Only programs
+that look, move files or talk to a remote are listed by name, because they are ignored.
 """
 
 from __future__ import annotations
@@ -11,42 +12,33 @@ import re
 from collections.abc import Sequence
 
 from ..fast_typing import NamedTuple
+from .command_setup import (
+    ShellSetup,
+    shown_before,
+)
 from .command_words import (
-    INTERPRETERS,
-    NARROWING,
     RUNNERS,
     TEMPORARY,
     is_dangerous_word,
     is_lasting,
     is_looking,
-    is_name,
     is_noise,
     is_quiet,
     purpose_of,
-    purpose_of_part,
     word_set,
 )
+from .form_builder import NESTS, FormBuilder
 from .shell import SimpleCommand, Word, simple_commands, unwrap
 
-_NESTS = "run exec x dlx task tool workspace run-script"
-_SELECTS = (
-    "--filter -F --workspace -w --prefix -C --cwd --dir --project -p --package -pl -f --file"
-    " -tags --tags --manifest-path --config -c --features --env --profile"
-)
-_INSTALLS = "install i add get remove uninstall rm update upgrade ci"
-_INLINE = "-c -e - -p --eval --print -r -s eval"
-"""Options of interpreters that are followed by code."""
-
 _ASKS = "--help -h --version -V -v?"
-_MOST_WORDS = 8
 _LONGEST_EXACT = 80
 ELSEWHERE = "?"
 """A folder outside of the project, or an unknown one."""
 
 
 class CommandForm(NamedTuple):
-    """A command in canonical form. `key` is equal for all wordings of one command; `wording` also
-    has its options and folders, without arguments of a single occasion."""
+    """A command in canonical form. `key` is equal for all wordings of one command; `wording` is the
+    command as it was run, with assignments, options and operands, without its target."""
 
     key: str
     wording: str
@@ -56,8 +48,10 @@ class CommandForm(NamedTuple):
     """The folder below the project's root that it was run in, or ELSEWHERE."""
     target: str = ""
     """Its argument that the wording leaves out: a path, the name of a test."""
+    bare: str = ""
+    """The wording without what was set up before the program."""
     exact: str = ""
-    """The short command with all options and plain assignments; empty for a long one."""
+    """The short command with its target and all options; empty for a long one."""
 
 
 class CommandRun(NamedTuple):
@@ -86,10 +80,12 @@ def runs_of(line: str, state: str, cwd: str = "", start: str = "") -> list[Comma
     placed, _ = _walk(line, cwd, start)
     found: list[tuple[int, CommandForm]] = []
     others, piped = 0, False
+    setup = ShellSetup()
     for place, (command, folder) in enumerate(placed):
         name = command.words[0].text
+        setup.add(command)
         if not piped and name != "cd":
-            form = form_of(command.words)
+            form = form_of(command.words, setup.before(command.words))
             if form:
                 found.append((place, form._replace(folder=folder)))
             else:
@@ -173,8 +169,11 @@ def _folder(words: Sequence[str], before: str, line: str, cwd: str) -> str:
 # ---------------------------------------------------------------- one command
 
 
-def form_of(words: Sequence[Word]) -> CommandForm | None:
-    """Return the canonical form of a simple command; None if it is not worth repeating."""
+def form_of(words: Sequence[Word], setup: str | None = None) -> CommandForm | None:
+    """Return the canonical form of a simple command; None if it is not worth repeating.
+
+    setup: the text before its program; None for its own assignments and wrappers
+    """
     left = list(unwrap(words))
     forced = any(word.text in ("sudo", "doas") for word in words[: len(words) - len(left)])
     if not left or not left[0].literal or any(word.text in word_set(_ASKS) for word in left[1:4]):
@@ -187,7 +186,7 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
         left = [Word(name, True), *left[1:]]
     if is_quiet(name) or not re.match(r"[\w.@]", name):
         return None
-    kept = _FormBuilder()
+    kept = FormBuilder()
     if not kept.add_command(left):
         return None
     if name not in word_set(RUNNERS) and any(
@@ -195,153 +194,26 @@ def form_of(words: Sequence[Word]) -> CommandForm | None:
     ):
         return None
     plain = [word for word in kept.key if word not in kept.values]
-    purposeful = [w for w in plain[:-1] if w not in word_set(_NESTS)] + plain[-1:]
+    purposeful = [w for w in plain[:-1] if w not in word_set(NESTS)] + plain[-1:]
     # A hyphenated word behind program and subcommand is an argument: `mux capture eval-verify`.
     purposeful = purposeful[:2] + [word for word in purposeful[2:] if word.isalpha() or ":" in word]
     dangerous = forced or any(map(is_dangerous_word, (*plain, *kept.wording)))
+    if setup is None:
+        setup = "".join(f"{word} " for word in shown_before(words[: len(words) - len(left)]))
     return CommandForm(
         key=" ".join(kept.key),
-        wording=" ".join(kept.wording),
+        wording=f"{setup}{' '.join(kept.wording)}",
+        bare=" ".join(kept.wording),
         purpose=purpose_of(purposeful),
         is_dangerous=dangerous,
         target=kept.target,
-        exact=_exact(words[: len(words) - len(left)], left),
+        exact=_exact(setup, left),
     )
 
 
-def _exact(before: Sequence[Word], left: Sequence[Word]) -> str:
-    """Return a short command as it was written, with plain assignments such as `CI=true`; empty
-    when a part of it would not mean the same next time."""
-    given = [word.text for word in before if re.match(r"[A-Za-z_]\w*=", word.text)]
-    words = [word.text for word in left]
-    plain = all(re.fullmatch(r"\w+=[\w.-]{1,12}", one) for one in given)
+def _exact(before: str, left: Sequence[Word]) -> str:
+    """Return a short command as it was written; empty when a part of it would not mean the same
+    next time."""
     lasting = all(word.literal and is_lasting(word.text) for word in left)
-    text = " ".join((*given, *words))
-    return text if plain and lasting and len(text) <= _LONGEST_EXACT else ""
-
-
-class _FormBuilder:
-    """Collects the words of a canonical form: those that identify it (`key`), and those that it is
-    shown with (`wording`). Its methods return False if the command is for one occasion only."""
-
-    def __init__(self) -> None:
-        self.key: list[str] = []
-        self.wording: list[str] = []
-        self.values: set[str] = set()
-        self.target = ""
-
-    def add_command(self, words: Sequence[Word]) -> bool:
-        """Add a program and its arguments."""
-        program = words[0].text
-        self._add(program)
-        name, rest = program.rpartition("/")[2], words[1:]
-        if name in word_set(INTERPRETERS):
-            return self._add_script(rest)
-        if name in word_set(RUNNERS):
-            return self._add_nested(rest)
-        if name in ("bun", "deno") and rest and rest[0].text in word_set(_INLINE):
-            return False
-        return self._add_arguments(name, rest)
-
-    def _add(self, *words: str) -> None:
-        self.key += words
-        self.wording += words
-
-    def _set_target(self, target: str) -> None:
-        if target not in (".", "./..."):
-            self.target = self.target or target
-
-    def _add_script(self, rest: Sequence[Word]) -> bool:
-        """Add the module or file that an interpreter runs, never code on the command line."""
-        at = 0
-        while at < len(rest) and rest[at].text.startswith("-"):
-            if rest[at].text == "-m" and at + 1 < len(rest):
-                self._add("-m", rest[at + 1].text)
-                return self._add_arguments(rest[at + 1].text, rest[at + 2 :])
-            if rest[at].text in word_set(_INLINE):
-                return False
-            self.wording.append(rest[at].text)
-            at += 1
-        if at == len(rest) or not rest[at].literal or not is_lasting(rest[at].text):
-            return False
-        self._add(rest[at].text.removeprefix("./"))
-        first = rest[at + 1].text if at + 1 < len(rest) else ""
-        if first and rest[at + 1].literal and purpose_of([first]):
-            self._add(first)
-        return True
-
-    def _add_nested(self, rest: Sequence[Word]) -> bool:
-        """Add the command that a runner starts: `npx tsc`, `pnpm exec jest`."""
-        at = 0
-        while at < len(rest) and rest[at].text.startswith("-"):
-            self.wording.append(rest[at].text)
-            at += 2 if rest[at].text in ("-p", "--package") else 1
-        if at == len(rest) or not rest[at].literal or not is_name(rest[at].text):
-            return False
-        return self.add_command(rest[at:])
-
-    def _add_arguments(self, name: str, rest: Sequence[Word]) -> bool:
-        closed = purpose_of([name]) not in ("", "build", "run", "install")
-        plain, at = 0, 0
-        while at < len(rest) and len(self.key) < _MOST_WORDS:
-            word, text = rest[at], rest[at].text
-            following = rest[at + 1] if at + 1 < len(rest) else None
-            at += 1
-            if text == "--" or not text:
-                self._set_target(next((one.text for one in rest[at:] if one.text[:1] != "-"), ""))
-                break
-            if text.startswith("-"):
-                at += self._add_option(text, following, closed)
-            elif not word.literal or not is_lasting(text):
-                if self.key[-1] in word_set(_NESTS):
-                    return False
-                self._set_target(text)
-                break
-            elif not is_name(text):
-                self._set_target(text)
-                if text in (".", "./...") or (self.key[-1] == "run" and plain):
-                    self.wording.append(text)
-                    if text not in (".", "./..."):
-                        self.key.append(text)
-                        break
-                closed = True
-            elif closed:
-                if purpose_of_part(text) and plain:
-                    self._add(text)
-                elif text.islower() and "_" not in text:
-                    self.wording.append(text)
-                else:
-                    self._set_target(text)
-            elif self.key[-1] in word_set(_NESTS) and self.key[-1] != "workspace":
-                return self.add_command([word, *rest[at:]])
-            else:
-                self._add(text)
-                plain += 1
-                if text in word_set(_INSTALLS):
-                    return not any(w.text[:1] != "-" for w in rest[at:])
-                closed = plain > 1 or (bool(purpose_of([text])) and text not in word_set(_NESTS))
-        return True
-
-    def _add_option(self, text: str, following: Word | None, closed: bool) -> int:
-        """Add an option; return the number of further words that belong to it."""
-        name, given, value = text.partition("=")
-        if name in word_set(_SELECTS):
-            chosen = value if given else following.text if following else ""
-            if not chosen or not is_lasting(chosen) or chosen.startswith("-"):
-                return 0
-            self._add(name, chosen)
-            self.values.add(chosen)
-            return 0 if given else 1
-        if given:
-            if re.fullmatch(r"[\w.,:-]{1,30}", value) and not re.search(NARROWING, name):
-                self.wording.append(text)
-            return 0
-        if name in ("-o", "--output", "--out"):
-            return 1
-        takes_value = closed and following is not None and not following.text.startswith("-")
-        if takes_value and following is not None and following.literal:
-            takes_value = is_name(following.text) or following.text.isdigit()
-        if takes_value:
-            return 1
-        self.wording.append(text)
-        return 0
+    text = f"{before}{' '.join(word.text for word in left)}"
+    return text if lasting and len(text) <= _LONGEST_EXACT else ""

@@ -211,6 +211,7 @@ def _wordings_of(
             form=text,
             folder=folder,
             below="",
+            with_argument=False,
             sessions_succeeded=len(runs),
             last_success=max(one.evidence.at for one in runs),
         )

@@ -120,6 +120,7 @@ def part_commands(commands: Sequence[KnownCommand]) -> list[Json]:
             one.last_success,
             one.folder,
             one.below,
+            one.with_argument,
         ]
         for one in commands
         if one.parts
@@ -217,7 +218,8 @@ def _commands_of_parts(tx: Tx, files: Sequence[str]) -> list[KnownCommand]:
             sessions_failed=0,
             last_success=last,
             folder="".join(where[:1]),
-            below="".join(where[1:]),
+            below="".join(where[1:2]),
+            with_argument=any(where[2:]),
         )
         for parts, form, purpose, sessions, last, *where in json.loads(prepared)
         if any(

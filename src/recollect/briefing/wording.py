@@ -110,16 +110,20 @@ def _command_line(group: Sequence[KnownCommand], before: KnownCommand | None) ->
         unit = "" if before or is_once else " sessions"
         often = "once" if is_once else f"in {sessions}{unit}"
         instead = f", in place of {_listed(one.replaces[:2])}" if one.replaces else ""
-        parts.append(f"{named}{code(one.form)}{_where(one)} {verb}{often}{when}{instead}")
+        parts.append(f"{named}{code(_with_path(one))}{_where(one)} {verb}{often}{when}{instead}")
         before = one
     return "; ".join(parts)
 
 
+def _with_path(command: KnownCommand) -> str:
+    """Return a command with the common folder of the paths that it was given."""
+    return f"{command.form} ./{command.below}/…" if command.below else command.form
+
+
 def _where(command: KnownCommand) -> str:
-    """Return the folder that a command was run in, or below which it was used."""
-    if command.folder:
-        return f" in {code(command.folder)}"
-    return f" below {code(command.below)}" if command.below else ""
+    """Return the folder that a command was run in, and whether it had another argument."""
+    folder = f" in {code(command.folder)}" if command.folder else ""
+    return f"{folder} with an argument" if command.with_argument and not command.below else folder
 
 
 def advice_line(advice: CommandAdvice) -> Item:
@@ -136,7 +140,7 @@ def advice_line(advice: CommandAdvice) -> Item:
         text=advice.form,
         date=_date(advice.last),
         why=f"{failed}, another form succeeded since",
-        line=f"{code(advice.form)} {failed}; {code(advice.better)} {worked}",
+        line=f"{code(advice.broken or advice.form)} {failed}; {code(advice.better)} {worked}",
         forms=(advice.form, advice.better),
     )
 

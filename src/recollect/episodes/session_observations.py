@@ -12,16 +12,16 @@ are ignored, and so are imported messages.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..actions.call_results import CallAttempt, list_attempts
 from ..actions.command_forms import CommandForm, CommandRun, below, folder_after, runs_of
 from ..actions.command_output import WRONG_CALL
-from ..actions.command_words import is_lasting, purpose_of
+from ..actions.command_words import is_lasting
 from ..actions.echo import is_own_call, is_own_tool
 from ..text.messages import plain_text
-from ..types.records import Json, Stored
+from ..types.records import Stored
+from .command_tally import CHECKS, CommandTally
 from .session_errors import SessionObservation, errors_of_session
 from .tasks import Span, attempts_in, commits_of, reaction_to_work, task_spans
 
@@ -35,9 +35,6 @@ SHELLS_THAT_STAY = frozenset({"Bash"})
 
 NEAR = 8
 """The most calls between a failed command and another one that replaces it."""
-
-CHECKS = frozenset(("test", "lint", "format", "typecheck", "check", "build"))
-"""Purposes of commands that fail because the code is wrong, not the command."""
 
 _RUNNERS = frozenset(
     ("npm", "npx", "pnpm", "pnpx", "yarn", "bun", "bunx", "run", "exec", "uv", "poetry", "bundle")
@@ -103,7 +100,7 @@ _TESTS = r"(?i)^tests?[._-]|[._-](?:tests?|spec)(?=\.)|tests?(?=\.\w+$)"
 def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservation]:
     """Return an observation for each sequence of commands before a commit."""
     found: dict[str, SessionObservation] = {}
-    since_edit: dict[str, str] = {}
+    since_edit: dict[str, CommandForm] = {}
     for one in tried:
         if one.state != "ok":
             continue
@@ -111,11 +108,15 @@ def _workflows(tried: Sequence[CallAttempt], cwd: str) -> list[SessionObservatio
             since_edit = {}
         for run in runs_of(one.script, one.state, cwd) if one.script else ():
             if run.state == "ok" and run.form.purpose in _STEPS and not run.form.is_dangerous:
-                since_edit.setdefault(run.form.key, run.form.purpose)
+                since_edit.setdefault(run.form.key, run.form)
         if ("git", "commit") in (command[:2] for command in one.commands):
             if FEWEST_STEPS <= len(since_edit) <= MOST_STEPS:
                 subject = " && ".join(since_edit)
-                body = {"steps": list(since_edit), "purposes": list(since_edit.values())}
+                forms = since_edit.values()
+                body = {
+                    "steps": [form.wording for form in forms],
+                    "purposes": [form.purpose for form in forms],
+                }
                 found[subject] = SessionObservation("workflow", subject, one.at, body)
             since_edit = {}
     return list(found.values())
@@ -128,17 +129,20 @@ def _commands(
     tried: Sequence[CallAttempt], cwd: str, scripts: Mapping[str, str]
 ) -> list[SessionObservation]:
     """Return an observation for each canonical form of a command that was run."""
-    tallies: dict[str, _Tally] = {}
+    tallies: dict[str, CommandTally] = {}
     ran = list_runs(tried, cwd)
     made = {below(path, cwd) for one in tried for path in one.writes}
     for place, (attempt, runs) in enumerate(ran):
         for run in runs:
             if run.form.is_dangerous or _runs_new_script(run.form, made):
                 continue
-            tally = tallies.setdefault(run.form.key, _Tally(run.form))
+            tally = tallies.setdefault(run.form.key, CommandTally(run.form))
             if run.state == "ok":
                 tally.worked(run.form, attempt.at)
-            elif run.state == "failed" and _is_wrong_call(attempt, run.form):
+            elif run.state == "failed":
+                tally.broke(run.form)
+                if not _is_wrong_call(attempt, run.form):
+                    continue
                 tally.failed(run.form, attempt.at)
                 later = (one for _, after in ran[place + 1 : place + 1 + NEAR] for one in after)
                 if better := next((one for one in later if _replaces(one, run.form)), None):
@@ -168,89 +172,6 @@ def _runs_new_script(form: CommandForm, made: set[str]) -> bool:
     """Check whether a command runs a script that this session wrote: it may not last."""
     names = (word.removeprefix("./") for word in form.key.split()[:2])
     return any(name in made or f"{form.folder}/{name}" in made for name in names)
-
-
-class _Tally:
-    """Counts the successes and failures of a command form in a session."""
-
-    def __init__(self, form: CommandForm) -> None:
-        self.form = form
-        self.counts: Counter[str] = Counter()
-        self.last: dict[str, int] = {}
-        self.wordings: Counter[str] = Counter()
-        self.folders: set[str] = set()
-        self.targets: dict[str, None] = {}
-        self.broken: set[str] = set()
-        self.replaced_by = ""
-
-    def worked(self, form: CommandForm, at: int) -> None:
-        same = form.exact in self.broken
-        if self.broken and not same and form.purpose not in CHECKS:
-            # Another way of calling it failed: only the exact command is known to work.
-            if not form.exact:
-                return
-            form = form._replace(wording=form.exact)
-            self.wordings.clear()
-        self.counts["ok"] += 1
-        self.last["ok"] = max(at, self.last.get("ok", 0))
-        if not form.target and "" not in self.targets:
-            self.wordings.clear()  # a wording without a target is preferred
-        if not form.target or "" not in self.targets:
-            self.wordings[form.wording] += 1
-        self.folders.add(form.folder)
-        self.targets[form.target] = None
-
-    def failed(self, form: CommandForm, at: int) -> None:
-        self.counts["failed"] += 1
-        self.last["failed"] = max(at, self.last.get("failed", 0))
-        self.broken.add(form.exact or "?")
-
-    def observation(self, scripts: Mapping[str, str]) -> SessionObservation:
-        script = script_in(self.form.key, scripts)
-        body: dict[str, Json] = {
-            "purpose": self.form.purpose or purpose_of(scripts.get(script, "").split()[:6]),
-            "ok": self.counts["ok"],
-            "failed": self.counts["failed"],
-            "last_ok": self.last.get("ok", 0),
-            "last_failed": self.last.get("failed", 0),
-        }
-        if self.wordings:
-            body["wording"] = self.wordings.most_common(1)[0][0]
-        if len(self.folders) == 1 and (folder := next(iter(self.folders))):
-            body["folder"] = folder
-        if given := [target for target in self.targets if target]:
-            body["below"] = common_folder(given)
-        if "" not in self.targets:
-            body["aimed"] = True
-        if self.replaced_by:
-            body["replaced_by"] = self.replaced_by
-        if script:
-            body["script"] = script
-        return SessionObservation("command", self.form.key, max(self.last.values()), body)
-
-
-def common_folder(paths: Iterable[str]) -> str:
-    """Return the deepest folder that all paths are in; empty without one."""
-    split = [_folders(path) for path in paths]
-    common = []
-    for parts in zip(*split, strict=False):
-        if len(set(parts)) > 1:
-            break
-        common.append(parts[0])
-    return "/".join(common)
-
-
-def _folders(path: str) -> list[str]:
-    """Return the folders of a path: those of `./cmd/cli/...` and `cmd/cli/a.go` are `cmd/cli`."""
-    parts = path.removeprefix("./").rstrip("/").split("/")
-    is_folder = path.endswith("/") or (len(parts) > 1 and not any(c in parts[-1] for c in ".*:"))
-    return [part for part in (parts if is_folder else parts[:-1]) if part]
-
-
-def script_in(key: str, scripts: Mapping[str, str]) -> str:
-    """Return the script of a manifest that a command runs, if it runs one."""
-    words = key.split()
-    return words[-1] if len(words) > 1 and words[-1] in scripts else ""
 
 
 def _is_wrong_call(attempt: CallAttempt, form: CommandForm) -> bool:

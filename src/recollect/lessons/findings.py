@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from ..actions import command_words
-from ..episodes import session_errors, session_observations
+from ..episodes import command_tally, session_errors
 from ..fast_typing import NamedTuple
 from ..text import messages
 from ..types.records import Json
+from .command_wording import choose_wording, most_common
 
 DAY = 24 * 3_600_000_000
 HALF_LIFE = 45 * DAY
@@ -72,6 +73,8 @@ class KnownCommand(NamedTuple):
     """The folder below the project's root that it was always run in."""
     below: str = ""
     """The folder of the paths that it had as arguments in most sessions."""
+    with_argument: bool = False
+    """It was never run without a path or another argument that the form leaves out."""
     script: str = ""
     """The script of a manifest that it runs."""
     parts: tuple[str, ...] = ()
@@ -86,6 +89,8 @@ class CommandAdvice(NamedTuple):
     sessions_failed: int
     sessions_succeeded: int
     last: int
+    broken: str = ""
+    """The wording that failed, as it was run."""
 
 
 class KnownResolution(NamedTuple):
@@ -167,9 +172,10 @@ def _merge_commands(bodies: Bodies, times: Sequence[int]) -> MergedFinding | Non
     folders = {body.get("folder", "") for body in good}
     whole = [one for one in good if not one.get("aimed")]
     typical = whole if len(whole) >= CONFIRMED else good
+    wording = choose_wording(bodies, typical)
     body: dict[str, Json] = {
-        "wording": _majority([str(one["wording"]) for one in typical]),
-        "purpose": _most_common([str(one["purpose"]) for one in bodies]),
+        "wording": wording,
+        "purpose": most_common([str(one["purpose"]) for one in bodies]),
         "ok": [one["last_ok"] for one in good],
         "failed": len(bad),
         "failed_at": [one["last_failed"] for one in bad],
@@ -180,27 +186,19 @@ def _merge_commands(bodies: Bodies, times: Sequence[int]) -> MergedFinding | Non
         body["folder"] = next(iter(folders))
     given = [str(one["below"]) for one in good if one.get("below")]
     if typical is good and len(given) >= MOST_SHARE * len(good):
-        body["below"] = session_observations.common_folder(f"{path}/" for path in given)
+        body["below"] = command_tally.common_folder(f"{path}/" for path in given)
     if good and all(one.get("aimed") for one in good):
         body["aimed"] = True
+    if good and not any(wording in one.get("ran", (wording,)) for one in whole):
+        body["with_argument"] = True
+    if broken := [name for one in bad for name in one.get("broken", ())]:
+        body["broken"] = most_common(broken)
     better = [str(one["replaced_by"]) for one in bodies if one.get("replaced_by")]
     if better:
-        body["replaced_by"] = _most_common(better)
+        body["replaced_by"] = most_common(better)
     if script := next((one["script"] for one in bodies if one.get("script")), ""):
         body["script"] = script
     return MergedFinding(len(good), last or times[0], body)
-
-
-def _majority(words: Sequence[str]) -> str:
-    """Return the word that is at least half of them; empty without one."""
-    best = _most_common(words) if words else ""
-    return best if 2 * words.count(best) >= len(words) else ""
-
-
-def _most_common(words: Sequence[str]) -> str:
-    """Return the most common word; of several, the shortest."""
-    counts = Counter(words)
-    return min(counts, key=lambda word: (-counts[word], len(word), word))
 
 
 def score(body: Mapping[str, Json], now: int) -> float:
@@ -247,6 +245,7 @@ def read_command(
         retired=retired,
         folder=str(body.get("folder", "")),
         below=str(body.get("below", "")),
+        with_argument=bool(body.get("with_argument")),
         script=script,
         parts=command_words.parts_of(form, str(body.get("folder", ""))),
     )
@@ -287,6 +286,7 @@ def find_advice(
         sessions_failed=int(body["failed"]),
         sessions_succeeded=len(other["ok"]),
         last=max(other["ok"]),
+        broken=str(body.get("broken", "")),
     )
 
 

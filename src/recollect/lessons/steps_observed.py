@@ -7,7 +7,7 @@ statements, whatever the size of the store.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..actions import command_forms, command_output, tool_calls
 from ..episodes import session_errors
@@ -128,11 +128,9 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
         )
         for form, body in found
     ]
-    if hidden:
+    if hidden_forms := _hidden_forms(hidden):
         known = [
-            one._replace(retired="hidden")
-            if {f"command:{form}", f"command:{one.form}"}.intersection(hidden)
-            else one
+            one._replace(retired="hidden") if form in hidden_forms else one
             for (form, _), one in zip(found, known, strict=True)
         ]
     return sorted(known, key=lambda one: one.retired is not None)
@@ -156,12 +154,21 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
         if other in others and other not in forms and (body := _body("command", others[other]))
     ]
     advice = [one for one in found if one is not None]
-    hidden = hidden_refs(tx) if advice else ()
-    return [
-        one
-        for one in advice
-        if not {f"command:{one.form}", f"command:{one.better}"}.intersection(hidden)
-    ]
+    hidden = _hidden_forms(hidden_refs(tx)) if advice else frozenset[str]()
+    return [one for one in advice if hidden.isdisjoint((one.form, _form_in(one.better)))]
+
+
+def _form_in(line: str) -> str:
+    """Return the canonical form of a command as it is shown."""
+    forms = command_forms.forms_of(line)
+    return forms[-1].key if forms else line
+
+
+def _hidden_forms(refs: Iterable[str]) -> frozenset[str]:
+    """Return the canonical forms of the commands among hidden lessons: what is shown of a command
+    changes with the runs of it that worked."""
+    named = {ref.removeprefix("command:") for ref in refs if ref.startswith("command:")}
+    return frozenset((*named, *map(_form_in, named)))
 
 
 def _load_unmerged(tx: Tx) -> dict[str, sql.SeenFinding]:
@@ -188,11 +195,16 @@ def find_lesson(tx: Tx, id: str, now: int) -> str:
     id: as `lessons` or `seen` shows it
     """
     refs = findings.lesson_refs(id)
-    known = {findings.fix_ref(one.signature) for one in known_resolutions(tx)} | hidden_refs(tx)
+    hidden = hidden_refs(tx)
+    forms = {_form_in(ref.removeprefix("command:")) for ref in refs if ref.startswith("command:")}
+    for ref in hidden:
+        if ref.startswith("command:") and _form_in(ref.removeprefix("command:")) in forms:
+            return ref  # it was hidden under another wording
+    known = {findings.fix_ref(one.signature) for one in known_resolutions(tx)} | hidden
     known |= {f"command:{one.form}" for one in known_commands(tx, now=now)}
     # A warning names a command by its canonical form, not as it was written.
-    forms = [ref.removeprefix("command:") for ref in refs]
-    known |= {f"command:{form}" for form in sql.load_findings(tx, "command", forms)}
+    names = [ref.removeprefix("command:") for ref in refs]
+    known |= {f"command:{form}" for form in sql.load_findings(tx, "command", names)}
     return next((ref for ref in refs if ref in known), "")
 
 

@@ -193,7 +193,9 @@ def list_lessons(context: Context, limit: int = 10) -> Lessons:
             sessions=one.sessions_succeeded,
             last=one.last_success,
             left_out=one.retired or "",
-            folder=one.folder or one.below,
+            folder=one.folder,
+            below=one.below,
+            with_argument=one.with_argument or bool(one.below),
         )
         for one in known[:limit]
     ]

@@ -49,8 +49,8 @@ class Status(NamedTuple):
 
 
 class LearnedCommand(NamedTuple):
-    """A command that worked here, in or below a folder; `left_out` says why no session begins with
-    it, or is ""."""
+    """A command that worked here, in a folder, or with an argument that it does not name, such as a
+    path below a folder; `left_out` says why no session begins with it, or is ""."""
 
     command: str
     purpose: str
@@ -58,6 +58,8 @@ class LearnedCommand(NamedTuple):
     last: int
     left_out: str
     folder: str = ""
+    below: str = ""
+    with_argument: bool = False
 
 
 class LearnedFix(NamedTuple):

@@ -163,7 +163,13 @@ def _render_lessons(lessons: recollect.Lessons) -> str:
 
 
 def _command_in(command: LearnedCommand) -> str:
-    return f"{command.command}  ({command.folder}/)" if command.folder else command.command
+    """Return a command with the folder that it was run in and the argument that it was given."""
+    places = [f"in {command.folder}/"] if command.folder else []
+    if command.below:
+        command = command._replace(command=f"{command.command} ./{command.below}/…")
+    elif command.with_argument:
+        places.append("with an argument")
+    return f"{command.command}  ({', '.join(places)})" if places else command.command
 
 
 # ---------------------------------------------------------------- what agents were shown
