@@ -62,7 +62,7 @@ _TYPES = {
     "types.reports": (
         "ConfigPaths HiddenLesson Imported ImportedTranscript Initialised Lessons NextStep Paused "
         "Plotted Reverted ReviewAnswer ReviewItem Seen SeenItem SettingChanged SettingValue "
-        "SettingsChange SizePart Sizes Status WrittenPlugin"
+        "SettingsChange ShownLesson SizePart Sizes Status WrittenPlugin"
     ),
     "types.records": (
         "Check Document Hit Json Learned Link Memory Message NearbyMessage Recalled Recorded "

@@ -216,7 +216,7 @@ def test_lessons_lists_the_commands_and_fixes_that_import_counts(
     assert "recollect briefing" in [step.command for step in status.next] or status.waiting
     told = show("lessons", lessons)
     assert "make check" in told and "went away in 2 sessions" in told
-    assert "after `make check ONLY='unit, slow'` was run instead" in told
+    assert "after running `make check ONLY='unit, slow'` instead" in told
     assert mem.lessons.list(limit=0) == recollect.Lessons((), (), 2)
     assert "a limit of 0 shows nothing" in show("lessons", mem.lessons.list(limit=0))
 

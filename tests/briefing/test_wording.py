@@ -62,8 +62,8 @@ def test_a_fix_seen_once_is_labelled_and_one_seen_twice_is_counted() -> None:
     remedy = Remedy(files=("src/a.py",), gained=("--tags", "x"))
     twice = KnownResolution("boom", "go test", remedy, 2, MARCH_2, True)
     assert resolution_line(twice).line == (
-        "Resolved in 2 sessions, last on 2026-03-02, after `go test` was run with `--tags`, `x` "
-        "and `src/a.py` was edited"
+        "Resolved in 2 sessions, last on 2026-03-02, after running `go test` with `--tags`, `x` "
+        "and editing `src/a.py`"
     )
     once = twice._replace(sessions=1, confirmed=False)
     assert resolution_line(once).line.startswith("Unconfirmed: this error went away once, on 2026")
@@ -83,11 +83,11 @@ def resolution(remedy: Remedy, sessions: int = 1, last: int = MARCH_2) -> KnownR
 def test_what_the_edits_of_a_fix_added_is_told_with_the_last_file() -> None:
     remedy = Remedy(files=("a.go", "b.go"), added=("exec.CommandContext", "ctx.Done", "x.Y"))
     assert resolution_line(resolution(remedy, 2)).line == (
-        "Resolved in 2 sessions, last on 2026-03-02, after edits added `exec.CommandContext`, "
+        "Resolved in 2 sessions, last on 2026-03-02, after edits that added `exec.CommandContext`, "
         "`ctx.Done`, last in `b.go`"
     )
     fence = resolution_line(resolution(Remedy(files=("a.md",), added=("```text",)))).line
-    assert "after edits added ```` ```text ````, last in `a.md`" in fence
+    assert "after edits that added ```` ```text ````, last in `a.md`" in fence
 
 
 def test_of_single_sightings_with_edits_only_the_newest_is_told() -> None:

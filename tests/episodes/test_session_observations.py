@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.actions.command_output import signatures
+from recollect.actions.command_words import suggests_danger
 from recollect.episodes.session_errors import SessionObservation
 from recollect.episodes.session_observations import observe
 from recollect.lessons import findings
@@ -458,3 +459,30 @@ def test_a_shell_stays_in_the_folder_it_went_to() -> None:
     told = {one.subject: one.body.get("folder") for one in found("command", session(*back))}
     assert told["pnpm test"] == "apps/web"
     assert told["make build"] is None
+
+
+def test_a_copied_example_is_a_remedy_with_its_paths() -> None:
+    missing = "E   KeyError: 'STRIPE_KEY is not set in the environment'"
+    calls = shell("pytest", missing, True), shell("cp .env.example .env"), shell("pytest")
+    (one,) = found("error", session(*calls))
+    assert one.body["remedy"]["step_before"] == "cp .env.example .env"
+    assert not suggests_danger("after running `cp .env.example .env`")
+    assert suggests_danger("after running `cp .env.local .env`")
+
+
+def test_a_remedy_keeps_its_sudo_and_the_module_of_an_interpreter() -> None:
+    refused = "docker.errors.DockerException: connection refused by the docker daemon"
+    start = shell("sudo systemctl start docker")
+    calls = shell("python -m pytest -q", refused, True), start, shell("python -m pytest -q")
+    (one,) = found("error", session(*calls))
+    assert one.body["remedy"]["step_before"] == "sudo systemctl start docker"
+    assert one.body["commands"] == ["python -m pytest"]
+
+
+def test_a_module_keeps_the_digit_of_its_name() -> None:
+    line = "psycopg2.OperationalError: could not connect to server on port 5432"
+    calls = shell("make run", line, True), shell("DB_PORT=6000 make run")
+    (one,) = found("error", session(*calls))
+    assert one.body["line"] == (
+        "psycopg2.OperationalError: could not connect to server on port <number>"
+    )

@@ -500,3 +500,29 @@ def test_a_known_command_does_not_hide_what_an_agent_explained(mem: Mem, clock: 
     mem.record("s9", Message("assistant", told))
     found = mem.recall("how do we test the payment webhook")
     assert found.commands and told in [hit.text for hit in found]
+
+
+def test_the_id_of_a_lesson_shows_where_it_came_from(mem: Mem, clock: Clock) -> None:
+    broken, fixed = ("pytest -q", NO_MODULE, True), good("PYTHONPATH=src pytest -q")
+    work(mem, clock, "s-1", broken, fixed)
+    work(mem, clock, "s-2", broken, fixed)
+    lessons = mem.lessons.list()
+    command, fix = lessons.commands[0].command, lessons.fixes[0]
+    shown = mem.show(f"command:{command}").lesson
+    assert shown and (shown.text, shown.status) == ("PYTHONPATH=src pytest -q", "in use")
+    assert [one.what for one in shown.sources[:2]] == [
+        "worked: PYTHONPATH=src pytest -q",
+        "failed: pytest -q",
+    ]
+    shown = mem.show(fix.id).lesson
+    assert shown and shown.text == fix.error
+    assert {one.what for one in shown.sources} == {
+        "went away after running `pytest` with `PYTHONPATH=src`"
+    }
+    for id in (fix.id, "command:pytest", f"avoid:{command}"):
+        sources = mem.memories.blame(id).sources
+        assert sources == ("memory://session/s-2", "memory://session/s-1")
+    with pytest.raises(recollect.NotFound):
+        mem.show("fix:000000")
+    (day,) = mem.episodes.learnings()
+    assert {one.resolution for one in day.learnings} == {"ran `PYTHONPATH=src pytest -q`"}

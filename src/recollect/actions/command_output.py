@@ -287,8 +287,10 @@ _WORDS = {
     "url": r"\w+://[^\s'\"]+",
     "path": r"(?:[\w.@~-]*/)+[\w.@\[\]-]*(?::\d+)*|\b[\w-]+\.[A-Za-z]\w{0,4}:\d+(?::\d+)?",
     "id": r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b(?:-[0-9a-f]{4,12})*",
-    # A number behind a capital is the code of an error: TS2345, E0308.
-    "number": r"(?<![A-Z0-9])\d[\d.,]*(?:[a-z]{1,2}\d+)*(?:ms|s|m|h)?\b",
+    # A number behind a capital is the code of an error: TS2345, E0308; before a dot and a name it
+    # belongs to a module: psycopg2.Error.
+    "number": r"(?<![A-Z0-9])(?!(?<=[a-z])\d+\.[A-Za-z_])"
+    r"\d[\d.,]*(?:[a-z]{1,2}\d+)*(?:ms|s|m|h)?\b",
     "verdict": r"\s*(?:--- FAIL|FAILED|FAIL:|✗|✘|×|✖ |E  +\w)",
     "shell": r"\s*(?:/bin/)?(?:zsh|bash|sh):",
     "ran out": r"[Cc]ommand timed out|deadline exceeded",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from .command_words import TEMPORARY, word_set
-from .shell import SimpleCommand, Word, unwrap
+from .shell import SimpleCommand, Word, simple_commands, unwrap
 
 LONGEST_VALUE = 40
 LEFT_OUT = "…"
@@ -65,6 +65,16 @@ class ShellSetup:
         return steps + "".join(f"{word} " for word in (*assigned, *shown_before(own)))
 
 
+def assignments_of(script: str) -> frozenset[str]:
+    """Return the variables that a script sets for its commands, as they are shown."""
+    found = set()
+    for command in simple_commands(script):
+        words = command.words
+        own = words if words[0].text == "export" else words[: len(words) - len(unwrap(words))]
+        found |= {shown for word in own if (shown := shown_assignment(word.text))}
+    return frozenset(found)
+
+
 def shown_before(words: Sequence[Word]) -> list[str]:
     """Return the words before a program that it needs: assignments, and wrappers that matter."""
     found: list[str] = []
@@ -83,8 +93,8 @@ def shown_before(words: Sequence[Word]) -> list[str]:
 
 
 def shown_assignment(text: str) -> str:
-    """Return an assignment with its value, or with `…` for a value of this run only; empty for a
-    variable that changes only how an output looks."""
+    """Return an assignment with its value, or with `…` for a value of this run only; empty for
+    another word, and for a variable that changes only how an output looks."""
     found = re.fullmatch(_ASSIGNMENT, text, re.DOTALL)
     if found is None or found[1] in word_set(_ABOUT_OUTPUT):
         return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from ..fast_typing import NamedTuple
 from .command_words import INTERPRETERS, WRAPPERS, is_lasting, is_name, word_set
@@ -261,10 +262,13 @@ def outline(words: Sequence[Word]) -> str:
 
 
 def script_name(words: Sequence[Word]) -> str:
-    """Return an interpreter with the script that it runs, `sh codegen.sh`; empty for any other
-    command."""
-    left = [word for word in unwrap(words) if word.text[:1] != "-"][:2]
+    """Return an interpreter with the script or module that it runs, `sh codegen.sh` or `python -m
+    pytest`; empty for any other command."""
+    given = unwrap(words)
+    left = [word for word in given if word.text[:1] != "-"][:2]
     name = left[0].text.rpartition("/")[2] if left else ""
     if name not in word_set(INTERPRETERS) or len(left) < 2 or not left[1].literal:
         return ""
+    if any(a.text == "-m" and b is left[1] for a, b in pairwise(given)):
+        return f"{name} -m {left[1].text}"
     return f"{name} {left[1].text.removeprefix('./')}" if is_lasting(left[1].text) else ""

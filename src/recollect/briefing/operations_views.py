@@ -32,6 +32,7 @@ from ..review import steps as review_steps
 from ..storage.database import Tx
 from ..text import addresses
 from ..types.records import BASELINE_KINDS, FOREVER, KINDS, Document, Hit, Memory, Recalled
+from ..types.reports import ShownLesson
 from ..work import operations_tasks as work_operations_tasks
 from ..work import steps_tasks as work_steps_tasks
 from . import (
@@ -41,6 +42,7 @@ from . import (
     selection,
     steps,
     steps_follow_up,
+    steps_lessons,
     wording,
 )
 
@@ -132,13 +134,19 @@ def make_document(address: addresses.Address, text: str) -> Document | None:
 
 
 def show(context: Context, address: str) -> recall_steps_records.ShownRecord:
-    """Show one memory, session, message or document in full.
+    """Show one memory, session, message, document or lesson in full.
 
     address: an id or a prefix of one, or a memory:// address
 
     Example: recollect show m-4k9w2c
     Example: recollect show memory://session/s-1/messages/10-20
+    Example: recollect show "command:make test"
     """
+    if steps_lessons.names_lesson(address):
+        lesson = find_lesson(context, address)
+        if lesson is None:
+            raise recall_operations.record_not_found(address)
+        return recall_steps_records.ShownRecord(lesson=lesson)
     if address.removeprefix("memory://").partition("/")[0] != "root":
         return recall_operations.show_record(context, address)
     memory_operations.write_recalls(context)
@@ -157,6 +165,14 @@ def show(context: Context, address: str) -> recall_steps_records.ShownRecord:
     if page is None:
         raise recall_operations.record_not_found(address)
     return recall_steps_records.ShownRecord(document=page)
+
+
+def find_lesson(context: Context, id: str) -> ShownLesson | None:
+    """Return a learned command, fix, place or conclusion; None without one."""
+    now, space = context.clock(), context.project_space
+    return (
+        space.read(lambda tx: steps_lessons.show_lesson(tx, id, now)) if space.present() else None
+    )
 
 
 # ---------------------------------------------------------------- tasks

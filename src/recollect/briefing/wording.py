@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..actions.command_setup import shown_assignment
 from ..fast_typing import TYPE_CHECKING
 from ..text import display
 from ..text.tokens import count_tokens
@@ -175,22 +176,24 @@ def resolution_line(known: KnownResolution) -> Item:
 
 
 def describe_remedy(remedy: Remedy, command: str) -> str:
-    """Return the changes after which an error went away: "after `make gen` was run before"."""
+    """Return the changes after which an error went away: "after running `make gen`"."""
     parts = []
     if remedy.step_before:
-        parts.append(f"{code(remedy.step_before)} was run before")
+        # Only the user may suggest a command with sudo.
+        step = remedy.step_before.removeprefix("sudo ")
+        parts.append(f"running {code(step)}{' as root' * (step != remedy.step_before)}")
     if remedy.other_form:
-        parts.append(f"{code(remedy.other_form)} was run instead")
-    if remedy.gained and not remedy.other_form:
-        parts.append(f"{code(command)} was run with {_listed(remedy.gained)}")
-    if remedy.lost and not remedy.other_form:
-        parts.append(f"{code(command)} was run without {_listed(remedy.lost)}")
+        parts.append(f"running {code(remedy.other_form)} instead")
+    elif remedy.gained or remedy.lost:
+        shown = (shown_assignment(word) or word for word in remedy.gained)
+        gained = f" with {_listed(shown)}" if remedy.gained else ""
+        lost = f" without {_listed(remedy.lost)}" if remedy.lost else ""
+        parts.append(f"running {code(command)}{gained}{lost}")
     if remedy.added:
         added, last = _listed(remedy.added[:MOST_ADDED]), _listed(remedy.files[-1:])
-        parts.append(f"edits added {added}, last in {last}")
+        parts.append(f"edits that added {added}, last in {last}")
     elif remedy.files:
-        verb = "was" if len(remedy.files) == 1 else "were"
-        parts.append(f"{_listed(remedy.files[:MOST_FILES])} {verb} edited")
+        parts.append(f"editing {_listed(remedy.files[:MOST_FILES])}")
     return f"after {' and '.join(parts)}"
 
 

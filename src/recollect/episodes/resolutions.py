@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ..actions.call_results import CallAttempt, Words, are_mostly_alike, given_words, share_a_file
 from ..actions.command_effects import CONFIGURING, may_start_service
 from ..actions.command_output import TRANSIENT, WRONG_CALL, ErrorSignature
+from ..actions.command_setup import assignments_of
 from ..actions.command_words import is_check, makes_changes, word_set
 from ..actions.tool_calls import read_edit
 from ..text.messages import parse_arguments
@@ -318,7 +319,9 @@ def _describe_difference(
         called = trouble.type in _ABOUT_THE_CALL or not any(map(is_check, broken.commands))
         repairs = _changes(worked) and not _changes(broken)
         same = _without_filters(broken.script) == _without_filters(worked.script)
-        if not same and (called or repairs or (more and kept)):
+        edited = any(one.writes and not one.script for one in between)
+        given = not edited and assignments_of(worked.script) - assignments_of(broken.script)
+        if not same and (called or repairs or given or (more and kept)):
             return _describe_call(broken.script, worked.script)
         return ""
     if worked.writes and trouble.type != "edit mismatch":

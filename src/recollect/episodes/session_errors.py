@@ -180,7 +180,9 @@ def _remedy(line: ErrorLine, broken: CallAttempt, recovery: Recovery, cwd: str) 
     if edits and (broken.checks or kind not in WRONG_CALL - {"not found"}):
         return _edit_remedy(line, broken.output, edits, cwd)
     if step := _step(broken, worked, between):
-        is_usable = step.split()[0] not in _FILE_PROGRAMS and not is_dangerous(step.split())
+        words = step.removeprefix("sudo ").split()
+        is_file = words[:1] and words[0] in _FILE_PROGRAMS and len(words) < 3
+        is_usable = bool(words) and not is_file and not is_dangerous(words)
         return Remedy(step_before=step) if is_usable else None
     gained, lost = _words(broken.script, worked.script, cwd, kind in WRONG_CALL)
     if is_dangerous(gained) or not (gained or 0 < len(lost) <= MOST_LOST):
@@ -309,6 +311,20 @@ def _lasting_words(script: str, cwd: str) -> Iterator[str]:
         piped = command.after in ("|", "|&")
 
 
+def _outline(command: SimpleCommand) -> str:
+    """Return program, subcommand and options; a short copy or new folder with its paths."""
+    words = [word.text for word in unwrap(command.words)]
+    whole = " ".join(words)
+    is_whole = words[:1] in (["cp"], ["mkdir"]) and len(whole) <= LONGEST_WHOLE
+    return whole if is_whole and all(map(is_lasting, words)) else outline(command.words)
+
+
+def _as_root(command: SimpleCommand) -> str:
+    """Return `sudo ` for a command that was run with it; empty where it named another user."""
+    words = [word.text for word in command.words[:2]]
+    return "sudo " if words[0] in ("sudo", "doas") and words[1:] != ["-u"] else ""
+
+
 def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttempt]) -> str:
     """Return a command that was run in addition: in the same line, or in a call before.
 
@@ -319,7 +335,7 @@ def _step(broken: CallAttempt, worked: CallAttempt, between: Sequence[CallAttemp
     edited = any(one.writes and not one.script for one in between)
     idle = _CHANGE_NOTHING | {"format"} if is_test or edited else _CHANGE_NOTHING
     steps = [
-        outline(command.words)
+        _as_root(command) + _outline(command)
         for attempt in (*between, worked)
         for command in (simple_commands(attempt.script) if attempt.script else ())
         if _name(command) not in known

@@ -7,6 +7,7 @@ Commands that fetch code, touch credentials or a remote are never observed.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
@@ -340,7 +341,9 @@ def read_resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[
     """Return the remedies of an error, if one of these commands had it."""
     # An interpreter without a script ran code given on its command line: other code the next time.
     inline = command_words.word_set(f"{command_words.INTERPRETERS} bun deno")
-    shared = [name for name in body["commands"] if name in commands and name not in inline]
+    asked = set(map(with_module, commands))
+    known = dict.fromkeys(map(with_module, body["commands"]))
+    shared = [name for name in known if name in asked and name not in inline]
     if not shared:
         return []
     return [
@@ -355,6 +358,14 @@ def read_resolutions(body: Mapping[str, Json], commands: Sequence[str]) -> list[
         for one in body["remedies"]
         if session_errors.is_clear(one["remedy"])
     ]
+
+
+def with_module(command: str) -> str:
+    """Return the command of an error with the `-m` that early versions left out: `python pytest`.
+    The file of a script has a dot or a slash."""
+    program, _, name = command.partition(" ")
+    is_module = program.startswith("python") and re.fullmatch(r"\w+", name)
+    return f"{program} -m {name}" if is_module else command
 
 
 # ---------------------------------------------------------------- places and conclusions

@@ -108,6 +108,11 @@ def _body(kind: str, row: sql.SeenFinding) -> Mapping[str, Json] | None:
 def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
     """Return the commands that worked here, best first; retired ones carry the reason and come
     last."""
+    return sorted(named_commands(tx, now=now)[1], key=lambda one: one.retired is not None)
+
+
+def named_commands(tx: Tx, *, now: int) -> tuple[list[str], list[KnownCommand]]:
+    """Return the canonical forms of the commands that worked here, and the commands."""
     rows = sql.list_findings(tx, "command", 0, MOST_COMMANDS)
     hidden = _load_unmerged(tx)
     manifest = hidden.pop(SCRIPTS, None)
@@ -133,7 +138,7 @@ def known_commands(tx: Tx, *, now: int) -> list[KnownCommand]:
             one._replace(retired="hidden") if form in hidden_forms else one
             for (form, _), one in zip(found, known, strict=True)
         ]
-    return sorted(known, key=lambda one: one.retired is not None)
+    return [form for form, _ in found], known
 
 
 def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
@@ -155,10 +160,10 @@ def advice_for_command(tx: Tx, line: str) -> list[CommandAdvice]:
     ]
     advice = [one for one in found if one is not None]
     hidden = _hidden_forms(hidden_refs(tx)) if advice else frozenset[str]()
-    return [one for one in advice if hidden.isdisjoint((one.form, _form_in(one.better)))]
+    return [one for one in advice if hidden.isdisjoint((one.form, form_in(one.better)))]
 
 
-def _form_in(line: str) -> str:
+def form_in(line: str) -> str:
     """Return the canonical form of a command as it is shown."""
     forms = command_forms.forms_of(line)
     return forms[-1].key if forms else line
@@ -168,7 +173,7 @@ def _hidden_forms(refs: Iterable[str]) -> frozenset[str]:
     """Return the canonical forms of the commands among hidden lessons: what is shown of a command
     changes with the runs of it that worked."""
     named = {ref.removeprefix("command:") for ref in refs if ref.startswith("command:")}
-    return frozenset((*named, *map(_form_in, named)))
+    return frozenset((*named, *map(form_in, named)))
 
 
 def _load_unmerged(tx: Tx) -> dict[str, sql.SeenFinding]:
@@ -196,9 +201,9 @@ def find_lesson(tx: Tx, id: str, now: int) -> str:
     """
     refs = findings.lesson_refs(id)
     hidden = hidden_refs(tx)
-    forms = {_form_in(ref.removeprefix("command:")) for ref in refs if ref.startswith("command:")}
+    forms = {form_in(ref.removeprefix("command:")) for ref in refs if ref.startswith("command:")}
     for ref in hidden:
-        if ref.startswith("command:") and _form_in(ref.removeprefix("command:")) in forms:
+        if ref.startswith("command:") and form_in(ref.removeprefix("command:")) in forms:
             return ref  # it was hidden under another wording
     known = {findings.fix_ref(one.signature) for one in known_resolutions(tx)} | hidden
     known |= {f"command:{one.form}" for one in known_commands(tx, now=now)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
+from ..briefing import operations_views, steps_lessons
 from ..context import Context
 from ..errors import NotFound
 from ..memory import sql as memory_sql
@@ -41,12 +42,15 @@ class Retracted(NamedTuple):
 
 
 def blame(context: Context, id: str) -> Lineage:
-    """Show where a memory comes from, and what was made from it.
+    """Show where a memory or a lesson comes from, and what was made from it.
 
-    id: the memory
+    id: the memory; `command:…` or `fix:…` as `lessons` and `seen` show it
 
     Example: recollect blame m-4k9w2c
+    Example: recollect blame "command:make test"
     """
+    if steps_lessons.names_lesson(id):
+        return _lesson_lineage(context, id)
     for space in context.present_spaces():
         found = space.read(lambda tx: _lineage(tx, id))
         if found:
@@ -74,6 +78,23 @@ def retract(context: Context, source: str, yes: bool = False) -> Retracted:
             hide = partial(memory_steps_lifecycle.hide_all, memories=found, now=now)
             context.writable(space).write(hide)
     return Retracted(source, done, yes)
+
+
+def _lesson_lineage(context: Context, id: str) -> Lineage:
+    lesson = operations_views.find_lesson(context, id)
+    if lesson is None:
+        hint = "`recollect lessons` lists the commands and fixes"
+        raise NotFound("there is no such lesson", where=id, hint=hint)
+    return Lineage(
+        id=lesson.id,
+        text=lesson.text,
+        origin="system",
+        label="system",
+        revisions=1,
+        sources=tuple(dict.fromkeys(one.session for one in lesson.sources)),
+        evidence=(),
+        derived=(),
+    )
 
 
 def _lineage(tx: Tx, id: str) -> Lineage | None:

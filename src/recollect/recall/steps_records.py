@@ -21,6 +21,7 @@ from ..storage import database
 from ..storage.database import Tx
 from ..text import addresses
 from ..types.records import FOREVER, TRUSTED_ORIGINS, Document, Link, Memory, Session, Stored
+from ..types.reports import ShownLesson
 
 if TYPE_CHECKING:
     from ..episodes import steps as episodes_steps
@@ -32,7 +33,7 @@ _KEPT = "memory://kept/"
 
 
 class ShownRecord(NamedTuple):
-    """One record with its parts: a memory, session, document, episode or procedure."""
+    """One record with its parts: a memory, session, document, episode, procedure or lesson."""
 
     memory: Memory | None = None
     session: Session | None = None
@@ -45,6 +46,7 @@ class ShownRecord(NamedTuple):
     claims: tuple[memory_steps_verify.Checked, ...] = ()
     whole: bool = False
     """Whether messages were requested by number, and are shown in full."""
+    lesson: ShownLesson | None = None
 
 
 def show_record(txs: Sequence[Tx], address: str) -> ShownRecord | None:

@@ -72,6 +72,25 @@ class LearnedFix(NamedTuple):
     id: str = ""
 
 
+class LessonSource(NamedTuple):
+    """What one session showed about a lesson; `session` is its address."""
+
+    session: str
+    at: int
+    what: str
+
+
+class ShownLesson(NamedTuple):
+    """A command, fix, place or conclusion that was learned, with the sessions it was learned from.
+    `status` is "in use", "hidden", or the reason why no session begins with it."""
+
+    id: str
+    kind: str
+    text: str
+    status: str
+    sources: tuple[LessonSource, ...]
+
+
 class HiddenLesson(NamedTuple):
     """A command or fix that was hidden from agents, or restored."""
 

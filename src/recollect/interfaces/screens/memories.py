@@ -85,8 +85,18 @@ def render_record(shown: recollect.ShownRecord) -> str:
         return _render_document(shown.document)
     if shown.episode:
         return work.render_episode(shown.episode)
+    if shown.lesson:
+        return _render_lesson(shown.lesson)
     assert shown.procedure is not None
     return work.render_procedure(shown.procedure)
+
+
+def _render_lesson(lesson: recollect.ShownLesson) -> str:
+    return lines(
+        f"{lesson.id}  {lesson.text}",
+        f"  {lesson.kind}, {lesson.status}; learned from:",
+        (f"    {style.day(one.at)}  {one.session}  {one.what}" for one in lesson.sources),
+    )
 
 
 def _render_list(memories: Sequence[recollect.Memory]) -> str:
