@@ -65,11 +65,17 @@ def recall(
     Example: recollect recall "what did I say about the release last week" --around 1
     Example: recollect recall "rate limit" --kind fact --since 2w --budget 300
     """
+    find_lessons = None
+    if not filters and context.project_space.present():
+        find_lessons = partial(_describe_lessons, query=query, now=context.clock())
+    return recall_operations.recall(context, query, limit, budget, find_lessons, **filters)
+
+
+def _describe_lessons(tx: Tx, query: str, now: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return lines with the commands and the fixes of errors that answer a question."""
     purpose = recall_questions.asked_purpose(query)
-    find_commands = None
-    if purpose and not filters and context.project_space.present():
-        find_commands = partial(_describe_commands, purpose=purpose, now=context.clock())
-    return recall_operations.recall(context, query, limit, budget, find_commands, **filters)
+    commands = _describe_commands(tx, purpose, now) if purpose else ()
+    return commands, tuple(steps_lessons.find_fixes(tx, query))
 
 
 def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:

@@ -5,16 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from ..actions import command_words
 from ..episodes import session_errors
 from ..lessons import findings, sql, steps_observed
+from ..lessons.findings import KnownResolution
 from ..storage.database import Tx
+from ..text import terms
 from ..text.addresses import SCHEME
 from ..types.records import Json
 from ..types.reports import LessonSource, ShownLesson
-from . import wording
+from . import rendering, wording
 
 KINDS = ("command:", "avoid:", "fix:", "resolution:", "place:", "conclusion:")
 """What the ids of lessons begin with."""
+
+
+MOST_FIXES = 2
+MOST_SEARCHED = 200
+"""The newest errors that a question is compared with: each is a row to read."""
+
+LEAST_SHARED = 0.6
+"""The share of a question's words that a fix must hold."""
 
 
 def names_lesson(id: str) -> bool:
@@ -34,6 +45,32 @@ def show_lesson(tx: Tx, id: str, now: int) -> ShownLesson | None:
     hidden = ref in steps_observed.hidden_refs(tx)
     found = _show_command(tx, ref, now) if ref.startswith("command:") else _show_fix(tx, ref)
     return found._replace(status="hidden") if found and hidden else found
+
+
+def find_fixes(tx: Tx, query: str) -> list[str]:
+    """Return a line for each fix that holds most words of a question, best first, with its status
+    and id. What only the user may suggest is left out."""
+    wanted = set(terms.query_stems(query))
+    rows = sql.list_findings(tx, "error", 0, MOST_SEARCHED) if wanted else []
+    found: list[tuple[float, KnownResolution]] = []
+    for row in rows:
+        small = row.body.casefold()  # JSON, which escapes other than ASCII
+        near = sum(not stem.isascii() or stem[:4] in small for stem in wanted)
+        if near < LEAST_SHARED * len(wanted):
+            continue
+        for known in steps_observed.resolutions_of(row)[:1]:
+            text = f"{known.signature} {wording.describe_remedy(known.remedy, known.command)}"
+            shared = wanted.intersection(terms.stem_text(text).split())
+            if len(shared) >= LEAST_SHARED * len(wanted):
+                found.append((len(shared) / len(wanted), known))
+    hidden = steps_observed.hidden_refs(tx) if found else ()
+    found.sort(key=lambda one: (-one[0], -one[1].sessions, -one[1].last))
+    lines = [(findings.fix_ref(one.signature), wording.resolution_line(one)) for _, one in found]
+    return [
+        f"{rendering.code(item.text)}: {item.line} [{ref}]"
+        for ref, item in lines
+        if ref not in hidden and not command_words.suggests_danger(item.line)
+    ][:MOST_FIXES]
 
 
 def _show_command(tx: Tx, ref: str, now: int) -> ShownLesson | None:

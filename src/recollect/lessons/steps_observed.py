@@ -237,11 +237,16 @@ def resolutions_for_failure(
 def known_resolutions(tx: Tx) -> list[KnownResolution]:
     """Return the errors that were resolved before, newest first, each with its best resolution."""
     rows = sql.list_findings(tx, "error", 0, MOST_ERRORS)
-    bodies = [body for row in rows if (body := _body("error", row))]
-    found = [findings.read_resolutions(body, body["commands"]) for body in bodies]
-    hidden = hidden_refs(tx) if bodies else ()
+    found = list(map(resolutions_of, rows))
+    hidden = hidden_refs(tx) if rows else ()
     best = [known[0] for known in found if known]
     return [one for one in best if findings.fix_ref(one.signature) not in hidden]
+
+
+def resolutions_of(row: sql.SeenFinding) -> list[KnownResolution]:
+    """Return the resolutions of an error, best first."""
+    body = _body("error", row)
+    return findings.read_resolutions(body, body["commands"]) if body else []
 
 
 def places_for_file(tx: Tx, path: str) -> list[KnownPlace]:

@@ -39,6 +39,9 @@ from . import (
     steps_session_search,
 )
 
+FindLessons = Callable[[Tx], tuple[tuple[str, ...], tuple[str, ...]]]
+"""Finds the commands and fixes of a project that answer a question."""
+
 
 class RecallFilters(TypedDict, total=False):
     """Filters on the records, and what to show of each.
@@ -105,16 +108,16 @@ def recall(
     query: str,
     limit: int = 0,
     budget: int = 0,
-    find_commands: Callable[[Tx], tuple[str, ...]] | None = None,
+    find_lessons: FindLessons | None = None,
     **filters: Unpack[RecallFilters],
 ) -> Recalled:
-    """Answer a question; `briefing.operations_views.recall`, the operation, finds the commands of
-    the project that answer it."""
+    """Answer a question; `briefing.operations_views.recall`, the operation, finds the commands and
+    fixes of the project that answer it."""
     now = context.clock()
     question = _build_question(context, query, limit, budget, filters, now)
     if (id := addresses.read_memory_id(query)) and (hit := _find_by_id(context, id, now)):
         return _check_hits(context, Recalled([hit], tokens=hit.tokens), now)
-    return answer_question(context, question, now, find_commands)
+    return answer_question(context, question, now, find_lessons)
 
 
 def _find_by_id(context: Context, id: str, now: int) -> Hit | None:
@@ -172,29 +175,30 @@ def answer_question(
     context: Context,
     question: steps.RecallQuestion,
     now: int,
-    find_commands: Callable[[Tx], tuple[str, ...]] | None = None,
+    find_lessons: FindLessons | None = None,
 ) -> Recalled:
     """Answer a question, count the recalls, and check the freshness of the hits."""
     embedder = context.embedder()
     indexed = 0
     commands: tuple[str, ...] = ()
+    fixes: tuple[str, ...] = ()
 
     def look(txs: Sequence[Tx]) -> Recalled | None:
-        nonlocal commands, question
-        if find_commands:
-            commands = find_commands(txs[0])
+        nonlocal commands, fixes, question
+        if find_lessons:
+            commands, fixes = find_lessons(txs[0])
             question = question._replace(answered=bool(commands))
         return steps.recall_if_indexed(txs, question, now, embedder)
 
-    # What is looked up first goes to a server together: the commands, and the scopes of each space.
-    found = context.search_both(look, ahead=bool(question.file or find_commands))
+    # What is looked up first goes to a server together: the lessons, and the scopes of each space.
+    found = context.search_both(look, ahead=bool(question.file or find_lessons))
     if found is None:
         indexed = reindex_outdated(context)
         if embedder and embedder.local:
             for space in context.present_spaces():
                 index_steps.embed_recent(space, embedder, now, steps_reindex.RECORD_TEXTS)
         found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
-    found.commands = commands
+    found.commands, found.fixes = commands, fixes
     if indexed:
         found.notes += (f"{indexed} records of an earlier version were indexed again first",)
     return _check_hits(context, found, now)

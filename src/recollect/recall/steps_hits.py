@@ -67,6 +67,10 @@ class LoadedHit(NamedTuple):
     """The end of the turn that it began, if that was read already."""
 
 
+LONGEST_INSIDE = 160
+"""Characters shown of what an episode was found by."""
+
+
 def load_hits(
     tx: Tx,
     found: Sequence[IndexMatch],
@@ -275,11 +279,14 @@ def _load_experience(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> Loade
     kept = sketch(tx, item.ref)
     if kept is None or kept.status not in _STATUS:
         return None
+    small = kept.text.casefold()
+    is_shown = any(term in small for term in searched)
+    inside = "" if is_shown or item.source != "episode" else _found_inside(tx, item.ref, searched)
     hit = Hit(
         id=item.ref,
         address=f"memory://{item.ref}",
         kind=item.source,
-        text=kept.text,
+        text=f"{kept.text}; in it: {inside}" if inside else kept.text,
         score=0.0,
         why="",
         layer="project",
@@ -288,9 +295,21 @@ def _load_experience(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> Loade
         at=kept.at,
         session=item.owner,
     )
-    small = kept.text.casefold()
-    form = "prose" if any(term in small for term in searched) else "receipt"
+    form = "prose" if is_shown else "receipt"
     return LoadedHit(hit, weigh_trust(kept.label, kept.status), form=form)
+
+
+def _found_inside(tx: Tx, episode: str, searched: Sequence[str]) -> str:
+    """Return the line of an episode that holds most of the words; empty without one."""
+    from ..episodes import steps as episodes_steps
+
+    row = episodes_sql.get(tx, episode)
+    parts = episodes_steps.searchable(row).split("\n") if row else []
+    best = max(
+        parts, key=lambda part: sum(term in part.casefold() for term in searched), default=""
+    )
+    is_found = any(term in best.casefold() for term in searched)
+    return display.shorten(display.cut_snippet(best, searched), LONGEST_INSIDE) if is_found else ""
 
 
 def _with_successors(
@@ -337,7 +356,8 @@ def mark_freshness(found: Recalled, fresh: Mapping[str, FreshnessState]) -> Reca
         for hit in found
     ]
     marked = Recalled(answer, found.left_out, found.tokens, found.notes)
-    marked.commands, marked.budget_for_all = found.commands, found.budget_for_all
+    marked.commands, marked.fixes = found.commands, found.fixes
+    marked.budget_for_all = found.budget_for_all
     return marked
 
 

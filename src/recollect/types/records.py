@@ -288,14 +288,16 @@ class Recalled(tuple[Hit, ...]):
     """The hits, best first, with the number left out and their cost in tokens.
 
     A tuple of hits, so that `for hit in mem.recall(…)` works. `commands` are the commands that
-    worked, if the question asks how to run something. `budget_for_all` is the budget in tokens that
-    shows those left out too, 0 if the one of the search is enough.
+    worked, if the question asks how to run something; `fixes` are earlier resolutions of errors
+    that hold its words. `budget_for_all` is the budget in tokens that shows those left out too, 0
+    if the one of the search is enough.
     """
 
     left_out: int
     tokens: int
     notes: tuple[str, ...]
     commands: tuple[str, ...] = ()
+    fixes: tuple[str, ...] = ()
     budget_for_all: int = 0
 
     def __new__(

@@ -19,6 +19,7 @@ from .style import day, lines, paint, render_table
 def render_recalled(recalled: recollect.Recalled) -> str:
     """Return the hits of a search, best first: at most a screenful at a terminal."""
     known = [f"known to work: {line}" for line in recalled.commands]
+    known += [f"error resolved before: {line}" for line in recalled.fixes]
     if not recalled:
         return lines(known or _why_empty(recalled), recalled.notes)
     page = style.page()
