@@ -67,10 +67,6 @@ class LoadedHit(NamedTuple):
     """The end of the turn that it began, if that was read already."""
 
 
-LONGEST_INSIDE = 160
-"""Characters shown of what an episode was found by."""
-
-
 def load_hits(
     tx: Tx,
     found: Sequence[IndexMatch],
@@ -281,7 +277,11 @@ def _load_experience(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> Loade
         return None
     small = kept.text.casefold()
     is_shown = any(term in small for term in searched)
-    inside = "" if is_shown or item.source != "episode" else _found_inside(tx, item.ref, searched)
+    inside = ""
+    if item.source == "episode" and not is_shown:
+        from ..episodes import steps as episodes_steps
+
+        inside = episodes_steps.find_line(tx, item.ref, searched)
     hit = Hit(
         id=item.ref,
         address=f"memory://{item.ref}",
@@ -297,19 +297,6 @@ def _load_experience(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> Loade
     )
     form = "prose" if is_shown else "receipt"
     return LoadedHit(hit, weigh_trust(kept.label, kept.status), form=form)
-
-
-def _found_inside(tx: Tx, episode: str, searched: Sequence[str]) -> str:
-    """Return the line of an episode that holds most of the words; empty without one."""
-    from ..episodes import steps as episodes_steps
-
-    row = episodes_sql.get(tx, episode)
-    parts = episodes_steps.searchable(row).split("\n") if row else []
-    best = max(
-        parts, key=lambda part: sum(term in part.casefold() for term in searched), default=""
-    )
-    is_found = any(term in best.casefold() for term in searched)
-    return display.shorten(display.cut_snippet(best, searched), LONGEST_INSIDE) if is_found else ""
 
 
 def _with_successors(
