@@ -96,7 +96,9 @@ def test_an_episode_is_found_by_goal_file_and_error(mem: Mem) -> None:
     for query in ("todos endpoint", "todos.test.ts", "return type annotation"):
         (hit,) = mem.recall(query)
         assert (hit.id, hit.kind) == (kept.id, "episode")
-        assert hit.text == "Implement POST /api/todos endpoint (success)"
+        title, _, inside = hit.text.partition("; in it: ")
+        assert title == "Implement POST /api/todos endpoint (success)"
+        assert inside == ("Missing return type annotation" if "return" in query else "")
     assert mem.recall("todos", kind=["fact"]) == ()
 
 

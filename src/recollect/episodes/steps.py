@@ -22,7 +22,6 @@ from ..memory import steps as memory_steps
 from ..secrets import redaction
 from ..storage.database import Database, Tx, read_or_none
 from ..text import addresses as text_addresses
-from ..text import display
 from ..text import messages as text_messages
 from ..types import trust
 from ..types.records import FOREVER, Json, Memory, SafeText, Session, Stored
@@ -33,8 +32,6 @@ CURSOR = "work:"
 """The prefix of a session's cursor: the last message that was read for episodes and lessons."""
 
 LONGEST_GIVEN = 2_000_000
-LONGEST_LINE = 160
-"""Characters shown of the line that an episode was found by."""
 
 
 class RecordedEpisode(NamedTuple):
@@ -213,17 +210,6 @@ def searchable(row: sql.EpisodeRow) -> str:
     for error in episode.errors:
         pieces += [error.type, error.message, error.resolution]
     return "\n".join(filter(None, pieces))
-
-
-def find_line(tx: Tx, id: str, words: Sequence[str]) -> str:
-    """Return the line of an episode that holds most of these words; empty without one."""
-    row = sql.get(tx, id)
-    lines = searchable(row).split("\n") if row else [""]
-    count, best = max(
-        ((sum(word in line.casefold() for word in words), line) for line in lines),
-        key=lambda counted: counted[0],
-    )
-    return display.shorten(display.cut_snippet(best, words), LONGEST_LINE) if count else ""
 
 
 def episode_of(row: sql.EpisodeRow) -> records.Episode:

@@ -212,7 +212,18 @@ def _check_hits(context: Context, found: Recalled, now: int) -> Recalled:
         return found
     claims = freshness_steps.unpack_claims(unchecked.values())
     fresh = freshness_steps.check_freshness(context, list(unchecked), claims)
-    return steps_hits.mark_freshness(found, fresh)
+    answer = [
+        hit._replace(freshness=_freshness_mark(fresh[hit.id]) if hit.id in fresh else "")
+        for hit in found
+    ]
+    marked = Recalled(answer, found.left_out, found.tokens, found.notes)
+    marked.commands, marked.fixes = found.commands, found.fixes
+    marked.budget_for_all = found.budget_for_all
+    return marked
+
+
+def _freshness_mark(fresh: freshness_steps.Freshness) -> str:
+    return f"{fresh.state} to {fresh.moved_to}" if fresh.moved_to else fresh.state
 
 
 def show_session(

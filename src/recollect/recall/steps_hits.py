@@ -9,7 +9,8 @@ from ..actions import tool_calls
 from ..archive import sql as archive_sql
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
-from ..fast_typing import TYPE_CHECKING, NamedTuple, Protocol
+from ..episodes import steps_found as episodes_steps_found
+from ..fast_typing import TYPE_CHECKING, NamedTuple
 from ..memory import lifecycle
 from ..memory import sql_sketches as memory_sql_sketches
 from ..memory import steps_revisions as memory_steps_revisions
@@ -25,7 +26,6 @@ from ..types.records import (
     Hit,
     Message,
     NearbyMessage,
-    Recalled,
     ToolCall,
 )
 from . import questions
@@ -145,7 +145,7 @@ def _load_memory(memory: memory_sql_sketches.MemorySketch | None, now: int) -> L
         status=memory.status,
         trust=memory.label,
         at=memory.valid_from,
-        # Until they are checked: see `mark_freshness`.
+        # Until they are checked: see `operations`.
         freshness=memory.claims if memory.claims and memory.layer != "user" else "",
     )
     stated = memory.text if memory.label in TRUSTED_ORIGINS else ""
@@ -277,16 +277,14 @@ def _load_experience(tx: Tx, item: IndexMatch, searched: Sequence[str]) -> Loade
         return None
     small = kept.text.casefold()
     is_shown = any(term in small for term in searched)
-    inside = ""
+    text = kept.text
     if item.source == "episode" and not is_shown:
-        from ..episodes import steps as episodes_steps
-
-        inside = episodes_steps.find_line(tx, item.ref, searched)
+        text = episodes_steps_found.describe(tx, item.ref, text, searched)
     hit = Hit(
         id=item.ref,
         address=f"memory://{item.ref}",
         kind=item.source,
-        text=f"{kept.text}; in it: {inside}" if inside else kept.text,
+        text=text,
         score=0.0,
         why="",
         layer="project",
@@ -325,31 +323,6 @@ def _add_contradictions(hit: Hit, others: Sequence[str]) -> Hit:
 def memory_ids(hits: Sequence[Hit]) -> list[str]:
     """Return the ids of hits that are memories."""
     return [hit.id for hit in hits if hit.address == f"memory://{hit.id}" and hit.kind in KINDS]
-
-
-class FreshnessState(Protocol):
-    """The result of a freshness check."""
-
-    @property
-    def state(self) -> str: ...
-    @property
-    def moved_to(self) -> str: ...
-
-
-def mark_freshness(found: Recalled, fresh: Mapping[str, FreshnessState]) -> Recalled:
-    """Return the hits with the result of their freshness check."""
-    answer = [
-        hit._replace(freshness=_freshness_mark(fresh[hit.id]) if hit.id in fresh else "")
-        for hit in found
-    ]
-    marked = Recalled(answer, found.left_out, found.tokens, found.notes)
-    marked.commands, marked.fixes = found.commands, found.fixes
-    marked.budget_for_all = found.budget_for_all
-    return marked
-
-
-def _freshness_mark(fresh: FreshnessState) -> str:
-    return f"{fresh.state} to {fresh.moved_to}" if fresh.moved_to else fresh.state
 
 
 def weigh_trust(label: str, status: str, strong: float = 1.0) -> float:
