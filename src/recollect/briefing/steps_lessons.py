@@ -67,7 +67,7 @@ def find_fixes(tx: Tx, query: str) -> list[str]:
     found.sort(key=lambda one: (-one[0], -one[1].sessions, -one[1].last))
     lines = [(findings.fix_ref(one.signature), wording.resolution_line(one)) for _, one in found]
     return [
-        f"{rendering.code(item.text)}: {item.line} [{ref}]"
+        f"{rendering.code(item.text.replace('`', chr(39)))}: {item.line} [{ref}]"
         for ref, item in lines
         if ref not in hidden and not command_words.suggests_danger(item.line)
     ][:MOST_FIXES]

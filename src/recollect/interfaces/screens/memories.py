@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import recollect
 
 from ...fast_typing import TYPE_CHECKING
 from ...text.display import escape_invisible, format_count, format_line
+from ...types.records import Json
 from . import recall, review, style
 from .style import day, lines, minute, render_list, render_table
 
@@ -54,10 +55,19 @@ def _render_memory(memory: recollect.Memory) -> str:
         style.fill(trust, "  "),
         style.fill(use, "  "),
         (
-            f"  {format_line(name)}: {format_line(str(value))}"
+            f"  {format_line(name)}: {format_line(_plain_value(value))}"
             for name, value in (*shown, *memory.detail.items())
         ),
     )
+
+
+def _plain_value(value: Json) -> str:
+    """Return a value of a memory's detail as text: lists with commas, fields by name."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_plain_value(one)}" for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(map(_plain_value, value))
+    return str(value)
 
 
 def _render_claim(item: Checked) -> str:

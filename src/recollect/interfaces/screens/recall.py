@@ -174,7 +174,9 @@ def _describe_match(hit: Hit) -> str:
     """Return why a hit was found: the words that it shares with the question, or its meaning."""
     found = _stems_of(hit.text)
     words = [word for word in terms.query_terms(style.page().query) if terms.stem(word) in found]
-    shared = list(dict.fromkeys(words))[:5]
+    # The terms of `flake8` are itself and `flake`.
+    parts = {word.rstrip("0123456789") for word in words if word[-1:].isdigit()}
+    shared = [word for word in dict.fromkeys(words) if word not in parts][:5]
     return f"has {', '.join(shared)}" if shared else "similar in meaning"
 
 
