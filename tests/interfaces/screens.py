@@ -140,8 +140,8 @@ LESSONS = Lessons(
     (LearnedCommand("make check", "test", 4, NOW, "", "server"),
      LearnedCommand("uv pip install -e .", "install", 1, NOW - DAY,
                     "seen once, and every project has such a command")),
-    (LearnedFix("error: failed to push some refs to '<url>'", "after `git pull --rebase` was run "
-                "before", 2, NOW, "fix:3f9a2c"),),
+    (LearnedFix("error: failed to push some refs to '<url>'", "after running `git pull "
+                "--rebase`", 2, NOW, "fix:3f9a2c"),),
     more=3,
 )  # fmt: skip
 
