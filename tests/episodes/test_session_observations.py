@@ -466,7 +466,8 @@ def test_a_copied_example_is_a_remedy_with_its_paths() -> None:
     calls = shell("pytest", missing, True), shell("cp .env.example .env"), shell("pytest")
     (one,) = found("error", session(*calls))
     assert one.body["remedy"]["step_before"] == "cp .env.example .env"
-    assert not suggests_danger("after running `cp .env.example .env`")
+    # It would overwrite an existing file of credentials: only the user may suggest it.
+    assert suggests_danger("after running `cp .env.example .env`")
     assert suggests_danger("after running `cp .env.local .env`")
 
 

@@ -180,11 +180,9 @@ def is_dangerous_word(word: str) -> bool:
 
 def suggests_danger(text: str) -> bool:
     """Check whether a text names a command that fetches code, touches credentials or permissions,
-    pushes or deploys. To copy an example to its own name, `cp .env.example .env`, is none."""
-    return re.search(_DANGEROUS_TEXT, re.sub(_COPIES_EXAMPLE, "", text)) is not None
+    pushes or deploys."""
+    return re.search(_DANGEROUS_TEXT, text) is not None
 
-
-_COPIES_EXAMPLE = r"\bcp (\S+)\.(?:example|sample|template|dist) \1(?![\w./-])"
 
 _DANGEROUS_TEXT = r"""(?ix)
         \b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b
