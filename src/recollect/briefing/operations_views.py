@@ -72,10 +72,10 @@ def recall(
 
 
 def _describe_lessons(tx: Tx, query: str, now: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return lines with the commands and the fixes of errors that answer a question."""
-    purpose = recall_questions.asked_purpose(query)
-    commands = _describe_commands(tx, purpose, now) if purpose else ()
-    return commands, tuple(steps_lessons.find_fixes(tx, query))
+    """Return lines with the commands that answer a question, or else with the fixes of errors."""
+    if purpose := recall_questions.asked_purpose(query):
+        return _describe_commands(tx, purpose, now), ()
+    return (), tuple(steps_lessons.find_fixes(tx, query))
 
 
 def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ MOST_SEARCHED = 200
 """The newest errors that a question is compared with: each is a row to read."""
 
 LEAST_SHARED = 0.6
-"""The share of a question's words that a fix must hold."""
+"""The share of a question's words that an error must hold."""
 
 
 def names_lesson(id: str) -> bool:
@@ -48,8 +48,8 @@ def show_lesson(tx: Tx, id: str, now: int) -> ShownLesson | None:
 
 
 def find_fixes(tx: Tx, query: str) -> list[str]:
-    """Return a line for each fix that holds most words of a question, best first, with its status
-    and id. What only the user may suggest is left out."""
+    """Return a line for each fix of an error that holds most words of a question, best first, with
+    its status and id. What only the user may suggest is left out."""
     wanted = set(terms.query_stems(query))
     rows = sql.list_findings(tx, "error", 0, MOST_SEARCHED) if wanted else []
     found: list[tuple[float, KnownResolution]] = []
@@ -59,8 +59,8 @@ def find_fixes(tx: Tx, query: str) -> list[str]:
         if near < LEAST_SHARED * len(wanted):
             continue
         for known in steps_observed.resolutions_of(row)[:1]:
-            text = f"{known.signature} {wording.describe_remedy(known.remedy, known.command)}"
-            shared = wanted.intersection(terms.stem_text(text).split())
+            # Not in the remedy: the path of an edited test would answer any question about tests.
+            shared = wanted.intersection(terms.stem_text(known.signature).split())
             if len(shared) >= LEAST_SHARED * len(wanted):
                 found.append((len(shared) / len(wanted), known))
     hidden = steps_observed.hidden_refs(tx) if found else ()
