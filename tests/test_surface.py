@@ -29,7 +29,7 @@ SURFACE = {
     "RecordedEpisode", "Recovered", "Refused", "RequestAbout", "Retracted", "Returned",
     "ReviewAnswer", "ReviewItem", "Scrubbed", "ServerMember", "ServerSetup", "Session",
     "SessionAbout", "SessionMatch", "SettingsChange",
-    "ShownEpisode", "ShownHandoff", "ShownNotes", "ShownProcedure", "ShownRecord", "ShownTask",
+    "ShownEpisode", "ShownHandoff", "ShownLesson", "ShownNotes", "ShownProcedure", "ShownRecord", "ShownTask",
     "Stats", "StoreBusy", "StoreCorrupt", "StoreError", "StoreForeign", "StoreFull", "StoreNewer",
     "StoreReadOnly", "Stored", "TaskBriefing", "ToolCall", "Trimmed", "Unavailable", "Undone",
     "VerifiedArchive", "WrittenPlugin", "__version__", "open",

@@ -488,7 +488,9 @@ def test_a_closed_pipe_is_no_error(run: Run, project: Path, tmp_path: Path) -> N
     assert done.returncode == 0
 
 
-def test_the_fast_path_imports_the_standard_library_and_apsw_only(run: Run, project: Path) -> None:
+def test_the_fast_path_imports_the_standard_library_apsw_and_simsimd_only(
+    run: Run, project: Path
+) -> None:
     run("learn", "a fact")
     script = (
         "import sys; sys.argv = ['recollect', 'recall', 'fact']\n"
@@ -509,7 +511,7 @@ def test_the_fast_path_imports_the_standard_library_and_apsw_only(run: Run, proj
     foreign -= {
         name for name in foreign if name.startswith(("_virtualenv", "__editable__", "_distutils"))
     }
-    assert foreign == {"apsw", "recollect"}, foreign
+    assert foreign == {"apsw", "recollect", "simsimd"}, foreign
     assert "a fact" in done.stdout
     assert done.stdout.splitlines()[-1].split() == ["heavy:"], done.stdout
 

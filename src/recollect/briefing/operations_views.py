@@ -16,6 +16,7 @@ from ..documents import sql as documents_sql
 from ..errors import InvalidInput
 from ..fast_typing import Literal, NamedTuple, Unpack, overload
 from ..freshness import steps as freshness_steps
+from ..lessons import sql as lessons_sql
 from ..lessons import steps_observed as lessons_steps_observed
 from ..memory import operations as memory_operations
 from ..memory import sql_lists as memory_sql_lists
@@ -48,6 +49,9 @@ from . import (
 
 MOST_MEMORIES = 1000
 MOST_COMMANDS = 5
+MOST_ERRORS = 200
+"""The newest errors with a fix that a question is compared with."""
+
 MOST_PARAGRAPHS = 300
 """Paragraphs of instruction files that are compared with the user's statements."""
 
@@ -75,7 +79,8 @@ def _describe_lessons(tx: Tx, query: str, now: int) -> tuple[tuple[str, ...], tu
     """Return lines with the commands that answer a question, or else with the fixes of errors."""
     if purpose := recall_questions.asked_purpose(query):
         return _describe_commands(tx, purpose, now), ()
-    return (), tuple(steps_lessons.find_fixes(tx, query))
+    rows = lessons_sql.list_findings(tx, "error", 0, MOST_ERRORS)
+    return (), tuple(steps_lessons.find_fixes(tx, query, rows)) if rows else ()
 
 
 def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:

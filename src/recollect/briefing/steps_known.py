@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from ..capture import steps as capture_steps
 from ..injections import sql as injections_sql
+from ..memory import lifecycle as memory_lifecycle
 from ..memory import sql as memory_sql
 from ..memory import steps_revisions as memory_steps_revisions
 from ..storage.database import Tx
@@ -39,7 +39,7 @@ def leave_out(
             reason = rendering.IN_SUMMARY
         elif is_outdated(one, ids):
             reason = "you said otherwise later"
-        elif session and capture_steps.was_typed_in(one, session, since):
+        elif session and memory_lifecycle.was_typed_in(one, session, since):
             reason = TYPED
         else:
             continue
@@ -66,7 +66,7 @@ def find_known(
     for memory, _ in memories:
         if memory.id in shown:
             reason = "shown in this context already"
-        elif session and capture_steps.was_typed_in(memory, session, since):
+        elif session and memory_lifecycle.was_typed_in(memory, session, since):
             reason = TYPED
         else:
             reason = selection.why_excluded(memory, instructions)

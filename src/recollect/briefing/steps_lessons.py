@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..actions import command_words
 from ..episodes import session_errors
+from ..fast_typing import TYPE_CHECKING
 from ..lessons import findings, sql, steps_observed
-from ..lessons.findings import KnownResolution
 from ..storage.database import Tx
 from ..text import terms
 from ..text.addresses import SCHEME
@@ -16,14 +16,14 @@ from ..types.records import Json
 from ..types.reports import LessonSource, ShownLesson
 from . import rendering, wording
 
+if TYPE_CHECKING:
+    from ..lessons.findings import KnownResolution
+
 KINDS = ("command:", "avoid:", "fix:", "resolution:", "place:", "conclusion:")
 """What the ids of lessons begin with."""
 
 
 MOST_FIXES = 2
-MOST_SEARCHED = 200
-"""The newest errors that a question is compared with: each is a row to read."""
-
 LEAST_SHARED = 0.6
 """The share of a question's words that an error must hold."""
 
@@ -47,16 +47,15 @@ def show_lesson(tx: Tx, id: str, now: int) -> ShownLesson | None:
     return found._replace(status="hidden") if found and hidden else found
 
 
-def find_fixes(tx: Tx, query: str) -> list[str]:
-    """Return a line for each fix of an error that holds most words of a question, best first, with
-    its status and id. What only the user may suggest is left out."""
+def find_fixes(tx: Tx, query: str, rows: Sequence[sql.SeenFinding]) -> list[str]:
+    """Return a line for each of these errors that holds most words of a question, with its fix, its
+    status and id, best first. What only the user may suggest is left out."""
     wanted = set(terms.query_stems(query))
-    rows = sql.list_findings(tx, "error", 0, MOST_SEARCHED) if wanted else []
     found: list[tuple[float, KnownResolution]] = []
     for row in rows:
         small = row.body.casefold()  # JSON, which escapes other than ASCII
         near = sum(not stem.isascii() or stem[:4] in small for stem in wanted)
-        if near < LEAST_SHARED * len(wanted):
+        if not wanted or near < LEAST_SHARED * len(wanted):
             continue
         for known in steps_observed.resolutions_of(row)[:1]:
             # Not in the remedy: the path of an edited test would answer any question about tests.

@@ -15,6 +15,7 @@ from ..archive import sql as archive_sql
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
 from ..memory import hygiene, similarity
+from ..memory import lifecycle as memory_lifecycle
 from ..memory import sql as memory_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
@@ -28,7 +29,7 @@ from ..text import messages
 from ..types.records import Json, Learned, Memory, Message
 from . import repetition, sentences, standalone, statements
 
-MARK = "captured"
+MARK = memory_lifecycle.CAPTURED
 MOST_EARLIER = 12
 """Earlier messages, and memories, that an instruction is compared with."""
 
@@ -108,13 +109,6 @@ def _prepare_one(
     origin = "tool" if found.doubt else "user"
     ready = memory_steps.prepare(draft, origin, message.at, id, propose=bool(found.doubt))
     return ready._replace(withdraws=None if found.doubt else found.withdraws)
-
-
-def was_typed_in(memory: Memory, session: str, since: int) -> bool:
-    """Check whether the user typed a captured memory in this session after a time: the model's
-    context that began then has it."""
-    is_here = MARK in memory.detail and f"memory://session/{session}" in memory.evidence
-    return is_here and memory.last_confirmed >= since
 
 
 def is_personal(ready: memory_steps.PreparedMemory) -> bool:

@@ -174,3 +174,14 @@ def rate_usefulness(helped: int, wrong: int, stale: int) -> float:
     """
     verdicts = helped + wrong + stale
     return 1.0 + 0.5 * (helped - wrong - 0.5 * stale) / (verdicts + _NEUTRAL_VERDICTS)
+
+
+CAPTURED = "captured"
+"""The detail of a memory that was captured from a message of the user: by which rule."""
+
+
+def was_typed_in(memory: Memory, session: str, since: int) -> bool:
+    """Check whether the user typed a captured memory in this session after a time: the model's
+    context that began then has it."""
+    is_here = CAPTURED in memory.detail and f"memory://session/{session}" in memory.evidence
+    return is_here and memory.last_confirmed >= since
