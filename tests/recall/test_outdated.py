@@ -123,6 +123,18 @@ def test_an_edit_replaces_the_lines_that_it_takes_out(mem: Mem) -> None:
     assert not any(mark for id, mark in found.items() if id != "s:2")
 
 
+def test_an_edit_replaces_what_a_search_showed_and_no_report_that_quotes_it(mem: Mem) -> None:
+    old, new = "upload_timeout = 30  # seconds", "upload_timeout = 90  # seconds"
+    call(mem, "c1", "bash", {"command": "rg upload"}, f"api/limits.py:4: {old}\n")
+    report = f"The cause is in `api/limits.py`:\n{old}\nThirty seconds are too few."
+    prompt = "Read `api/limits.py` and find out why uploads fail. " * 12
+    call(mem, "c2", "Task", {"prompt": prompt}, report)
+    given = {"file_path": "/p/api/limits.py", "old_string": old, "new_string": new}
+    call(mem, "c3", "Edit", given, "done")
+    found = {hit.id: hit.outdated_by for hit in mem.recall("upload_timeout seconds")}
+    assert found["s:2"] and not found["s:4"]
+
+
 def test_an_edit_that_only_adds_lines_replaces_nothing(mem: Mem) -> None:
     old = "upload_timeout = 30  # seconds"
     call(mem, "c1", "bash", {"command": "cat limits.py"}, f"{old}\n")

@@ -40,6 +40,10 @@ _ALIKE = 0.3
 """The least similarity of two sentences that differ only in a value."""
 
 
+_DIFF_HEADS = ("diff ", "--- ", "+++ ")
+_LONGEST_CALL = 500
+"""Characters of a call that looks at a file; a longer one mostly asks another agent in prose."""
+
 NO_EDIT = ("", "")
 
 
@@ -146,11 +150,17 @@ def _overlap(put: str, taken: str) -> bool:
 
 def _shows_file(one: DoneText, path: str) -> bool:
     """Check whether a text is of a file: the same line may stand in another one. Of a result its
-    call or its text names the file."""
+    call names the file, or a line of it begins with the file, as of a search or a diff; a report
+    that quotes the file stays true."""
     name = "/".join(path.split("/")[-2:])
     if one.file:
         return one.file == path or one.file.endswith(f"/{name}")
-    return name in one.asked or name in one.shown
+    is_prompt = len(one.asked) > _LONGEST_CALL
+    return (name in one.asked and not is_prompt) or any(
+        name in line.split(None, 1)[0] or (name in line and line.startswith(_DIFF_HEADS))
+        for line in one.shown.splitlines()
+        if line.strip()
+    )
 
 
 def _statements_about(text: str, searched: Collection[str]) -> list[_Statement]:
