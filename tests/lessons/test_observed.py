@@ -530,14 +530,23 @@ def test_the_id_of_a_lesson_shows_where_it_came_from(mem: Mem, clock: Clock) -> 
 
 def test_recall_finds_a_fix_by_its_error(mem: Mem, clock: Clock) -> None:
     down = ("docker compose up", "Cannot connect to the Docker daemon. Is it running?", True)
-    steps = down, good("sudo systemctl start docker"), good("docker compose up")
+    steps = down, good("systemctl start docker"), good("docker compose up")
     work(mem, clock, "s-1", *steps, goal="Let's use Postgres for orders, and start the stack")
     found = mem.recall("docker daemon")
     (fix,) = found.fixes
     assert fix.startswith("`Cannot connect to the Docker daemon. Is it running?`: Unconfirmed: ")
-    assert "after running `systemctl start docker` as root [fix:" in fix
+    assert "after running `systemctl start docker` [fix:" in fix
     (episode,) = [hit for hit in found if hit.kind == "episode"]
     assert "; in it: Cannot connect to the Docker daemon" in episode.text
     assert mem.recall("orders").fixes == ()
     mem.memories.hide(fix.rpartition("[")[2].rstrip("]"))
+    assert mem.recall("docker daemon").fixes == ()
+
+
+def test_a_fix_that_needs_root_is_listed_for_the_person_only(mem: Mem, clock: Clock) -> None:
+    down = ("docker compose up", "Cannot connect to the Docker daemon. Is it running?", True)
+    steps = down, good("sudo systemctl start docker"), good("docker compose up")
+    work(mem, clock, "s-1", *steps)
+    (fix,) = mem.lessons.list().fixes
+    assert "`systemctl start docker` as root" in fix.fix
     assert mem.recall("docker daemon").fixes == ()
