@@ -1,4 +1,4 @@
-"""What a command was given before its program: `PYTHONPATH=src`, `source .venv/bin/activate &&`.
+"""Setup in front of a program: `PYTHONPATH=src`, `source .venv/bin/activate &&`.
 
 It is shown with a command, because without it the command may fail, and never counted: a command is
 the same with and without it. A value that means nothing next time, or that was redacted, is `…`.

@@ -47,7 +47,7 @@ _MOST_WORDS = 8
 
 
 def _first_operand(words: Sequence[Word]) -> str:
-    """Return the first word that is no option, nor directly behind one."""
+    """Return the first word that is neither an option nor directly behind one."""
     after_option = False
     for word in words:
         is_option = word.text.startswith("-")

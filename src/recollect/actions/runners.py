@@ -31,7 +31,7 @@ def inner_commands(words: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _behind_runner(words: Sequence[str]) -> int:
-    """Return the place of the program that a runner starts; 0 if the command is no runner."""
+    """Return the place of the program that a runner starts; 0 without a runner."""
     name = words[0].rpartition("/")[2] if words else ""
     if name in word_set(INTERPRETERS) or name.startswith("python3."):
         module = list(words[1:4]).index("-m") + 2 if "-m" in words[1:4] else 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..lessons.findings import KnownResolution
 
 KINDS = ("command:", "avoid:", "fix:", "resolution:", "place:", "conclusion:")
-"""What the ids of lessons begin with."""
+"""Prefixes of the ids of lessons."""
 
 
 MOST_FIXES = 2

@@ -30,7 +30,7 @@ class CommandTally:
         self.broken: set[str] = set()
         self.replaced_by = ""
         self.passed: dict[str, bool] = {}
-        """Whether a wording passed when it was last run."""
+        """Check whether a wording passed when it was last run."""
 
     def worked(self, form: CommandForm, at: int) -> None:
         same = form.exact in self.broken

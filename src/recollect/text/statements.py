@@ -260,7 +260,7 @@ _ACTS = """
     test run check build deploy release ship publish verify try execute start launch install push
     merge review meet notify ask tell post report scan compile validate
 """
-"""What is done again and again, each time with another version, day or place."""
+"""Acts that are repeated with another version, day or place."""
 
 _SAID_BEFORE = f"{MOODS} we you i please just also"
 _STATES = "is are was were be"

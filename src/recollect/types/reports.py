@@ -73,7 +73,7 @@ class LearnedFix(NamedTuple):
 
 
 class LessonSource(NamedTuple):
-    """What one session showed about a lesson; `session` is its address."""
+    """An observation of one session about a lesson; `session` is its address."""
 
     session: str
     at: int
