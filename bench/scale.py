@@ -230,7 +230,7 @@ def nearest_share(memory: recollect.Recollect, texts: Sentences) -> tuple[str, f
     def whole(tx: Tx, question: bytes) -> dict[int, float]:
         """Search the signs of all vectors, as without cells."""
         blocks = index_sql_vectors.list_blocks(tx)
-        scores = vectors.score_blocks(question, [block.planes for block in blocks])
+        scores = vectors.score_blocks(question, [block.signs for block in blocks])
         numbers = [entry for block in blocks for entry in block.entries]
         best = vectors.pick_best(scores, index_steps_nearest.SIGNED * NEAREST)
         held = index_sql_vectors.load_vectors(tx, [numbers[place] for place in best])

@@ -73,6 +73,7 @@ def _connect() -> apsw.Connection:
     connection = apsw.Connection(":memory:")
     connection.pragma("page_size", PAGE_SIZE)
     define_seal(connection)
+    migrations.define_functions(connection)
     return connection
 
 

@@ -29,7 +29,7 @@ class InMemory(Retriever):
         self._lengths: list[int] = []
         self._holding: dict[str, dict[int, int]] = {}
         self._vectors: list[bytes] = []
-        self._planes = b""
+        self._signs = b""
 
     def add(self, items: Sequence[Item]) -> None:
         place_in: Counter[str] = Counter(item.session for item in self._items)
@@ -43,7 +43,7 @@ class InMemory(Retriever):
             self._places.append(place_in[item.session])
             self._vectors.append(EMBEDDER.vector(item.text))
             place_in[item.session] += 1
-        self._planes = index_vectors.pack_signs(self._vectors)
+        self._signs = index_vectors.pack_signs(self._vectors)
 
     def search(self, question: str, count: int) -> list[str]:
         asked = {terms.stem(word): word for word in reversed(questions.subject_terms(question))}
@@ -99,7 +99,7 @@ class InMemory(Retriever):
 
     def _by_meaning(self, asked: bytes) -> list[tuple[int, float]]:
         looked_at = index_vectors.pick_best(
-            index_vectors.score_blocks(asked, [self._planes]),
+            index_vectors.score_blocks(asked, [self._signs]),
             steps_nearest.SIGNED * ranking.BY_MEANING,
         )
         found = index_vectors.cosine_similarities(

@@ -29,6 +29,7 @@ def make_old(path: Path, version: int) -> None:
     """Write a store as the release with this schema version made it, with rows in every table."""
     connection = apsw.Connection(str(path))
     connection.pragma("journal_mode", "wal")
+    migrations.define_functions(connection)
     for script in migrations.pending_scripts(0, "sqlite")[:version]:
         connection.execute(script)
     connection.pragma("application_id", APPLICATION_ID)

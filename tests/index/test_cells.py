@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -52,7 +53,7 @@ def held_by_blocks(tx: Tx) -> dict[int, int]:
     assert dict(rows) == held
     for block in blocks:
         found = sql_vectors.load_vectors(tx, block.entries)
-        assert vectors.pack_signs([found[entry] for entry in block.entries]) == block.planes
+        assert vectors.pack_signs([found[entry] for entry in block.entries]) == block.signs
     return held
 
 
@@ -111,8 +112,8 @@ def test_vectors_that_are_all_alike_are_split_too(
     def pack_again(tx: Tx) -> None:
         for block in sql_vectors.list_blocks(tx):
             held = sql_vectors.load_vectors(tx, block.entries)
-            planes = vectors.pack_signs([held[entry] for entry in block.entries])
-            sql_vectors.save_block(tx, block._replace(planes=planes))
+            signs = vectors.pack_signs([held[entry] for entry in block.entries])
+            sql_vectors.save_block(tx, block._replace(signs=signs))
 
     space.write(pack_again)
     sort_all(memory)
@@ -131,6 +132,13 @@ def test_cells_of_an_earlier_version_are_searched_and_then_sorted_again(
     memory.close()
     connection = apsw.Connection(path)
     connection.execute("UPDATE clusters SET centroids = substr(centroids, 1, length(blocks) * 4)")
+    signs: list[Any] = connection.execute("SELECT rowid, size, signs FROM blocks").fetchall()
+    by_columns = [
+        (b"".join(rows[place :: len(rows) // size] for place in range(len(rows) // size)), block)
+        for block, size, rows in signs
+    ]
+    connection.executemany("UPDATE blocks SET signs = ? WHERE rowid = ?", by_columns)
+    connection.execute("ALTER TABLE blocks RENAME COLUMN signs TO planes")
     connection.pragma("user_version", migrations.MIGRATIONS.index("0028_whole_centroids"))
     connection.close()
     environment = {"RECOLLECT_HOME": str(tmp_path / "files")}

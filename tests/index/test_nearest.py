@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from math import sqrt
+from math import floor, sqrt
 from random import Random
 
 import pytest
@@ -79,10 +79,10 @@ def test_the_score_by_signs_tells_the_cosine_within_a_tenth(wanted: float) -> No
     for _ in range(200):
         question, other = ([rng.gauss(0, 1) for _ in range(256)] for _ in range(2))
         other = [wanted * x + sqrt(1 - wanted**2) * y for x, y in zip(question, other, strict=True)]
-        planes = index_vectors.pack_signs([vector(other)])
-        [score] = index_vectors.score_blocks(vector(question), [planes])
+        signs = index_vectors.pack_signs([vector(other)])
+        [score] = index_vectors.score_blocks(vector(question), [signs])
         exact = cosine(question, other)
-        off.append(score < index_vectors.score_of(exact - steps_nearest.BELOW, 256))
+        off.append(score < index_vectors.score_of(exact - steps_nearest.BELOW, vector(question)))
     assert sum(off) <= 0.05 * len(off)
 
 
@@ -90,7 +90,7 @@ components = st.lists(st.integers(1, 255), min_size=DIMS, max_size=DIMS).map(byt
 
 
 @given(components, st.lists(components, min_size=1, max_size=20))
-def test_a_score_never_overflows_and_follows_the_signs(
+def test_a_score_follows_the_signs_and_the_steps_of_the_question(
     question: bytes, vectors: list[bytes]
 ) -> None:
     """Each vector has its own byte: what its neighbours are does not change its score."""
@@ -99,14 +99,17 @@ def test_a_score_never_overflows_and_follows_the_signs(
         index_vectors.score_blocks(question, [index_vectors.pack_signs([one])]) for one in vectors
     )
     assert scores == alone
-    weights = [component - index_vectors.ZERO for component in question]
-    total = sum(map(abs, weights)) or 1
+    steps = [
+        max(-7, min(7, 2 * floor((component - index_vectors.ZERO) / 18.6) + 1))
+        for component in question
+    ]
+    total = sum(map(abs, steps))
     for score, one in zip(scores, vectors, strict=True):
         agreement = sum(
-            w if c > index_vectors.ZERO else -w for w, c in zip(weights, one, strict=True)
+            step if c > index_vectors.ZERO else -step for step, c in zip(steps, one, strict=True)
         )
-        expected = (agreement + total) / (2 * total) * (255 - DIMS / 8)
-        assert abs(score - expected) <= DIMS / 8 + 1
+        most = max(total.bit_length() - 8, 0)
+        assert score == (agreement + total) // 2 >> most
 
 
 @given(components)

@@ -230,6 +230,7 @@ def test_a_rebuild_leaves_the_same_out(mem: Mem, tmp_path: Path) -> None:
 
 
 LATER = (
+    "ALTER TABLE blocks RENAME COLUMN signs TO planes",
     *(f"DROP TABLE {{}}{name}" for name in ("facets", "memory_revisions", "memory_aliases")),
     *(f"DROP TABLE {{}}{name}" for name in ("observations", "findings", "attachments")),
     "ALTER TABLE {}memories DROP COLUMN change",

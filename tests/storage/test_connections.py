@@ -464,9 +464,9 @@ def test_a_vector_made_while_its_record_is_forgotten_does_not_stay(
             sql_vectors.insert_vectors(tx, made, 0)
         else:
             sql_vectors.insert_vectors(tx, made, 1)
-            planes = vectors.pack_signs([made[0][1]])
+            signs = vectors.pack_signs([made[0][1]])
             sql_vectors.save_block(
-                tx, sql_vectors.VectorBlock(1, array("q", [waiting.entry]), planes)
+                tx, sql_vectors.VectorBlock(1, array("q", [waiting.entry]), signs)
             )
 
     def forget(tx: Tx) -> None:

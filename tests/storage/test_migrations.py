@@ -36,6 +36,7 @@ def make_old(path: Path, version: int) -> None:
     connection = apsw.Connection(str(path))
     connection.pragma("page_size", PAGE_SIZE)
     connection.pragma("journal_mode", "wal")
+    migrations.define_functions(connection)
     for script in migrations.pending_scripts(0, "sqlite")[:version]:
         connection.execute(script)
     connection.pragma("application_id", APPLICATION_ID)
@@ -193,6 +194,39 @@ def test_an_upgrade_partitions_the_vectors_and_keeps_their_indexes(postgres_url:
         ]
         connection.execute("DELETE FROM recollect.entries WHERE id <= 30")
         assert connection.execute("SELECT count(*) FROM recollect.vectors").fetchone() == (60,)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_an_upgrade_turns_the_signs_of_a_block_into_rows(
+    engine: str, tmp_path: Path, postgres_url: str
+) -> None:
+    from recollect.storage.postgres.database import PostgresDatabase
+    from tests.builders.old_postgres import old_store
+
+    rows = [bytes([10 * vector + byte for byte in range(4)]) for vector in range(3)]
+    whole = b"".join(rows)
+    columns = b"".join(bytes(row[place] for row in rows) for place in range(4))
+    insert = "INSERT INTO blocks (space, block, size, dead, entries, planes) VALUES ({})"
+    held = [("project", -1, 3, 0, b"", columns), ("project", 2, 0, 0, b"", b"")]
+    before = migrations.MIGRATIONS.index("0029_signs_by_row")
+    database: SqliteDatabase | PostgresDatabase
+    if engine == "sqlite":
+        path = tmp_path / "old.db"
+        make_old(path, before)
+        old = apsw.Connection(str(path))
+        old.executemany(insert.format("?, ?, ?, ?, ?, ?"), held)
+        old.close()
+        database = SqliteDatabase(str(path), "project")
+    else:
+        with old_store(postgres_url, "project", before) as tx:
+            for row in held:
+                tx._connection.execute(insert.format("%s, %s, %s, %s, %s, %s"), row)
+        database = PostgresDatabase(postgres_url, "project", "project")
+    found = database.read(lambda tx: tx.run("SELECT block, signs FROM blocks ORDER BY block"))
+    assert [bytes(signs) for _, signs in found] in ([whole, b""], [b"", whole])
+    # On PostgreSQL cells of the version before are sorted again: 0028 did not reach them.
+    assert {block for block, _ in found} == {2, -1 if engine == "sqlite" else 1_000_000_001}
+    database.close()
 
 
 def test_both_engines_have_the_same_columns(tmp_path: Path, postgres_url: str) -> None:

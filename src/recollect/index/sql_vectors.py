@@ -32,7 +32,7 @@ class VectorBlock(NamedTuple):
 
     block: int
     entries: array[int]
-    planes: bytes
+    signs: bytes
 
 
 def list_unembedded(tx: Tx, most: int) -> list[UnembeddedEntry]:
@@ -143,7 +143,7 @@ def load_block_vectors(tx: Tx, block: VectorBlock) -> dict[int, bytes]:
     return {entry: bytes(vector) for entry, vector in found}
 
 
-_BLOCK = "SELECT block, entries, planes FROM blocks WHERE space = :space"
+_BLOCK = "SELECT block, entries, signs FROM blocks WHERE space = :space"
 
 
 def list_blocks(tx: Tx) -> list[VectorBlock]:
@@ -176,16 +176,16 @@ def _cells(row: Row | None) -> VectorCells:
 
 
 def load_blocks(tx: Tx, cells: Sequence[int]) -> list[tuple[bytes, bytes]]:
-    """Load the entries and planes of the open blocks, which have positive numbers, and of these
+    """Load the entries and signs of the open blocks, which have positive numbers, and of these
     cells."""
     rows = tx.run(
         # Two searches: for an OR, SQLite reads every block.
-        "SELECT entries, planes FROM blocks WHERE space = :space AND block > 0 UNION ALL "
-        "SELECT entries, planes FROM blocks WHERE space = :space "
+        "SELECT entries, signs FROM blocks WHERE space = :space AND block > 0 UNION ALL "
+        "SELECT entries, signs FROM blocks WHERE space = :space "
         f"AND block {tx.in_numbers.format('cells')}",
         {"cells": str(list(cells))},
     )
-    return [(bytes(entries), bytes(planes)) for entries, planes in rows]
+    return [(bytes(entries), bytes(signs)) for entries, signs in rows]
 
 
 def list_full_blocks(tx: Tx, most: int) -> list[int]:
@@ -253,14 +253,14 @@ def lock_last_block(tx: Tx) -> VectorBlock:
 def save_block(tx: Tx, block: VectorBlock) -> None:
     """Write a new or grown block; its dead places stay counted."""
     tx.run(
-        "INSERT INTO blocks (space, block, size, dead, entries, planes) "
-        "VALUES (:space, :block, :size, 0, :entries, :planes) ON CONFLICT (space, block) "
-        "DO UPDATE SET size = excluded.size, entries = excluded.entries, planes = excluded.planes",
+        "INSERT INTO blocks (space, block, size, dead, entries, signs) "
+        "VALUES (:space, :block, :size, 0, :entries, :signs) ON CONFLICT (space, block) "
+        "DO UPDATE SET size = excluded.size, entries = excluded.entries, signs = excluded.signs",
         {
             "block": block.block,
             "size": len(block.entries),
             "entries": block.entries.tobytes(),
-            "planes": block.planes,
+            "signs": block.signs,
         },
     )
 
@@ -280,7 +280,7 @@ def dissolve_block(tx: Tx, block: VectorBlock) -> None:
     tx.run("DELETE FROM blocks WHERE space = :space AND block = :block", place)
 
 
-def _block(number: int, entries: bytes, planes: bytes) -> VectorBlock:
+def _block(number: int, entries: bytes, signs: bytes) -> VectorBlock:
     from array import array
 
-    return VectorBlock(number, array("q", bytes(entries)), bytes(planes))
+    return VectorBlock(number, array("q", bytes(entries)), bytes(signs))

@@ -221,7 +221,6 @@ def _save_batch(
 
 def _append_to_blocks(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
     """Append vectors to the last block, and to new ones when it is full."""
-    pack = vectors.pack_signs
     block = sql_vectors.lock_last_block(tx)
     while made:
         if len(block.entries) >= BLOCK_SIZE:
@@ -231,11 +230,9 @@ def _append_to_blocks(tx: Tx, made: Sequence[tuple[int, bytes]]) -> None:
             made[BLOCK_SIZE - len(block.entries) :],
         )
         sql_vectors.insert_vectors(tx, here, block.block)
-        planes = vectors.join_blocks(
-            block.planes, len(block.entries), pack([vector for _, vector in here]), len(here)
-        )
         block = block._replace(
-            entries=block.entries + array("q", [entry for entry, _ in here]), planes=planes
+            entries=block.entries + array("q", [entry for entry, _ in here]),
+            signs=block.signs + vectors.pack_signs([vector for _, vector in here]),
         )
         sql_vectors.save_block(tx, block)
 
@@ -245,8 +242,8 @@ def _drop_dead_places(tx: Tx) -> None:
     for block in sql_vectors.list_blocks_with_dead(tx):
         alive = sql_vectors.load_block_vectors(tx, block)
         entries = array("q", sorted(alive))  # a vector made again is live next to its dead place
-        planes = vectors.pack_signs([alive[entry] for entry in entries])
-        sql_vectors.replace_block(tx, block._replace(entries=entries, planes=planes))
+        signs = vectors.pack_signs([alive[entry] for entry in entries])
+        sql_vectors.replace_block(tx, block._replace(entries=entries, signs=signs))
 
 
 def measure_coverage(tx: Tx) -> VectorCoverage:

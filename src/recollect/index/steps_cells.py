@@ -129,9 +129,8 @@ def _empty_blocks(
     large = []
     for number, entries in placed.items():
         block = held.get(number) or VectorBlock(number, array("q"), b"")
-        planes = vectors.pack_signs([batch.held[entry] for entry in entries])
-        planes = vectors.join_blocks(block.planes, len(block.entries), planes, len(entries))
-        block = VectorBlock(number, block.entries + array("q", entries), planes)
+        signs = block.signs + vectors.pack_signs([batch.held[entry] for entry in entries])
+        block = VectorBlock(number, block.entries + array("q", entries), signs)
         sql_vectors.save_block(tx, block)
         sql_vectors.move_vectors(tx, entries, number)
         if len(block.entries) > LARGEST:
@@ -179,6 +178,6 @@ def _replace_cells(
     if same:
         sql_vectors.delete_blocks(tx, same)
     for number, entries in new.items():
-        planes = vectors.pack_signs([vectors_of[entry] for entry in entries])
-        sql_vectors.save_block(tx, VectorBlock(number, array("q", entries), planes))
+        signs = vectors.pack_signs([vectors_of[entry] for entry in entries])
+        sql_vectors.save_block(tx, VectorBlock(number, array("q", entries), signs))
         sql_vectors.move_vectors(tx, entries, number)

@@ -289,13 +289,13 @@ class _SignScores(NamedTuple):
 
 def _score_signs(tx: Tx, question: bytes, least: float = -1.0) -> _SignScores:
     numbers = array("q")
-    lowest = vectors.score_of(least - BELOW, len(question))
+    lowest = vectors.score_of(least - BELOW, question)
     if tx.finds_nearest and not tx.frequencies(()).blocks:
         return _SignScores(numbers, b"", lowest)
     cells = _nearest_cells(question, sql_vectors.load_cells(tx))
     blocks = sql_vectors.load_blocks(tx, cells)
     numbers.frombytes(b"".join([entries for entries, _ in blocks]))
-    scores = vectors.score_blocks(question, [planes for _, planes in blocks])
+    scores = vectors.score_blocks(question, [signs for _, signs in blocks])
     return _SignScores(numbers, scores, lowest)
 
 

@@ -4,38 +4,48 @@ A vector is bytes, one a component, 128 is zero; all vectors of one embedder are
 thousand are compared with a question in 10 µs, once they are loaded and joined (`pack_vectors`).
 
 Reading the vectors of a large store takes longer than comparing them. So a *block* holds only the
-sign of each component, a bit, by columns: plane 0 has for every vector the byte of its first eight
-signs, plane 1 the next eight, and so on. Eight signs can add only 256 different amounts to a score,
-so for each plane one table of 256 small numbers is made from the question; `bytes.translate` looks
-up every vector at once, and adding the planes as whole numbers adds all vectors at once, a byte
-each, because the tables are scaled so that no sum exceeds 255. That is 0.05 ms for a thousand
-vectors.
+sign of each component, a bit, of many vectors, one after the other. The question keeps `BITS` bits
+of each component: its signs, and which of them weigh more. Each of these is a row of bits too, and
+SimSIMD counts in how many of them a vector agrees, in 8 ns. The numbers for all vectors of all
+blocks are added at once, as one whole number with two bytes for each. That is 0.03 ms for a
+thousand vectors.
 
-The signs find candidates, the exact product ranks them: of the 100 nearest among 100,000, 93 are
-among the 400 best by sign, and the missed ones are the last.
+The signs find candidates, the exact product ranks them: of the 100 nearest among 17,000, 83 are
+among the 225 best by sign, and the missed ones are the last.
 
-    planes = pack_signs(vectors)                   # stored, one row for many vectors
-    scores = score_blocks(question, [planes, …])   # one byte for each vector
-    places = pick_best(scores, 400)                # then `cosine_similarities` of these
+    signs = pack_signs(vectors)                   # stored, one row for each vector
+    scores = score_blocks(question, [signs, …])   # one byte for each vector
+    places = pick_best(scores, 400)               # then `cosine_similarities` of these
 """
 
 from __future__ import annotations
 
 from _operator import mul
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from heapq import nlargest
 from math import inf, isqrt, sqrt
 
 import simsimd
 
-from ..fast_typing import NamedTuple
+from ..fast_typing import Any, NamedTuple
 
 ZERO = 128
 _SIGNS = bytes([48 + (value > ZERO) for value in range(256)])
 _TOP = 255
 _SIGNED = bytes([value ^ ZERO for value in range(256)])
-_HIGH_HALVES, _UNUSED = bytes([value >> 4 for value in range(256)]), bytes(240)
+
+BITS = 3
+"""Bits of each component of a question: eight steps, of which the step is best for a component that
+is normally distributed; `quantise` makes their mean square 31.75 for every vector. Of the nearest
+100, two bits find .02 less."""
+_STEP = 18.6
+_STEPS = [
+    min(max(int((value - ZERO) / _STEP + 2 ** (BITS - 1)), 0), 2**BITS - 1) for value in range(256)
+]
+_WEIGHTS = bytes([abs(2 * step + 1 - 2**BITS) for step in _STEPS])
+_PARTS = [bytes([48 + (step >> bit & 1) for step in _STEPS]) for bit in range(BITS)]
+_LANE, _MOST_DIMS = 2, 8_192
+"""Bytes in which the agreements of a vector are added, and the components up to which they fit."""
 
 
 def quantise(numbers: Sequence[float]) -> bytes:
@@ -97,70 +107,54 @@ def cosine_similarities(question: bytes, vectors: Sequence[bytes]) -> list[float
 
 
 def pack_signs(vectors: Sequence[bytes]) -> bytes:
-    """Pack the signs of vectors of equal length, by columns, eight in a byte."""
-    width = len(vectors[0]) // 8 if vectors else 0
-    rows = [int(vector.translate(_SIGNS), 2).to_bytes(width, "big") for vector in vectors]
-    joined = b"".join(rows)
-    return b"".join([joined[plane::width] for plane in range(width)])
+    """Pack the signs of vectors of equal length, eight in a byte, one vector after the other."""
+    return b"".join([_pack_bits(vector.translate(_SIGNS)) for vector in vectors])
 
 
-def join_blocks(one: bytes, size: int, other: bytes, more: int) -> bytes:
-    """Join two blocks with `size` and `more` vectors."""
-    if not size or not more:
-        return one or other
-    return b"".join(
-        [
-            one[start : start + size] + other[place * more : (place + 1) * more]
-            for place, start in enumerate(range(0, len(one), size))
-        ]
-    )
+def _pack_bits(digits: bytes) -> bytes:
+    return int(digits, 2).to_bytes(len(digits) // 8, "big")
 
 
 def score_blocks(question: bytes, blocks: Sequence[bytes]) -> bytes:
     """Return a score from 0 to 255 for each vector of the blocks, in order."""
-    tables = _tables(question)
-    sizes = [len(planes) // len(tables) for planes in blocks]
+    rows = b"".join(blocks)
+    width = len(question) // 8
+    size = len(rows) // width
+    if not size:
+        return b""
+    signs = memoryview(rows).cast("B", [size, width])
+    lane = _LANE if len(question) <= _MOST_DIMS else 2 * _LANE
     total = 0
-    for plane, table in enumerate(tables):
-        # Joined first: four calls for each plane of a small block would take longer than the rest.
-        column = b"".join(
-            [
-                planes[plane * size : (plane + 1) * size]
-                for planes, size in zip(blocks, sizes, strict=True)
-            ]
+    for bit, digits in enumerate(_PARTS):
+        # The bits in which a vector differs from the opposite are those in which it agrees.
+        opposite = bytes([byte ^ 255 for byte in _pack_bits(question.translate(digits))])
+        asked = memoryview(opposite).cast("B", [1, width])
+        agreeing: Any = simsimd.cdist(
+            asked,
+            signs,
+            metric="hamming",
+            dtype="bin8",
+            out_dtype=f"uint{8 * lane}",  # type: ignore[arg-type] # its stub lacks these
         )
-        total += int.from_bytes(column.translate(table), "little")
-    return total.to_bytes(sum(sizes), "little")
+        total += int.from_bytes(memoryview(agreeing).cast("B"), "little") << bit
+    weight, shift = _measure(question)
+    # With all signs against it, a vector agrees in some bits nevertheless.
+    least = ((2**BITS - 1) * len(question) - weight) // 2
+    total -= int.from_bytes(least.to_bytes(lane, "little") * size, "little")
+    return (total >> shift).to_bytes(lane * size, "little")[::lane]
 
 
-@lru_cache(maxsize=1)
-def _tables(question: bytes) -> list[bytes]:
-    """Return for each plane what each of the 256 patterns of signs adds to the score."""
-    weights = [component - ZERO for component in question]
-    # Rounding half a byte of signs up adds at most 1/2, twice a plane: reserve room for it.
-    room = _TOP - len(weights) / 8
-    factor = room / max(2 * sum(map(abs, weights)), 1)
-    tables = []
-    for start in range(0, len(weights), 8):
-        high = _sums(weights[start : start + 4], factor)
-        low = _sums(weights[start + 4 : start + 8], factor)
-        columns = int.from_bytes(_HIGH_HALVES.translate(high + _UNUSED), "little")
-        tables.append((columns + int.from_bytes(low * 16, "little")).to_bytes(256, "little"))
-    return tables
+def _measure(question: bytes) -> tuple[int, int]:
+    """Return the sum of the weights of a question, and the bits to drop so that it fits a byte."""
+    weight = sum(question.translate(_WEIGHTS))
+    return weight, max(weight.bit_length() - 8, 0)
 
 
-def _sums(four: Sequence[int], factor: float) -> bytes:
-    """Return what 16 patterns of four signs add, from 0 for all signs against the question."""
-    totals = [sum(map(abs, four)) - sum(four)]
-    for component in reversed(four):
-        totals += [total + 2 * component for total in totals]
-    return bytes([round(total * factor) for total in totals])
-
-
-def score_of(cosine: float, dims: int) -> int:
+def score_of(cosine: float, question: bytes) -> int:
     """Return the score of a vector with this cosine by its signs; at 256 components it is off by
     .05 of the cosine (standard deviation)."""
-    return min(max(int((cosine + 1) / 2 * (_TOP - dims / 8)), 0), _TOP)
+    weight, shift = _measure(question)
+    return min(max(int((cosine + 1) / 2 * weight) >> shift, 0), _TOP)
 
 
 def pick_nearest(question: bytes, packed: PackedVectors, count: int) -> list[int]:

@@ -135,6 +135,7 @@ def _make_tables(version: int) -> Tables:
     store."""
     fresh = apsw.Connection(":memory:")
     fresh.pragma("page_size", sqlite.PAGE_SIZE)
+    migrations.define_functions(fresh)
     fresh.execute("\n".join(migrations.pending_scripts(0, "sqlite")[:version]))
     return _read_schema(fresh)
 

@@ -40,6 +40,7 @@ MIGRATIONS = (
     "0026_rare_values",
     "0027_own_roots",
     "0028_whole_centroids",
+    "0029_signs_by_row",
 )
 LATEST = len(MIGRATIONS)
 FRESH = "fresh"
@@ -64,6 +65,20 @@ def is_current(local: Any, read: Callable[[Callable[[Any], None]], None]) -> boo
     finally:
         local.hurried = False
     return True
+
+
+def define_functions(connection: Any) -> None:
+    """Give a connection of SQLite the functions that migrations call."""
+    connection.create_scalar_function("rows_of_columns", _rows_of_columns, 2, deterministic=True)
+
+
+def _rows_of_columns(columns: bytes, rows: int) -> bytes:
+    """Turn a table of bytes, stored by columns, into one stored by rows."""
+    width = len(columns) // rows if rows else 0
+    found = bytearray(rows * width)
+    for place in range(width):
+        found[place::width] = columns[place * rows : (place + 1) * rows]
+    return bytes(found)
 
 
 def pending_scripts(version: int, engine: str) -> list[str]:

@@ -317,7 +317,7 @@ CREATE TABLE blocks (
   size BIGINT NOT NULL,
   dead BIGINT NOT NULL,
   entries BLOB NOT NULL,
-  planes BLOB NOT NULL,
+  signs BLOB NOT NULL,
   PRIMARY KEY (space, block)
 );
 CREATE INDEX episodes_whole ON episodes (space, at, id) WHERE status <> 'hidden' AND synopsis = '';
