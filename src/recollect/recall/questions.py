@@ -4,15 +4,15 @@ which form a message would answer it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from math import log
 
 from ..actions import command_words
-from ..fast_typing import NamedTuple
-from ..text import messages
+from ..fast_typing import Any, NamedTuple
+from ..text import globs, messages
 from ..text.terms import pick_rarest, query_terms, split_terms, stem, stem_text
-from ..types.records import Message
+from ..types.records import ROLES, Message
 from . import outdated
 
 _ASKING = """
@@ -71,6 +71,41 @@ class RecallQuestion(NamedTuple):
     def loaded(self) -> int:
         """Return the number of candidates whose records are loaded: more cannot win."""
         return self.limit * 2 + 5
+
+
+def build_filters(
+    question: RecallQuestion, list_scopes: Callable[[], Sequence[str]]
+) -> dict[str, Sequence[Any]]:
+    """Return the filters of a question for the index; `list_scopes` lists the scopes in use."""
+    filters: dict[str, Sequence[Any]] = {"status": question.statuses}
+    if question.as_of:
+        filters["status"] = (*SEARCHED, "superseded")
+        filters["until"] = filters["as_of"] = (question.as_of,)
+    if question.kinds:
+        # The kind of a message's entry is its role.
+        roles = ROLES if "message" in question.kinds else ()
+        filters["kind"] = (*question.kinds, *roles)
+    if question.layers:
+        filters["layer"] = question.layers
+    if question.seen is not None:
+        filters["seen"] = question.seen
+    if question.tags or question.file:
+        # Only memories have tags and a scope.
+        filters["source"] = ("memory",)
+    elif question.sources:
+        filters["source"] = question.sources
+    if question.tags:
+        filters["tag"] = question.tags
+    if question.file:
+        covers = globs.matches
+        filters["scope"] = ["", *[one for one in list_scopes() if covers(one, question.file)]]
+    if question.session:
+        filters["owner"] = (question.session,)
+    if question.since:
+        filters["since"] = (question.since,)
+    if question.until:
+        filters["until"] = (min(question.until, question.as_of or question.until),)
+    return filters
 
 
 @cache

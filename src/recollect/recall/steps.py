@@ -59,11 +59,17 @@ def _recall(
         words.setdefault(terms.stem(word), word)
     if not words:
         return Recalled(notes=("the question has no words to search for",))
-    vector, notes = steps_candidates.embed_question(embedder, question.query)
     known = steps_candidates.count_stems(txs, list(words), question)
     local = embedder is not None and embedder.local
     if if_indexed and any(one.outdated or (one.unembedded and local) for one in known):
         return None
+    spaces = [
+        steps_candidates.apply_filters(tx, question, one)
+        for tx, one in zip(txs, known, strict=True)
+    ]
+    if not any(space.left is None or space.left for space in spaces):
+        return Recalled()  # no entry fulfils the filters
+    vector, notes = steps_candidates.embed_question(embedder, question.query)
     asked = _prepare_question(question.query, words, known, embedder if vector else None, now)
     found: list[FoundCandidate] = []
     own = [asked] * len(txs)
@@ -72,9 +78,9 @@ def _recall(
         own = [asked._replace(vector=vector if one == embedder.id else b"") for one in makers]
         notes += (_OTHER_EMBEDDER,) * sum([one not in ("", embedder.id) for one in makers])
         asked = own[-1] if own else asked
-    steps_candidates.search_ahead(txs, own, question, known)
-    for tx, one, frequencies in zip(txs, own, known, strict=True):
-        near = steps_candidates.find_candidates(tx, one, question, frequencies)
+    steps_candidates.search_ahead(txs, own, question, spaces)
+    for tx, one, space in zip(txs, own, spaces, strict=True):
+        near = steps_candidates.find_candidates(tx, one, question, space)
         if without := question.without:
             near = [item for item in near if (item.matched.ref, item.matched.seq) not in without]
         found += near

@@ -10,7 +10,6 @@ from ..fast_typing import Any, NamedTuple
 from ..index import sql as index_sql
 from ..index import steps_nearest as index_steps_nearest
 from ..storage.database import IndexMatch, StemFrequencies, Tx
-from ..text import globs
 from ..types import records
 from ..types.records import BASELINE_KINDS, ROLES, TRUSTED_ORIGINS, UNTRUSTED_ORIGINS
 from . import judgement, questions
@@ -58,6 +57,15 @@ class PreparedQuestion(NamedTuple):
     `questions.find_phrases`."""
 
 
+class SearchedSpace(NamedTuple):
+    """What a question may find in a space."""
+
+    known: StemFrequencies
+    filters: Mapping[str, Sequence[Any]]
+    left: Sequence[int] | None
+    """The entries that the filters leave; None if they are many."""
+
+
 class FoundCandidate(NamedTuple):
     """A candidate, and the space in which it was found."""
 
@@ -90,19 +98,30 @@ def count_stems(
     return known
 
 
+def build_filters(tx: Tx, question: RecallQuestion) -> dict[str, Sequence[Any]]:
+    """Return the filters of a question for the index of a space."""
+    return questions.build_filters(question, lambda: index_sql.list_scopes(tx))
+
+
+def apply_filters(tx: Tx, question: RecallQuestion, known: StemFrequencies) -> SearchedSpace:
+    """Return what the filters of a question leave in a space."""
+    filters = build_filters(tx, question)
+    left = index_sql.list_few(tx, filters) if index_sql.is_selective(filters) else None
+    return SearchedSpace(known, filters, left)
+
+
 def search_ahead(
     txs: Sequence[Tx],
     asked: Sequence[PreparedQuestion],
     question: RecallQuestion,
-    known: Sequence[StemFrequencies],
+    spaces: Sequence[SearchedSpace],
 ) -> None:
     """Let a server answer all searches at once that `find_candidates` may do one after the other:
     a transaction keeps what it was answered."""
     wanted: list[Callable[[], object]] = []
-    for tx, one, held in zip(txs, asked, known, strict=True):
+    for tx, one, (held, filters, _) in zip(txs, asked, spaces, strict=True):
         if not tx.is_remote:
             continue
-        filters = build_filters(tx, question)
         depth, near_depth = _choose_depths(one, question, held, filters)
         search = partial(index_sql.search_words, tx, filters=filters, vector=one.vector, known=held)
         wanted.append(partial(search, one.searched, depth))
@@ -125,13 +144,14 @@ def search_ahead(
 
 
 def find_candidates(
-    tx: Tx, asked: PreparedQuestion, question: RecallQuestion, known: StemFrequencies
+    tx: Tx, asked: PreparedQuestion, question: RecallQuestion, space: SearchedSpace
 ) -> list[FoundCandidate]:
     """Return the best entries of a space by words and the nearest by meaning."""
+    known, filters, left = space
+    if left is not None and not left:
+        return []
     entries = known.entries
-    filters = build_filters(tx, question)
     depth, near_depth = _choose_depths(asked, question, known, filters)
-    left = index_sql.list_few(tx, filters) if index_sql.is_selective(filters) else None
     compared = None
     if asked.vector:
         compared = index_steps_nearest.compare_all(tx, asked.vector, entries, left)
@@ -360,36 +380,3 @@ def _make_candidates(
         )
         found.append(FoundCandidate(tx, item, candidate))
     return found
-
-
-def build_filters(tx: Tx, question: RecallQuestion) -> dict[str, Sequence[Any]]:
-    """Return the filters of a question for the index."""
-    filters: dict[str, Sequence[Any]] = {"status": question.statuses}
-    if question.as_of:
-        filters["status"] = (*questions.SEARCHED, "superseded")
-        filters["until"] = filters["as_of"] = (question.as_of,)
-    if question.kinds:
-        # The kind of a message's entry is its role.
-        roles = ROLES if "message" in question.kinds else ()
-        filters["kind"] = (*question.kinds, *roles)
-    if question.layers:
-        filters["layer"] = question.layers
-    if question.seen is not None:
-        filters["seen"] = question.seen
-    if question.tags or question.file:
-        # Only memories have tags and a scope.
-        filters["source"] = ("memory",)
-    elif question.sources:
-        filters["source"] = question.sources
-    if question.tags:
-        filters["tag"] = question.tags
-    if question.file:
-        covers = globs.matches
-        filters["scope"] = ["", *[s for s in index_sql.list_scopes(tx) if covers(s, question.file)]]
-    if question.session:
-        filters["owner"] = (question.session,)
-    if question.since:
-        filters["since"] = (question.since,)
-    if question.until:
-        filters["until"] = (min(question.until, question.as_of or question.until),)
-    return filters
