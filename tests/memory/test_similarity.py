@@ -65,6 +65,10 @@ REVISIONS = [
     ("requires-python | >=3.10", "requires-python | >=3.11"),
     ("tool.ruff.line-length | is 88", "tool.ruff.line-length | is 100"),
     ("Use Black for formatting", "Use yapf for formatting"),
+    ("Format Python code with black", "Format Python code with ruff"),
+    ("Our formatter is prettier", "Our formatter is biome"),
+    ("Always answer in German", "Always answer in English"),
+    ("Write comments in English", "Write comments in French"),
     ("The release manager runs on Mondays", "The release manager runs on Fridays"),
     ("Coverage must stay above 80%", "Coverage must stay above 90%"),
     ("The license is MIT", "The license is Apache-2.0"),
@@ -77,6 +81,9 @@ REVISIONS = [
 ]
 
 NO_REVISIONS = [
+    ("Use black", "Use ruff"),
+    ("Translate the docs to German", "Translate the docs to French"),
+    ("The help is available in Spanish", "The help is available in Italian"),
     ("Worker 1 listens on port 8001", "Worker 2 listens on port 8001"),
     ("Step 1 is the build", "Step 2 is the build"),
     ("ADR-12 is accepted", "ADR-13 is accepted"),

@@ -37,9 +37,9 @@ from ..text.statements import (
     NUMERALS,
     ReadWord,
     adds_up,
+    are_alternatives,
     content_words,
     differ_in_much,
-    find_families,
     is_among,
     may_negate,
     read_clauses,
@@ -309,8 +309,8 @@ def _is_another_value(change: _Change, subject: Sequence[ReadWord]) -> bool:
     """Check whether the words that differ are two values of the same thing."""
     old, new = _unnumbered(change.old), _unnumbered(change.new)
     context = [*subject, *change.lead, *change.rest]
-    alike = len(old) == len(new) == 1 and find_families(old[0].stem) & find_families(new[0].stem)
-    if alike and context:
+    alike = len(old) == len(new) == 1
+    if alike and context and are_alternatives(old[0].stem, new[0].stem, _stems(context)):
         return True
     named = all(word.named for word in (*change.old[:1], *change.new[:1]))
     if named and _is_slot(change.lead):

@@ -157,9 +157,32 @@ def _families() -> dict[str, frozenset[int]]:
     return {word: frozenset(numbers) for word, numbers in found.items()}
 
 
-def find_families(root: str) -> frozenset[int]:
-    """Return the numbers of the groups that a stem belongs to."""
-    return _families().get(root, frozenset())
+_CHOSEN_FOR = """
+    answer reply respond response speak talk chat comment docstring commit : arabic chinese czech
+    danish dutch english finnish french german greek hebrew hindi indonesian italian japanese korean
+    norwegian polish portuguese romanian russian spanish swedish turkish ukrainian vietnamese
+    | format formatter reformat : black ruff yapf autopep8
+    | format formatter reformat : prettier biome dprint
+"""
+"""Words for a purpose, and what is chosen for it: ruff beside black is a second formatter only
+where the statement is about formatting, and documents may be in several languages."""
+
+
+@cache
+def _choices() -> list[tuple[frozenset[str], frozenset[str]]]:
+    """Return the stems of each purpose, and of what is chosen for it."""
+    lines = [line.split(":") for line in _CHOSEN_FOR.split("|")]
+    return [(stems_of(purpose), stems_of(chosen)) for purpose, chosen in lines]
+
+
+def are_alternatives(one: str, other: str, context: Collection[str]) -> bool:
+    """Check whether a thing is or uses only one of two stems: those of one group, or chosen for a
+    purpose that one of the stems around them names."""
+    found = _families()
+    return bool(found.get(one, frozenset()) & found.get(other, frozenset())) or any(
+        one in chosen and other in chosen and not purpose.isdisjoint(context)
+        for purpose, chosen in _choices()
+    )
 
 
 # ---------------------------------------------------------------- the sign of words
