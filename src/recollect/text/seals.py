@@ -127,6 +127,7 @@ def _seal_memories(names: Sequence[str], rows: Sequence[Sequence[object]]) -> li
     common = itemgetter(*[names.index(name) for name in _MEMORY if name not in _OWN])
     forms: dict[tuple[object, ...], str] = {}
     found = []
+    blake2b = _find_blake2b()
     for row in rows:
         shared = common(row)
         form = forms.get(shared)
@@ -134,19 +135,18 @@ def _seal_memories(names: Sequence[str], rows: Sequence[Sequence[object]]) -> li
             form = forms[shared] = _make_form(dict(zip(names, row, strict=True)))
         values = own(row)
         is_ascii = "".join(values).isascii()
-        whole = form % (*map(len if is_ascii else _count_bytes, values), *values)
-        found.append(_digest(whole.encode(*_UTF8)))
+        sizes = map(len, values if is_ascii else [value.encode(*_UTF8) for value in values])
+        whole = form % (*sizes, *values)
+        found.append(blake2b(whole.encode(*_UTF8), digest_size=16).hexdigest())
     return found
-
-
-def _count_bytes(text: str) -> int:
-    return len(text.encode(*_UTF8))
 
 
 def _make_form(record: Mapping[str, object]) -> str:
     """Return the joined text of `make_seal` as a format, with placeholders for `_OWN` values."""
     texts = {name: str(record[name]) for name in _MEMORY}
-    sizes = ["%d" if name in _OWN else str(_count_bytes(text)) for name, text in texts.items()]
+    sizes = [
+        "%d" if name in _OWN else str(len(text.encode(*_UTF8))) for name, text in texts.items()
+    ]
     whole = ["%s" if name in _OWN else text.replace("%", "%%") for name, text in texts.items()]
     return "\n".join([",".join(sizes), *whole])
 
