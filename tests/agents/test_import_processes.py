@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -71,7 +70,10 @@ def outcome(
         for one in done.transcripts
     ]
     kept = [(one.text, one.kind, one.status, one.reinforcement) for one in memory.list(limit=100)]
-    return [*said(memory), *sorted(kept)], told
+    stems = memory.context.project_space.read(
+        lambda tx: tx.run("SELECT stems FROM words ORDER BY rowid")
+    )
+    return [*said(memory), *sorted(kept), *stems], told
 
 
 def list_children() -> set[int]:
@@ -87,57 +89,70 @@ def list_children() -> set[int]:
 
 
 @pytest.mark.usefixtures("several")
-def test_several_processes_leave_the_same_store_as_one(tmp_path: Path, transcripts: Path) -> None:
+@pytest.mark.parametrize("processors", [2, 3])
+def test_several_processes_leave_the_same_store_as_one(
+    tmp_path: Path, transcripts: Path, monkeypatch: pytest.MonkeyPatch, processors: int
+) -> None:
+    monkeypatch.setattr(processes_io, "count_processors", lambda: processors)
     before = list_children()
     seen: set[int] = set()
     with open_store(tmp_path, "many") as memory:
         memory.progress = lambda _: seen.update(list_children() - before)
         found = outcome(memory, memory.import_transcripts(str(transcripts)))
         assert memory.verify(archive=True).messages == len(said(memory)) > 80
-    assert len(seen) == 2
+    assert len(seen) == processors - 1
     assert list_children() == before
     steps_reading.WORTH_PROCESSES = 10**9
     assert found == read_alone(tmp_path, transcripts)
 
 
-class SlowPool:
-    """A worker that answers its first request when the importer has read two transcripts."""
+class LateAnswer:
+    """The answer of a worker that has read a transcript; without one, the worker died."""
 
-    size = 1
+    def __init__(self, *items: str) -> None:
+        self.items = items
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[steps_import.ReadRequest, Future[list[str]]]] = []
+    def wait(self) -> list[str]:
+        if not self.items:
+            raise processes_io.WorkerLost("killed")
+        return list(self.items)
+
+
+class RecordingPool:
+    """Workers that return the path of a transcript, and die of the third."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.asked: list[steps_import.ReadRequest] = []
         self.closed = False
 
-    def ask(self, request: steps_import.ReadRequest) -> Future[list[str]]:
-        self.asked.append((request, Future()))
-        if len(self.asked) > 2:
-            self.asked[-1][1].set_result([request.transcript.path])
-        return self.asked[-1][1]
+    def ask(self, request: steps_import.ReadRequest) -> LateAnswer:
+        self.asked.append(request)
+        return LateAnswer(*([request.transcript.path] if len(self.asked) != 3 else []))
 
     def close(self) -> None:
         self.closed = True
 
 
-def test_the_importer_reads_while_it_waits_and_keeps_the_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [1, 2])
+def test_workers_read_ahead_as_far_as_memory_allows_and_the_order_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     paths = [str(tmp_path / f"{number}.jsonl") for number in range(8)]
     for path in paths:
         Path(path).write_text("{}\n")
-    pool = SlowPool()
+    Path(paths[4]).write_text("")  # nothing for a worker
+    pool = RecordingPool(size)
     here: list[str] = []
 
     def read_here(request: steps_import.ReadRequest) -> list[str]:
+        assert request.stems
         here.append(request.transcript.path)
-        if len(here) == 2:
-            for asked, future in pool.asked[:2]:
-                future.set_result([asked.transcript.path])
         return [request.transcript.path]
 
     monkeypatch.setattr(steps_reading, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(steps_reading, "READ_AHEAD", 7)
     monkeypatch.setattr(steps_reading, "_open_workers", lambda most: pool)
-    monkeypatch.setattr(steps_reading, "_read_whole", read_here)
     monkeypatch.setattr(steps_import, "read_items", read_here)
     requests = [
         steps_import.ReadRequest(
@@ -149,11 +164,16 @@ def test_the_importer_reads_while_it_waits_and_keeps_the_order(
         )
         for path in paths
     ]
-    read: list[object] = [list(items) for items in steps_reading.read_all(requests)]
+    read: list[object] = []
+    ahead: list[int] = []
+    for items in steps_reading.read_all(requests):
+        read.append(list(items))
+        ahead.append(len(pool.asked))
     assert read == [[path] for path in paths]
-    by_worker = [request.transcript.path for request, _ in pool.asked]
-    assert sorted([*here, *by_worker]) == paths
-    assert here[:2] == paths[2:4]
+    assert ahead == [3, 4, 5, 6, 7, 7, 7, 7]
+    assert here == [paths[2], paths[4]]
+    # A single worker leaves the stems to the importer.
+    assert {request.stems for request in pool.asked} == {size > 1}
     assert pool.closed
 
 

@@ -313,3 +313,28 @@ def test_learning_starts_no_process_and_what_only_git_finds_is_pinned_later(
 def test_a_citation_with_a_control_character_is_no_claim(mem: Mem) -> None:
     mem.learn("Deploys need a ticket", citations=["ops/x.sh#a\x1fb", "ops/y\x1e.sh"])
     assert [hit.text for hit in mem.recall("deploys ticket")] == ["Deploys need a ticket"]
+
+
+def test_the_claims_of_many_texts_are_those_of_each(mem: Mem, code: Path) -> None:
+    write(code / "Makefile", "check:\n\ttrue\n")
+    told = [
+        "login() in src/auth.py takes no password",
+        "`login()` in src/auth.py takes no password",
+        "Mail goes through mail.py. The function send() retries twice",
+        "src/gone.py has the function login()",
+        "See https://example.com/src/auth.py and me@auth.py",
+        "Run `make check` before a push",
+        "Makefile",
+        "The file Makefile has all targets.\nsrc/auth.py:2 returns one",
+        "The logo is blue",
+    ]
+    texts: dict[str, tuple[str, tuple[str, ...]]] = {
+        f"m-{place}": (text, ()) for place, text in enumerate(told)
+    }
+    texts["m-cited"] = ("The logo is blue", ("src/mail.py#send",))
+    alone = {
+        id: freshness_steps.pin_claims(mem.context, *text, quick=True) for id, text in texts.items()
+    }
+    pinned = freshness_steps.pin_many(mem.context, texts)
+    assert pinned == {id: found for id, found in alone.items() if found}
+    assert {"m-0", "m-1", "m-5", "m-7", "m-cited"} <= pinned.keys()

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..fast_typing import NamedTuple
-from ..text.messages import parse_arguments, plain_text
+from ..text.messages import parse_arguments, plain_text, searchable_parts
 from ..types.records import Json, Message, ToolCall
 
 MCP_SERVER = "recollect"
@@ -61,6 +61,13 @@ def strip_own_calls(message: Message) -> Message:
     if not message.calls or not any(map(is_own_call, message.calls)):
         return message
     return message._replace(calls=tuple([c for c in message.calls if not is_own_call(c)]))
+
+
+def find_indexed_texts(message: Message) -> tuple[str, ...] | None:
+    """Return the texts that a message is found by; None if it only calls our own tools."""
+    left = strip_own_calls(message)
+    texts = searchable_parts(left)
+    return tuple(texts) if texts or left is message else None
 
 
 class EchoDetector:

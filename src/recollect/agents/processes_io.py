@@ -16,9 +16,9 @@ from collections.abc import Callable
 from ..fast_typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
     from queue import SimpleQueue
     from subprocess import Popen
+    from threading import Thread
 
 MOST_WORKERS = 8
 _PROGRAM = (
@@ -38,6 +38,25 @@ def count_processors() -> int:
     return os.cpu_count() or 1
 
 
+class WorkerAnswer:
+    """The result of a request, as soon as a worker has it."""
+
+    def __init__(self) -> None:
+        from queue import SimpleQueue
+
+        self._found: SimpleQueue[object] = SimpleQueue()
+
+    def put(self, found: object) -> None:
+        self._found.put(found)
+
+    def wait(self) -> Any:
+        """Return the result, once; raise WorkerLost if the worker died."""
+        found = self._found.get()
+        if isinstance(found, WorkerLost):
+            raise found
+        return found
+
+
 class WorkerPool:
     """Workers that answer requests; close it in any case."""
 
@@ -47,65 +66,79 @@ class WorkerPool:
         Raises WorkerLost if none can be started.
         """
         # Here, because a worker needs neither, and they take it longer to import than all else.
-        from concurrent.futures import ThreadPoolExecutor
+        # `concurrent.futures` takes as long again: it imports `logging`.
         from queue import SimpleQueue
+        from threading import Thread
 
-        self._idle: SimpleQueue[Popen[bytes] | None] = SimpleQueue()
+        self._requests: SimpleQueue[tuple[object, WorkerAnswer] | None] = SimpleQueue()
         self._workers: list[Popen[bytes]] = []
         try:
             for _ in range(min(count, MOST_WORKERS)):
-                self._start([module, function, *sys.path])
+                self._workers.append(_start([module, function, *sys.path]))
         except OSError as error:
             if not self._workers:
                 raise WorkerLost(str(error)) from error
         self.size = len(self._workers)
-        self._threads = ThreadPoolExecutor(self.size)
+        self._alive = list(self._workers)
+        self._threads: list[Thread] = [
+            Thread(target=self._serve, args=(worker,), daemon=True) for worker in self._workers
+        ]
+        for thread in self._threads:
+            thread.start()
 
-    def _start(self, arguments: list[str]) -> None:
-        name = os.path.basename(sys.executable or "")
-        if not name.startswith(("python", "pypy")):
-            raise WorkerLost("this program is not a Python that could run a worker")
-        from subprocess import DEVNULL, PIPE, Popen
+    def ask(self, request: object) -> WorkerAnswer:
+        """Send a request to the next idle worker."""
+        answer = WorkerAnswer()
+        self._requests.put((request, answer))
+        return answer
 
-        utf8 = ("-X", "utf8") if sys.flags.utf8_mode else ()
-        worker = Popen(
-            [sys.executable, "-P", *utf8, "-c", _PROGRAM, *arguments],
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            start_new_session=True,  # Ctrl-C is for us, and we end the workers
-        )
-        self._workers.append(worker)
-        self._idle.put(worker)
-
-    def ask(self, request: object) -> Future[Any]:
-        """Send a request to the next idle worker; return a future of the result or WorkerLost."""
-        return self._threads.submit(self._ask, request)
-
-    def _ask(self, request: object) -> object:
-        worker = self._idle.get()
-        answered = None
-        try:
-            if worker is None:
-                raise WorkerLost("this worker died before")
-            assert worker.stdin and worker.stdout
-            pickle.dump(request, worker.stdin)
-            worker.stdin.flush()
-            result = pickle.load(worker.stdout)  # noqa: S301
-            answered = worker
-        except (OSError, EOFError, ValueError, pickle.PickleError) as error:
-            raise WorkerLost(str(error)) from error
-        finally:
-            self._idle.put(answered)
-        return result
+    def _serve(self, worker: Popen[bytes]) -> None:
+        """Hand requests to a worker. Those after its death are left to the other workers; when all
+        have died, each is answered with WorkerLost."""
+        while (asked := self._requests.get()) is not None:
+            request, answer = asked
+            try:
+                answer.put(_ask(worker, request))
+            except (OSError, EOFError, ValueError, pickle.PickleError) as error:
+                answer.put(WorkerLost(str(error)))
+                if worker in self._alive:
+                    self._alive.remove(worker)
+                if self._alive:
+                    return
 
     def close(self) -> None:
         """End all workers, also in the middle of their work."""
         for worker in self._workers:
             worker.kill()
-        self._threads.shutdown(cancel_futures=True)
+            self._requests.put(None)
+        for thread in self._threads:
+            thread.join()
         for worker in self._workers:
             worker.communicate()
+
+
+def _start(arguments: list[str]) -> Popen[bytes]:
+    name = os.path.basename(sys.executable or "")
+    if not name.startswith(("python", "pypy")):
+        raise WorkerLost("this program is not a Python that could run a worker")
+    from subprocess import DEVNULL, PIPE, Popen
+
+    utf8 = ("-X", "utf8") if sys.flags.utf8_mode else ()
+    return Popen(
+        # Without `site`: the worker gets our path.
+        [sys.executable, "-P", "-S", *utf8, "-c", _PROGRAM, *arguments],
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        start_new_session=True,  # Ctrl-C is for us, and we end the workers
+    )
+
+
+def _ask(worker: Popen[bytes], request: object) -> object:
+    assert worker.stdin and worker.stdout
+    pickle.dump(request, worker.stdin)
+    worker.stdin.flush()
+    return pickle.load(worker.stdout)  # noqa: S301
 
 
 def answer(work: Callable[[Any], object]) -> None:

@@ -14,6 +14,7 @@ from ..episodes import steps as episodes_steps
 from ..errors import InvalidInput, NotFound, Unavailable
 from ..fast_typing import NamedTuple
 from ..index import sql as index_sql
+from ..index import steps as index_steps
 from ..links import sql as links_sql
 from ..memory import sql_lists as memory_sql_lists
 from ..memory import steps as memory_steps
@@ -64,6 +65,8 @@ class ReadRequest(NamedTuple):
     foreign: bool
     capture: bool
     now: int
+    stems: bool = True
+    """Whether to make the stems of messages; else `add_stems` has to follow."""
 
 
 class PreparedEntry(NamedTuple):
@@ -114,6 +117,15 @@ def read_items(request: ReadRequest) -> Iterator[ReadItem]:
     yield from prepare_items(request, read(transcript.path, position, transcript.session))
 
 
+def add_stems(items: Iterable[ReadItem]) -> Iterator[ReadItem]:
+    """Yield items with the stems of messages that were prepared without."""
+    for item in items:
+        if isinstance(item, PreparedEntry) and item.prepared.unstemmed is not None:
+            words = index_steps.split_stems(*item.prepared.unstemmed)
+            item = item._replace(prepared=item.prepared._replace(words=words, unstemmed=None))
+        yield item
+
+
 def prepare_items(request: ReadRequest, items: Iterable[TranscriptItem]) -> Iterator[ReadItem]:
     """Yield items with each message prepared; one that the archive refuses is damage."""
     waiting: list[TranscriptItem] = []
@@ -137,7 +149,7 @@ def _prepare_several(items: Sequence[TranscriptItem], request: ReadRequest) -> l
         for entry in entries
     ]
     try:
-        prepared = iter(archive_steps.prepare_many(incoming, request.now))
+        prepared = iter(archive_steps.prepare_many(incoming, request.now, request.stems))
     except InvalidInput as error:
         if len(items) > 1:
             return [found for item in items for found in _prepare_several([item], request)]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 
 from ..fast_typing import TYPE_CHECKING
 from . import steps_import
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from .processes_io import WorkerPool
+    from .processes_io import WorkerAnswer, WorkerPool
 
 WORTH_PROCESSES = 8_000_000
 """Bytes of new transcripts above which several processes read them."""
@@ -27,9 +25,8 @@ def read_all(
 ) -> Generator[Iterable[steps_import.ReadItem], None, None]:
     """Yield the items of each transcript, in order; large imports are read by several processes.
 
-    A worker reads a whole transcript; instead of waiting for it, this process reads another. A
-    transcript that a worker did not return, because it was killed or because of an error, is read
-    here.
+    A worker reads a whole transcript. One that a worker did not return, because it was killed or
+    because of an error, is read here.
     """
     sizes = _choose_for_workers(requests)
     is_worth_it = len(sizes) > 1 and sum(sizes.values()) >= WORTH_PROCESSES
@@ -38,58 +35,38 @@ def read_all(
         yield from map(steps_import.read_items, requests)
         return
     try:
-        shared = _SharedReading(requests, sizes, pool)
-        for place, request in enumerate(requests):
-            items = shared.get_items(place)
-            yield steps_import.read_items(request) if items is None else items
+        yield from _read_ahead(requests, sizes, pool)
     finally:
         pool.close()
 
 
-class _SharedReading:
-    """Transcripts that are read ahead, by workers and by this process."""
+def _read_ahead(
+    requests: Sequence[steps_import.ReadRequest], sizes: dict[int, int], pool: WorkerPool
+) -> Iterator[Iterable[steps_import.ReadItem]]:
+    """Yield the items of each transcript, in order, while workers read the next ones.
 
-    def __init__(
-        self, requests: Sequence[steps_import.ReadRequest], sizes: dict[int, int], pool: WorkerPool
-    ) -> None:
-        self._requests, self._sizes, self._pool = requests, sizes, pool
-        self._unassigned = deque(sizes)
-        self._submitted: dict[int, Future[list[steps_import.ReadItem] | None]] = {}
-        self._read_here: dict[int, list[steps_import.ReadItem] | None] = {}
+    A single worker leaves the stems, a quarter of the work, to this process: so both have as much
+    to do, and only one of them learns the words. Several workers would wait for it.
+    """
+    from .processes_io import WorkerLost
 
-    def get_items(self, place: int) -> list[steps_import.ReadItem] | None:
-        """Return the items of a transcript; None if the caller has to read it."""
-        from .processes_io import WorkerLost
-
-        self._submit()
-        if place in self._read_here:
-            return self._read_here.pop(place)
-        if place not in self._submitted:
-            if self._unassigned and self._unassigned[0] == place:
-                self._unassigned.popleft()
-            return None
-        result = self._submitted[place]
-        while not result.done() and (other := self._pop_next()) is not None:
-            self._read_here[other] = _read_whole(self._requests[other])
-            self._submit()
-        try:
-            return result.result()
-        except WorkerLost:
-            return None
-        finally:
-            del self._submitted[place]
-
-    def _submit(self) -> None:
-        """Submit requests until each worker has one queued beside the one that it works on."""
-        while sum(not one.done() for one in self._submitted.values()) < 2 * self._pool.size:
-            if (place := self._pop_next()) is None:
-                break
-            self._submitted[place] = self._pool.ask(self._requests[place])
-
-    def _pop_next(self) -> int | None:
-        """Return the next unassigned transcript; None if too much was read ahead."""
-        ahead = sum(self._sizes[place] for place in (*self._submitted, *self._read_here))
-        return self._unassigned.popleft() if self._unassigned and ahead < READ_AHEAD else None
+    stems = pool.size > 1
+    unassigned = deque(sizes)
+    answers: dict[int, WorkerAnswer] = {}
+    ahead = 0
+    for place, request in enumerate(requests):
+        while unassigned and ahead < READ_AHEAD:
+            following = unassigned.popleft()
+            answers[following] = pool.ask(requests[following]._replace(stems=stems))
+            ahead += sizes[following]
+        items = None
+        if place in answers:
+            try:
+                items = answers.pop(place).wait()
+            except WorkerLost:
+                pass
+        yield steps_import.read_items(request) if items is None else steps_import.add_stems(items)
+        ahead -= sizes.get(place, 0)
 
 
 def _choose_for_workers(requests: Sequence[steps_import.ReadRequest]) -> dict[int, int]:

@@ -139,6 +139,8 @@ class PreparedMessage(NamedTuple):
     model: str = ""
     usage: Mapping[str, Json] | None = None
     attachments: Attachments = ()
+    unstemmed: tuple[str, ...] | None = None
+    """Texts whose stems are not in `words` yet."""
 
 
 def prepare(incoming: Incoming, now: int) -> PreparedMessage:
@@ -146,12 +148,13 @@ def prepare(incoming: Incoming, now: int) -> PreparedMessage:
     return prepare_many([incoming], now)[0]
 
 
-def prepare_many(several: Sequence[Incoming], now: int) -> list[PreparedMessage]:
-    """Prepare several messages in less time: their texts are searched for secrets together."""
+def prepare_many(several: Sequence[Incoming], now: int, stem: bool = True) -> list[PreparedMessage]:
+    """Prepare several messages in less time: their texts are searched for secrets together. Without
+    `stem`, the caller has to make the stems of `unstemmed`."""
     parts = list(map(_detach, several))
     whole = [messages.body_from_message(incoming.message) for incoming, _ in parts]
     bodies = redaction.redact_json_many(whole)
-    return [_finish(*part, body, now) for part, body in zip(parts, bodies, strict=True)]
+    return [_finish(*part, body, now, stem) for part, body in zip(parts, bodies, strict=True)]
 
 
 def _detach(incoming: Incoming) -> tuple[Incoming, Attachments]:
@@ -162,7 +165,7 @@ def _detach(incoming: Incoming) -> tuple[Incoming, Attachments]:
 
 
 def _finish(
-    incoming: Incoming, attached: Attachments, body: redaction.Redacted, now: int
+    incoming: Incoming, attached: Attachments, body: redaction.Redacted, now: int, stem: bool
 ) -> PreparedMessage:
     message, origin, pasted, find_pasted = incoming
     clean = message
@@ -172,6 +175,7 @@ def _finish(
             # Redaction has shortened the text and moved the spans.
             clean = _mark_pasted(clean, find_pasted(clean))
             body = body._replace(text=redaction.redact_json(messages.body_from_message(clean)).text)
+    texts = echo.find_indexed_texts(clean)
     return PreparedMessage(
         role=message.role,
         body=body.text,
@@ -179,21 +183,16 @@ def _finish(
         key=_make_safe_key(message.key),
         origin=origin or _ORIGIN_OF_ROLE[message.role],
         digest=messages.body_digest(body.text),
-        words=index_words(clean),
+        words=index_steps.split_stems(*texts) if stem and texts is not None else (),
         redacted=(*body.found, *(name for one in attached for name in one.redacted)),
         part=echo.trace_message(clean),
-        calls=clean.calls,
+        # Their arguments are in the body.
+        calls=tuple([call._replace(arguments="") for call in clean.calls]),
         model=clean.model,
         usage=clean.usage,
         attachments=attached,
+        unstemmed=None if stem else texts,
     )
-
-
-def index_words(message: Message) -> index_steps.StemParts:
-    """Return the stems of a message; none if it only calls our own tools."""
-    left = echo.strip_own_calls(message)
-    texts = messages.searchable_parts(left)
-    return () if left is not message and not texts else index_steps.split_stems(*texts)
 
 
 def _mark_pasted(message: Message, pasted: Spans) -> Message:

@@ -251,7 +251,7 @@ def extract_claims(text: str, citations: Sequence[Json] = ()) -> list[Claim]:
     if not found and not may_claim:
         return []
     sentences = _pattern("sentence").split(text) if may_claim else []
-    paths = [_paths(sentence) for sentence in sentences]
+    paths = [find_paths(sentence) for sentence in sentences]
     files = {claim.path for inside in paths for claim in inside}
     only = min(files) if len(files) == 1 else ""
     for sentence, inside in zip(sentences, paths, strict=True):
@@ -322,8 +322,8 @@ def _located(text: str) -> Claim:
     return Claim(text)
 
 
-def _paths(sentence: str) -> list[Claim]:
-    """Return the files, lines and folders in a sentence, in order."""
+def find_paths(sentence: str) -> list[Claim]:
+    """Return the files, lines and folders in a sentence or text, in order."""
     has_url = any(map(sentence.__contains__, ("://", "www.", "@")))
     bare = _pattern("url").sub(" ", sentence) if has_url else sentence
     # Substring checks first: they are cheaper than a pattern, and rule out most words.

@@ -30,6 +30,7 @@ class ClaimTree(Protocol):
     """The operations of a working tree that claims need."""
 
     def stamp(self, path: str) -> str: ...
+    def find_files(self, paths: Iterable[str]) -> Mapping[str, str]: ...
     def look_up(self, claims: Sequence[Claim]) -> None: ...
     def pin(self, claims: Sequence[Claim]) -> list[PinnedClaim]: ...
     def pin_all(self, claims: Mapping[str, Sequence[Claim]]) -> dict[str, list[PinnedClaim]]: ...
@@ -39,12 +40,15 @@ class ClaimTree(Protocol):
 def find_claims(text: str, citations: Sequence[Json], quick: bool = False) -> list[Claim]:
     """Return the claims in a text; with `quick`, none for a text that names no file, because only a
     search of the tree could confirm them."""
-    if not citations:
-        if quick and not claims.may_name_file(text):
-            return []
-        if not any(mark in text for mark in "`/.(_"):
-            return []
-    return claims.extract_claims(text, citations)
+    if citations or _may_claim(text, quick):
+        return claims.extract_claims(text, citations)
+    return []
+
+
+def _may_claim(text: str, quick: bool) -> bool:
+    if quick and not claims.may_name_file(text):
+        return False
+    return any(mark in text for mark in "`/.(_")
 
 
 def check_memories(
@@ -206,3 +210,24 @@ def pin_claims(
     """Extract the claims of a text and pin them to the current code; `quick` starts no process."""
     found = find_claims(text, citations, quick)
     return open_working_tree(context, quick).pin(found) if found else []
+
+
+def pin_many(
+    context: Context, texts: Mapping[str, tuple[str, Sequence[Json]]]
+) -> Mapping[str, Sequence[PinnedClaim]]:
+    """Pin the claims of many texts with their citations, by id, reading each file once, without a
+    process. Claims are extracted only from texts that name a file that is there, or cite one."""
+    tree = open_working_tree(context, quick=True)
+    # Citations and code in backticks may name other files: `make check` claims a Makefile.
+    named = {
+        id: None if citations or "`" in text else {claim.path for claim in claims.find_paths(text)}
+        for id, (text, citations) in texts.items()
+        if citations or _may_claim(text, quick=True)
+    }
+    files = tree.find_files({path for paths in named.values() for path in paths or ()})
+    found = {
+        id: claims.extract_claims(*texts[id])
+        for id, paths in named.items()
+        if paths is None or not paths.isdisjoint(files)
+    }
+    return tree.pin_all({id: some for id, some in found.items() if some})

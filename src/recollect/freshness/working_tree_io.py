@@ -71,6 +71,10 @@ class WorkTree(TreeFiles):
         stands = any(definitions.hash_text(line.strip()) == known.sign for line in lines)
         return Observation(True, blob, known.sign if stands else "")
 
+    def find_files(self, paths: Iterable[str]) -> dict[str, str]:
+        """Return the file that each path means, as far as there is one."""
+        return self._find_files(paths, Git(self.root))
+
     def look_up(self, claims: Sequence[Claim]) -> None:
         """Find the definitions of all symbols without a path at once, for many calls of `pin`."""
         wanted = sorted({one.symbol for one in claims if one.kind in _SYMBOLS and not one.path})

@@ -66,7 +66,8 @@ def _save_all(
                 error.where = f"statement {number}" + (f", {error.where}" if error.where else "")
                 raise error from None
         raise
-    known = _pin_all(context, ready) if layer != "user" else {}
+    texts = {item.row.id: (item.row.text, item.memory.citations) for item in ready}
+    known = freshness_steps.pin_many(context, texts) if layer != "user" else {}
     return tuple(space.write(lambda tx: steps_learn.learn_all(tx, ready, now, known)))
 
 
@@ -88,18 +89,6 @@ def _prepare(
             fields = made[named] = _read_fields(context, item, layer)
         statements.append(steps.NewStatement(id, text, fields))
     return steps.prepare_all(statements, context.origin, now)
-
-
-def _pin_all(
-    context: Context, ready: Sequence[steps.PreparedMemory]
-) -> Mapping[str, Sequence[freshness_steps.PinnedClaim]]:
-    """Pin the claims of many statements to the code, reading each file once, without a process."""
-    tree = freshness_steps.open_working_tree(context, quick=True)
-    claims = {
-        item.row.id: freshness_steps.find_claims(item.row.text, item.memory.citations, quick=True)
-        for item in ready
-    }
-    return tree.pin_all({id: some for id, some in claims.items() if some})
 
 
 _TEXTS = ("text", "kind", "subject", "reason", "priority", "layer", "owner", "near", "key")

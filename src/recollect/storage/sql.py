@@ -41,14 +41,17 @@ def count_new_memories(columns: str, rows: Iterable[Row]) -> list[Row]:
     place, size = _pick_counted(columns)
     counts: dict[Row, list[int]] = {}
     for row in rows:
-        first_seen, valid_to, text, recalls = size(row)
+        valid_to, text, recalls = size(row)
         if valid_to == FOREVER:
-            space, *rest = place(row)
-            count = counts.setdefault((space, first_seen // _DAY, *rest), [0, 0, 0])
+            # By time, which the rows of a call share: the statement adds those of a day.
+            count = counts.get(key := place(row)) or counts.setdefault(key, [0, 0, 0])
             count[0] += 1
             count[1] += len(text)
             count[2] += recalls == 0
-    return [(*key, *count) for key, count in counts.items()]
+    return [
+        (space, first_seen // _DAY, *rest, *count)
+        for (space, first_seen, *rest), count in counts.items()
+    ]
 
 
 @cache
@@ -56,8 +59,8 @@ def _pick_counted(columns: str) -> tuple[Callable[[Row], Row], Callable[[Row], R
     """Return functions that pick, from a row after its space, what it is counted by and with."""
     names = ["space", *columns.split(", ")]
     return (
-        itemgetter(*map(names.index, ("space", "kind", "layer", "status"))),
-        itemgetter(*map(names.index, ("first_seen", "valid_to", "text", "recalls"))),
+        itemgetter(*map(names.index, ("space", "first_seen", "kind", "layer", "status"))),
+        itemgetter(*map(names.index, ("valid_to", "text", "recalls"))),
     )
 
 

@@ -48,6 +48,7 @@ NUMBERS = (
 
 
 _NAMED = 5
+_UTF8 = ("utf-8", "surrogatepass")
 
 
 def unknown_status(table: str) -> str:
@@ -95,7 +96,7 @@ def make_seal(*values: object) -> str:
     if whole.isascii():  # encoded at once, in half the time
         sizes = ",".join(map(_NUMERALS.__getitem__, map(len, texts)))
         return _digest(f"{sizes}\n{whole}".encode())
-    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    parts = [text.encode(*_UTF8) for text in texts]
     return _digest(b"\n".join((",".join(map(str, map(len, parts))).encode(), *parts)))
 
 
@@ -122,26 +123,30 @@ def _pick_sealed(
 def _seal_memories(names: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Return the seals of many memories. The memories of one call share most values; these are
     joined once, which halves the time."""
-    sealed = itemgetter(*map(names.index, _MEMORY))
-    own = itemgetter(*map(names.index, _OWN))
+    own: Callable[[Sequence[object]], tuple[str, ...]] = itemgetter(*map(names.index, _OWN))
     common = itemgetter(*[names.index(name) for name in _MEMORY if name not in _OWN])
     forms: dict[tuple[object, ...], str] = {}
     found = []
+    blake2b = _find_blake2b()
     for row in rows:
         shared = common(row)
         form = forms.get(shared)
         if form is None:
             form = forms[shared] = _make_form(dict(zip(names, row, strict=True)))
         values = own(row)
-        whole = form % (*map(len, values), *values)
-        found.append(_digest(whole.encode()) if whole.isascii() else make_seal(*sealed(row)))
+        is_ascii = "".join(values).isascii()
+        sizes = map(len, values if is_ascii else [value.encode(*_UTF8) for value in values])
+        whole = form % (*sizes, *values)
+        found.append(blake2b(whole.encode(*_UTF8), digest_size=16).hexdigest())
     return found
 
 
 def _make_form(record: Mapping[str, object]) -> str:
     """Return the joined text of `make_seal` as a format, with placeholders for `_OWN` values."""
     texts = {name: str(record[name]) for name in _MEMORY}
-    sizes = ["%d" if name in _OWN else str(len(text)) for name, text in texts.items()]
+    sizes = [
+        "%d" if name in _OWN else str(len(text.encode(*_UTF8))) for name, text in texts.items()
+    ]
     whole = ["%s" if name in _OWN else text.replace("%", "%%") for name, text in texts.items()]
     return "\n".join([",".join(sizes), *whole])
 

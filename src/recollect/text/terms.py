@@ -54,6 +54,7 @@ _CODE = r"[A-Z]{4,}|(?=[A-Za-z]*[0-9])[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*"
 FLAG = ".."
 """Stands before the whole of a command-line flag, in place of the hyphens that no engine keeps."""
 _HUMP = "(?<=[^A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])(?![A-Z]s$)"
+_LETTERS = r"[^\W_]+"
 _PILE = r"[^\w\s]{16,}"
 _APART = "[\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2190-\u2199\u2500-\u25ff\u2713\u2717]+"
 """Non-ASCII signs that often stand next to words, and never inside one."""
@@ -82,7 +83,7 @@ def split_lower_words(text: str) -> list[str]:
     small = text.casefold()
     if small.isascii():
         return small.encode().translate(_BETWEEN_LETTERS).decode().split()
-    return re.findall(r"[^\W_]+", small)
+    return _pattern(_LETTERS).findall(small)
 
 
 def stem_text(text: str) -> str:
