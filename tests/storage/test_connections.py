@@ -274,10 +274,10 @@ def test_a_space_is_not_read_with_a_scan_of_the_postings(
     assert text.count("postings_") == 2  # one partition, by its primary key
 
 
-def end_all(url: str) -> int:
+def end_all(url: str, connect: Callable[..., Any] = psycopg.connect) -> int:
     """End every connection to the database but this one, as a restart does."""
     admin = url.replace("tester:tester@", "postgres:@", 1)
-    with psycopg.connect(admin, autocommit=True) as connection:
+    with connect(admin, autocommit=True) as connection:
         row = connection.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -295,6 +295,30 @@ def test_the_first_call_after_a_lost_connection_succeeds(
         assert end_all(postgres_url)
         assert memory.learn(f"Statement {number} after a restart").action == "created"
     assert len(memory.list()) == 6
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_connection_that_is_lost_while_it_is_prepared_is_made_again(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """A killed server ends connections between the login and the first transaction, too."""
+    database = PostgresDatabase(postgres_url, "project", "project", wait=PATIENCE)
+    assert database.read(lambda tx: tx.one("SELECT 1")) == (1,)
+    assert end_all(postgres_url)
+    connect, lost = psycopg.connect, list[object]()
+
+    def connect_and_lose(*values: Any, **more: Any) -> Any:
+        connection = connect(*values, **more)
+        if len(lost) < times:
+            lost.append(connection)
+            end_all(postgres_url, connect)
+        return connection
+
+    monkeypatch.setattr(psycopg, "connect", connect_and_lose)
+    assert database.read(lambda tx: tx.one("SELECT 1")) == (1,)
+    assert len(lost) == times
+    add_one(database)
+    database.close()
 
 
 def hear(memory: recollect.Recollect, event: str, **fields: Any) -> str:

@@ -81,23 +81,20 @@ class ConnectionPool:
                 return self._idle.pop().connection
             self._open += 1
         try:
-            connection = self._connect(wait)
-            try:
-                prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
+            return self._connect(wait, prepare)
         except BaseException:
             self._forget()
             raise
-        return connection
 
     def _is_available(self) -> bool:
         return bool(self._idle) or self._open < MOST_CONNECTIONS
 
-    def _connect(self, wait: float) -> psycopg.Connection[Row]:
-        """Connect. A server that answered before, or says that it is starting, is tried again,
-        unless it refuses the login."""
+    def _connect(
+        self, wait: float, prepare: Callable[[psycopg.Connection[Row]], None]
+    ) -> psycopg.Connection[Row]:
+        """Connect and prepare. A server that answered before, or says that it is starting, is tried
+        again, unless it refuses the login; so is one that is lost while the connection is
+        prepared."""
         driver = load_driver()
         deadline = time.monotonic() + (wait if self._connected else min(wait, _RESTART_WAIT))
         # A member can lock a table for as long as they like.
@@ -118,8 +115,16 @@ class ConnectionPool:
                 if not again or time.monotonic() > deadline:
                     raise
                 time.sleep(random.uniform(0.02, 0.1))
+                continue
+            self._connected = True
+            try:
+                prepare(connection)
+            except BaseException as error:
+                is_lost = connection.closed and isinstance(error, driver.OperationalError)
+                connection.close()
+                if not is_lost or time.monotonic() > deadline:
+                    raise
             else:
-                self._connected = True
                 return connection
 
     def give_back(self, connection: psycopg.Connection[Row]) -> None:
