@@ -179,6 +179,43 @@ def test_a_filtered_recall_in_a_large_space_takes_at_most_six_statements(
     assert {hit.kind for hit in found} == ({kind} if kind != "decision" else set())
 
 
+def test_what_recalls_leave_behind_adds_no_statement_to_them(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    """The counts of earlier recalls, and the state of code that has changed: a thread saves them,
+    and closing waits for it."""
+    code = project / "tax.py"
+    code.write_text("def total(): return 0\n")
+    kept = memory.learn("Amounts of `total()` in tax.py are cents, on each port").id
+    fill(memory)
+    monkeypatch.setattr("recollect.memory.operations._MOST_NOTED", 3)
+    sent: list[tuple[int, str]] = []
+    for name in ("execute", "executemany"):
+        whole = getattr(psycopg.Cursor, name)
+
+        def spy(self: Any, query: Any, *values: Any, whole: Any = whole, **more: Any) -> Any:
+            sent.append((threading.get_ident(), str(query)))
+            return whole(self, query, *values, **more)
+
+        monkeypatch.setattr(psycopg.Cursor, name, spy)
+    questions = [f"which port does service {number} listen on" for number in range(12)]
+    for number, question in enumerate([*questions, "amounts of total in tax.py"]):
+        code.write_text(f"def total(): return {number}\n")
+        os.utime(code, (1_700_000_000 + number, 1_700_000_000 + number))
+        sent.clear()
+        assert memory.recall(question)
+        # Two more check the tables on a new connection, while the thread uses the first one.
+        own = [
+            query
+            for thread, query in sent
+            if thread == threading.get_ident() and "recollect.migrations" not in query
+        ]
+        assert len(own) <= 6, own
+    memory.close()
+    assert sum(one.recalls for one in memory.list(limit=100)) >= 12 * 3
+    assert [one.recalls for one in memory.list(limit=100) if one.id == kept] > [0]
+
+
 LEARNED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("Integration tests need Redis on port 6380", {}, "created"),
     ("Integration tests need Redis on port 6380", {}, "reinforced"),
