@@ -234,6 +234,8 @@ _REASONS = (
      "the owner of the tables runs `recollect server setup --apply` and `recollect server grant`"),
     ("InvalidSchemaName", "there are no tables in this database yet",
      "the owner of the tables runs `recollect server setup --apply`"),
+    ("UndefinedTable", "the tables are missing in this database: {said}",
+     "the owner of the tables runs `recollect server setup --apply`"),
     ("IdleInTransactionSessionTimeout", "PostgreSQL ended an idle transaction: {said}", ""),
 )  # fmt: skip
 _SAID = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, Refused
 from ...text.display import hide_password
+from .. import migrations
 from ..database import Row, ServerMember, ServerStatement
 from . import schema
 from .pool import limited_wait, load_driver, translate_error
@@ -58,6 +59,15 @@ def plan_setup(database: str, owner: str, members: Sequence[str]) -> list[Server
     return planned
 
 
+def _name_tables() -> str:
+    """Return the tables that members read and write."""
+    made: set[str] = set()
+    for script in migrations.pending_scripts(0, "postgres"):
+        made.update(re.findall(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+[a-z])\b", script))
+        made.difference_update(re.findall(r"DROP TABLE (?:IF EXISTS )?(\w+)", script))
+    return ", ".join([f"recollect.{name}" for name in sorted(made - {"members", "spaces"})])
+
+
 def plan_grants(members: Sequence[str]) -> list[ServerStatement]:
     """Return the statements that the owner runs after each upgrade; `setup --apply` does."""
     group = MEMBER_GROUP
@@ -67,8 +77,19 @@ def plan_grants(members: Sequence[str]) -> list[ServerStatement]:
             f"GRANT USAGE ON SCHEMA recollect, recollect_read TO {group};", "see the tables"
         ),
         ServerStatement(
-            f"GRANT SELECT, INSERT, UPDATE, DELETE ON <each table> TO {group};",
-            "all tables but members and migrations; row-level security limits it to their spaces",
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON {_name_tables()} TO {group};",
+            "the rows of their spaces: row-level security hides all others",
+        ),
+        ServerStatement(
+            f"GRANT SELECT, INSERT ON recollect.spaces TO {group};", "make private spaces"
+        ),
+        ServerStatement(
+            f"GRANT SELECT ON recollect.migrations, recollect.memberships TO {group};",
+            "check the version of the tables, and read their own memberships",
+        ),
+        ServerStatement(
+            f"GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA recollect_read TO {group};",
+            "views that label what others stated; UPDATE is for row locks",
         ),
         ServerStatement(
             f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA recollect TO {group};", "number entries"
