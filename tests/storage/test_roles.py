@@ -449,6 +449,25 @@ ATTEMPTS = (
     "REINDEX TABLE recollect.memories",
     "SELECT pg_stat_reset()",
     "SELECT pg_ls_dir('.')",
+    "CREATE TEMP TABLE heir () INHERITS (recollect.state)",
+    "SELECT text FROM ONLY recollect.memories WHERE tableoid = 'recollect.memories'::regclass",
+    "SELECT word FROM ts_stat('SELECT to_tsvector(text) FROM recollect.memories')",
+    "SELECT avg(direction)::text, count(*) FROM recollect.vectors WHERE space = 'secret'",
+    "SELECT 1 FROM recollect.memories WHERE space = 'secret' AND 1 / (length(text) - 33) = 0",
+    "UPDATE recollect.memory_counts SET number = 0 WHERE space = 'secret' RETURNING number",
+    "UPDATE recollect.word_totals SET entries = 99 WHERE space = 'secret' RETURNING entries",
+    "INSERT INTO recollect.links (space, source, target) VALUES ('secret', 'm-x', 'm-y')",
+    "INSERT INTO recollect.tombstones (space, digest) VALUES ('secret', 'x')",
+    "ALTER SEQUENCE recollect.entries_id_seq RESTART",
+    "CREATE FUNCTION pg_temp.tell(recollect.memories) RETURNS boolean LANGUAGE plpgsql COST 0.00001 "
+    "AS $$ BEGIN RAISE EXCEPTION 'seen %', $1.text; END $$; "
+    "SELECT 1 FROM recollect.memories m WHERE m.space = 'secret' AND pg_temp.tell(m)",
+    "SET enable_partition_pruning TO off; SELECT stem FROM recollect.postings WHERE space = 'secret'",
+    "BEGIN DEFERRABLE; UPDATE recollect.memories SET label = 'user', author = '{other}'",
+    "SET hnsw.ef_search = 1000; SET hnsw.iterative_scan = 'relaxed_order'; SELECT space, entry FROM "
+    "recollect.vectors WHERE space = 'secret' ORDER BY direction <=> (SELECT direction FROM "
+    "recollect.vectors LIMIT 1) LIMIT 1000",
+    "EXPLAIN (ANALYZE, BUFFERS) SELECT text FROM recollect.memories WHERE space = 'secret'",
 )
 """What a member with SQL access tries: each is refused, or shows and changes nothing."""
 
