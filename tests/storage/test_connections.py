@@ -806,3 +806,9 @@ def test_a_wrong_password_is_named_as_such(pooler: str) -> None:
     wrong = PostgresDatabase(pooler.replace(":tester@", ":wrong@", 1), "project", "project")
     with pytest.raises(StoreError, match=r"(?s)refused the login.*user and password"):
         wrong.read(lambda tx: tx.one("SELECT 1"))
+
+
+def test_a_database_that_the_pooler_does_not_have_is_named_as_such(pooler: str) -> None:
+    wrong = PostgresDatabase(pooler.rpartition("/")[0] + "/elsewhere", "project", "project")
+    with pytest.raises(StoreError, match=r"(?s)no such database.*create the database"):
+        wrong.read(lambda tx: tx.one("SELECT 1"))

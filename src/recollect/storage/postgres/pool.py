@@ -243,6 +243,7 @@ _SAID = (
     ('FATAL:  role "', "InvalidPassword"),
     ("no password supplied", "InvalidPassword"),
     ("does not exist", "InvalidCatalogName"),
+    ("no such database", "InvalidCatalogName"),  # of pgbouncer
     ("too many clients", "TooManyConnections"),
     ("too many connections", "TooManyConnections"),
     ("no more connections allowed", "TooManyConnections"),
