@@ -26,6 +26,7 @@ from recollect.secrets.redaction import redact
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
 from recollect.storage.postgres.database import PostgresDatabase
+from recollect.storage.postgres.pool import translate_error
 from recollect.storage.postgres.tx import Snapshot
 from recollect.types.records import Message, ToolCall
 from tests.conftest import PATIENCE
@@ -812,3 +813,11 @@ def test_a_database_that_the_pooler_does_not_have_is_named_as_such(pooler: str) 
     wrong = PostgresDatabase(pooler.rpartition("/")[0] + "/elsewhere", "project", "project")
     with pytest.raises(StoreError, match=r"(?s)no such database.*create the database"):
         wrong.read(lambda tx: tx.one("SELECT 1"))
+
+
+def test_a_server_that_is_down_behind_the_pooler_is_named_as_such() -> None:
+    """The pooler takes the connection, and waits two minutes for the server."""
+    error = psycopg.errors.ProtocolViolation("query_wait_timeout")
+    told = translate_error(error, "postgresql://me:secret@pooler/memory")
+    assert "cannot be reached: the pooler got no connection" in str(told)
+    assert "server behind the pooler" in told.hint

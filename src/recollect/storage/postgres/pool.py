@@ -277,6 +277,12 @@ def translate_error(error: BaseException, url: str, space: str = "") -> StoreErr
         return StoreFull("the database server has no space left", where=place)
     if isinstance(error, driver.errors.ReadOnlySqlTransaction):
         return StoreReadOnly("the database is read-only", where=place)
+    if "query_wait_timeout" in first_line:  # of pgbouncer
+        return StoreError(
+            f"PostgreSQL cannot be reached: the pooler got no connection to it ({first_line})",
+            where=place,
+            hint="check that the server behind the pooler is running and has free connections",
+        )
     if space and "row-level security policy" in first_line:
         return refuse_write(url, space)
     spoken = next((name for words, name in _SAID if words in str(error)), "")
