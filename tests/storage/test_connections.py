@@ -195,6 +195,18 @@ def test_a_filtered_recall_filters_only_the_best_matches(
     assert searches == [one.count("best AS MATERIALIZED") for one in sent]
 
 
+def test_the_first_recall_after_a_learn_asks_only_the_space_that_waits_for_vectors(
+    memory: recollect.Recollect, sent: list[str]
+) -> None:
+    """Members of a team learn all the time, so that many recalls make vectors first."""
+    fill(memory)
+    memory.recall("warm up")
+    memory.learn("The billing host answers on port 7443")
+    sent.clear()
+    assert memory.recall("which port does the billing host answer on")
+    assert len(sent) <= 19, (len(sent), sent)
+
+
 def test_what_recalls_leave_behind_adds_no_statement_to_them(
     memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, project: Path
 ) -> None:
