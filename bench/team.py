@@ -229,15 +229,15 @@ def put_to_work(members: list[Member], server: Server, given: argparse.Namespace
     began = time.monotonic()
     for thread in (watcher, *threads):
         thread.start()
-    done = 0
+    before = [0] * len(members)
     for number in range(given.kills):
         time.sleep(given.seconds / (given.kills + 1))
         # On a slow machine the members would only connect again, and nothing be under way.
-        while sum(one.done for one in members) < done + len(members) / 2:
+        while sum(map(int.__gt__, [one.done for one in members], before)) < len(members) / 2:
             time.sleep(0.1)
         server.kill()
-        done = sum(one.done for one in members)
-        say(f"kill {number + 1}, {done:,} operations so far")
+        before = [one.done for one in members]
+        say(f"kill {number + 1}, {sum(before):,} operations so far")
     while (left := began + given.seconds - time.monotonic()) > 0:
         time.sleep(min(left, 10.0))
         say(f"{sum(one.done for one in members):,} operations so far")
