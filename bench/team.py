@@ -75,6 +75,10 @@ class Server:
 
     def stop(self) -> None:
         self._server.cleanup()
+        if (self._data / "postmaster.pid").exists():  # of a process that the package did not start
+            stop = ["-w", "-m", "fast", "stop"]
+            user = self._server.system_user
+            self._module.pg_ctl(stop, pgdata=self._data, user=user, timeout=120)
 
 
 @contextmanager
