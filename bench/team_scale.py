@@ -270,7 +270,8 @@ def measure_nearest(member: Member) -> str:
         for vector in model.embed(asked):
             bound = {"space": member.space, "vector": sql_postgres._direction(vector)}
             near = to_driver(sql_postgres.NEAR.format(dims=model.dims, near=10))
-            true = near.replace(" LIMIT", " + 0 LIMIT")  # an order by a sum is by no index
+            # An order by a sum is by no index.
+            true = near.replace("ORDER BY ", "ORDER BY (").replace(" LIMIT", ") + 0 LIMIT")
             exact = {row[0] for row in connection.execute(true, bound)}
             began = time.perf_counter()
             held = {row[0] for row in connection.execute(near, bound)}

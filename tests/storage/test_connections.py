@@ -26,6 +26,7 @@ from recollect.secrets.redaction import redact
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
 from recollect.storage.postgres.database import PostgresDatabase
+from recollect.storage.postgres.pool import translate_error
 from recollect.storage.postgres.tx import Snapshot
 from recollect.types.records import Message, ToolCall
 from tests.conftest import PATIENCE
@@ -179,6 +180,70 @@ def test_a_filtered_recall_in_a_large_space_takes_at_most_six_statements(
     assert {hit.kind for hit in found} == ({kind} if kind != "decision" else set())
 
 
+def test_a_filtered_recall_filters_only_the_best_matches(
+    memory: recollect.Recollect, sent: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most filters leave most matches. Of 14,000 that hold common words, filtering all took four
+    times as long as the rest of the recall."""
+    fill(memory)
+    monkeypatch.setattr("recollect.recall.questions.COMMON_FROM", 1)
+    monkeypatch.setattr("recollect.recall.questions.ENOUGH", 1)
+    sent.clear()
+    assert memory.recall("which port does service 12 listen on", file="src/net.py")
+    searches = [one.count("sum(w.rarity") for one in sent]
+    assert sum(searches) >= 2
+    assert searches == [one.count("best AS MATERIALIZED") for one in sent]
+
+
+def test_the_first_recall_after_a_learn_asks_only_the_space_that_waits_for_vectors(
+    memory: recollect.Recollect, sent: list[str]
+) -> None:
+    """Members of a team learn all the time, so that many recalls make vectors first."""
+    fill(memory)
+    memory.recall("warm up")
+    memory.learn("The billing host answers on port 7443")
+    sent.clear()
+    assert memory.recall("which port does the billing host answer on")
+    assert len(sent) <= 19, (len(sent), sent)
+
+
+def test_what_recalls_leave_behind_adds_no_statement_to_them(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    """The counts of earlier recalls, and the state of code that has changed: a thread saves them,
+    and closing waits for it."""
+    code = project / "tax.py"
+    code.write_text("def total(): return 0\n")
+    kept = memory.learn("Amounts of `total()` in tax.py are cents, on each port").id
+    fill(memory)
+    monkeypatch.setattr("recollect.memory.operations._MOST_NOTED", 3)
+    sent: list[tuple[int, str]] = []
+    for name in ("execute", "executemany"):
+        whole = getattr(psycopg.Cursor, name)
+
+        def spy(self: Any, query: Any, *values: Any, whole: Any = whole, **more: Any) -> Any:
+            sent.append((threading.get_ident(), str(query)))
+            return whole(self, query, *values, **more)
+
+        monkeypatch.setattr(psycopg.Cursor, name, spy)
+    questions = [f"which port does service {number} listen on" for number in range(12)]
+    for number, question in enumerate([*questions, "amounts of total in tax.py"]):
+        code.write_text(f"def total(): return {number}\n")
+        os.utime(code, (1_700_000_000 + number, 1_700_000_000 + number))
+        sent.clear()
+        assert memory.recall(question)
+        # Two more check the tables on a new connection, while the thread uses the first one.
+        own = [
+            query
+            for thread, query in sent
+            if thread == threading.get_ident() and "recollect.migrations" not in query
+        ]
+        assert len(own) <= 6, own
+    memory.close()
+    assert sum(one.recalls for one in memory.list(limit=100)) >= 12 * 3
+    assert [one.recalls for one in memory.list(limit=100) if one.id == kept] > [0]
+
+
 LEARNED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("Integration tests need Redis on port 6380", {}, "created"),
     ("Integration tests need Redis on port 6380", {}, "reinforced"),
@@ -274,10 +339,10 @@ def test_a_space_is_not_read_with_a_scan_of_the_postings(
     assert text.count("postings_") == 2  # one partition, by its primary key
 
 
-def end_all(url: str) -> int:
+def end_all(url: str, connect: Callable[..., Any] = psycopg.connect) -> int:
     """End every connection to the database but this one, as a restart does."""
     admin = url.replace("tester:tester@", "postgres:@", 1)
-    with psycopg.connect(admin, autocommit=True) as connection:
+    with connect(admin, autocommit=True) as connection:
         row = connection.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -295,6 +360,30 @@ def test_the_first_call_after_a_lost_connection_succeeds(
         assert end_all(postgres_url)
         assert memory.learn(f"Statement {number} after a restart").action == "created"
     assert len(memory.list()) == 6
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_connection_that_is_lost_while_it_is_prepared_is_made_again(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """A killed server ends connections between the login and the first transaction, too."""
+    database = PostgresDatabase(postgres_url, "project", "project", wait=PATIENCE)
+    assert database.read(lambda tx: tx.one("SELECT 1")) == (1,)
+    assert end_all(postgres_url)
+    connect, lost = psycopg.connect, list[object]()
+
+    def connect_and_lose(*values: Any, **more: Any) -> Any:
+        connection = connect(*values, **more)
+        if len(lost) < times:
+            lost.append(connection)
+            end_all(postgres_url, connect)
+        return connection
+
+    monkeypatch.setattr(psycopg, "connect", connect_and_lose)
+    assert database.read(lambda tx: tx.one("SELECT 1")) == (1,)
+    assert len(lost) == times
+    add_one(database)
+    database.close()
 
 
 def hear(memory: recollect.Recollect, event: str, **fields: Any) -> str:
@@ -730,3 +819,17 @@ def test_a_wrong_password_is_named_as_such(pooler: str) -> None:
     wrong = PostgresDatabase(pooler.replace(":tester@", ":wrong@", 1), "project", "project")
     with pytest.raises(StoreError, match=r"(?s)refused the login.*user and password"):
         wrong.read(lambda tx: tx.one("SELECT 1"))
+
+
+def test_a_database_that_the_pooler_does_not_have_is_named_as_such(pooler: str) -> None:
+    wrong = PostgresDatabase(pooler.rpartition("/")[0] + "/elsewhere", "project", "project")
+    with pytest.raises(StoreError, match=r"(?s)no such database.*create the database"):
+        wrong.read(lambda tx: tx.one("SELECT 1"))
+
+
+def test_a_server_that_is_down_behind_the_pooler_is_named_as_such() -> None:
+    """The pooler takes the connection, and waits two minutes for the server."""
+    error = psycopg.errors.ProtocolViolation("query_wait_timeout")
+    told = translate_error(error, "postgresql://me:secret@pooler/memory")
+    assert "cannot be reached: the pooler got no connection" in str(told)
+    assert "server behind the pooler" in told.hint

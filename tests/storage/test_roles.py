@@ -17,6 +17,7 @@ from recollect.agents.operations_events import answer_event
 from recollect.agents.registry import load_hooks
 from recollect.errors import NotFound, Refused, StoreBusy, StoreError, StoreReadOnly
 from recollect.index.embedders_io import StaticEmbedder
+from recollect.interfaces.screens import recall as recall_screen
 from recollect.interfaces.screens import results
 from recollect.storage.postgres import pool as postgres_pool
 from recollect.storage.postgres import sql as sql_postgres
@@ -99,6 +100,38 @@ def test_members_share_a_space_and_another_persons_rule_is_not_mine(team: Team) 
         assert (mine.id, his.list()[0].label, his.list()[0].author) == (seen.id, "user", "")
     with team.open(alice, "shared") as hers:
         assert (hers.list()[0].label, hers.list()[0].author) == ("teammate", bob)
+
+
+def test_screens_name_the_teammate_and_do_not_say_that_it_was_you(team: Team) -> None:
+    alice, bob = team.names
+    with team.open(alice, "shared") as hers:
+        id = hers.learn("Always rebase before a merge", kind="policy").id
+        hers.record("s-1", "does the rebase of the invoices need a review")
+        payload = {"hook_event_name": "SessionStart", "session_id": "s-2", "source": "startup"}
+        payload["cwd"] = hers.context.top
+        answer_event(hers.context, load_hooks("claude-code").parse(payload, {}))
+        found = hers.recall("rebase invoices review")
+        assert "teammate" not in results.show("recall", found)
+        assert "from you" in recall_screen._describe_source(found[0])
+        assert "yours, in every start block" in results.show("seen", hers.agents.seen())
+    with team.open(bob, "shared") as his:
+        found = his.recall("rebase invoices review")
+        assert results.show("recall", found).count("by teammate") == len(found) == 2
+        assert [recall_screen._describe_source(hit).partition(",")[0] for hit in found] == [
+            "from a teammate"
+        ] * 2
+        assert f"trusted as teammate {alice}" in results.show("show", his.show(f"memory://{id}"))
+        text = results.show("seen", his.agents.seen())
+        assert f"stated by {alice}, in the start block" in text and "yours" not in text
+
+
+def test_a_role_without_tables_is_told_who_makes_them(postgres_url: str, tmp_path: Path) -> None:
+    variables = {"RECOLLECT_HOME": str(tmp_path / "home"), "RECOLLECT_DATABASE": postgres_url}
+    with (
+        recollect.open(tmp_path, environment=variables, origin="user") as memory,
+        pytest.raises(StoreError, match=r"(?s)tables are missing.*server setup --apply"),
+    ):
+        memory.server.members()
 
 
 def test_an_earlier_revision_keeps_its_author(team: Team) -> None:
@@ -416,6 +449,25 @@ ATTEMPTS = (
     "REINDEX TABLE recollect.memories",
     "SELECT pg_stat_reset()",
     "SELECT pg_ls_dir('.')",
+    "CREATE TEMP TABLE heir () INHERITS (recollect.state)",
+    "SELECT text FROM ONLY recollect.memories WHERE tableoid = 'recollect.memories'::regclass",
+    "SELECT word FROM ts_stat('SELECT to_tsvector(text) FROM recollect.memories')",
+    "SELECT avg(direction)::text, count(*) FROM recollect.vectors WHERE space = 'secret'",
+    "SELECT 1 FROM recollect.memories WHERE space = 'secret' AND 1 / (length(text) - 33) = 0",
+    "UPDATE recollect.memory_counts SET number = 0 WHERE space = 'secret' RETURNING number",
+    "UPDATE recollect.word_totals SET entries = 99 WHERE space = 'secret' RETURNING entries",
+    "INSERT INTO recollect.links (space, source, target) VALUES ('secret', 'm-x', 'm-y')",
+    "INSERT INTO recollect.tombstones (space, digest) VALUES ('secret', 'x')",
+    "ALTER SEQUENCE recollect.entries_id_seq RESTART",
+    "CREATE FUNCTION pg_temp.tell(recollect.memories) RETURNS boolean LANGUAGE plpgsql COST 0.00001 "
+    "AS $$ BEGIN RAISE EXCEPTION 'seen %', $1.text; END $$; "
+    "SELECT 1 FROM recollect.memories m WHERE m.space = 'secret' AND pg_temp.tell(m)",
+    "SET enable_partition_pruning TO off; SELECT stem FROM recollect.postings WHERE space = 'secret'",
+    "BEGIN DEFERRABLE; UPDATE recollect.memories SET label = 'user', author = '{other}'",
+    "SET hnsw.ef_search = 1000; SET hnsw.iterative_scan = 'relaxed_order'; SELECT space, entry FROM "
+    "recollect.vectors WHERE space = 'secret' ORDER BY direction <=> (SELECT direction FROM "
+    "recollect.vectors LIMIT 1) LIMIT 1000",
+    "EXPLAIN (ANALYZE, BUFFERS) SELECT text FROM recollect.memories WHERE space = 'secret'",
 )
 """What a member with SQL access tries: each is refused, or shows and changes nothing."""
 
@@ -680,10 +732,35 @@ def test_the_setup_is_shown_before_it_is_run(team: Team) -> None:
     assert "Nothing was run" in text
     assert 'CREATE ROLE "carol" LOGIN' in text
     assert 'GRANT recollect_member TO "carol"' in text
+    assert "<" not in text
     with pytest.raises(Refused, match="only the owner"):
         team.open(team.names[0]).server.grant(team.names[0], "secret2")
     listed = results.show("server members", team.open(team.names[0]).server.members())
     assert {"shared", "secret"} <= {line.split()[0] for line in listed.splitlines()}
+
+
+def test_the_grants_that_are_shown_are_those_that_members_have(team: Team) -> None:
+    import psycopg
+
+    shown = team.open(team.names[0]).server.setup().statements
+    grants = [one.sql for one in shown if one.sql.startswith("GRANT") and " ON " in one.sql]
+    grants = [sql for sql in grants if "recollect_member;" in sql]
+    other = f"probe_{os.urandom(4).hex()}"
+    found = (
+        "SELECT table_schema, table_name, privilege_type FROM information_schema.role_table_grants "
+        "WHERE grantee = %s AND table_schema LIKE 'recollect%%' ORDER BY 1, 2, 3"
+    )
+    admin = team.owner.split("://")[0] + "://postgres:@" + team.owner.partition("@")[2]
+    with psycopg.connect(admin) as connection:
+        connection.execute(f"CREATE ROLE {other}")
+        for sql in grants:
+            connection.execute(sql.replace("recollect_member;", f"{other};"))
+        held, given = (
+            connection.execute(found, (role,)).fetchall() for role in ("recollect_member", other)
+        )
+        connection.rollback()
+    assert len(held) > 100
+    assert given == held
 
 
 def test_the_setup_is_shown_before_there_is_a_role(team: Team) -> None:

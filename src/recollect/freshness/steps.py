@@ -77,7 +77,12 @@ def check_memories(
         rows = rows or space.read(lambda tx: _load_rows(tx, again))
         found, news = check_loaded(LoadedChecks(fresh, rows), tree)
         if news:
-            space.try_write(lambda tx: sql.save_checks(tx, news, now))
+
+            def save() -> object:
+                return space.try_write(lambda tx: sql.save_checks(tx, news, now))
+
+            # A caller that has the claims does not read them again.
+            _ = save() if loaded is None else space.later(save)
         return {**found}
     return fresh
 

@@ -92,6 +92,8 @@ def _seen(
         kind, text = (kind, name) if name else ("record", line.ref)
     why = _MOMENTS.get(line.moment) or _BLOCKS.get(line.block, "in the start block")
     why = "where things stand, in the start block" if kind == "state" else why
+    if memory and memory.label == "teammate" and line.block == "A":
+        why = f"stated by {memory.author}, in the start block"  # of that person
     is_hidden = not hidden.isdisjoint(lessons_findings.lesson_refs(line.ref))
     return SeenItem(
         id=memory.id if memory else line.ref if kind in ("command", "avoid", "resolution") else "",

@@ -380,17 +380,18 @@ def note_recalls(context: Context, ids: Iterable[str], now: int) -> None:
     for id in ids:
         context.recalls[id] = (context.recalls.get(id, (0, 0))[0] + 1, now)
     if len(context.recalls) >= _MOST_NOTED:
-        write_recalls(context)
+        noted, context.recalls = context.recalls, {}
+        context.project_space.later(lambda: _save_recalls(context, noted))
 
 
 def write_recalls(context: Context) -> None:
     """Write the recalls that were counted since the last time."""
     noted, context.recalls = context.recalls, {}
     if noted:
-        for space in (context.project_space, context.user_space):
-            space.try_write(lambda tx: _save_recalls(tx, noted))
+        _save_recalls(context, noted)
 
 
-def _save_recalls(tx: Tx, noted: Mapping[str, tuple[int, int]]) -> None:
-    """Write down how often memories were recalled; ids of another space are not found here."""
-    sql_lists.count_recalls(tx, noted)
+def _save_recalls(context: Context, noted: Mapping[str, tuple[int, int]]) -> None:
+    """Write down how often memories were recalled; ids of another space are not found in one."""
+    for space in (context.project_space, context.user_space):
+        space.try_write(lambda tx: sql_lists.count_recalls(tx, noted))

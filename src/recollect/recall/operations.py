@@ -17,7 +17,7 @@ from ..memory import steps_verify as memory_steps_verify
 from ..memory import steps_visible as memory_steps_visible
 from ..memory.operations import among
 from ..project import worktree_root
-from ..storage.database import Database, Tx
+from ..storage.database import Database, StemFrequencies, Tx
 from ..text import addresses, dates
 from ..types.records import (
     FOREVER,
@@ -182,20 +182,27 @@ def answer_question(
     indexed = 0
     commands: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
+    states: list[StemFrequencies] = []
 
     def look(txs: Sequence[Tx]) -> Recalled | None:
-        nonlocal commands, fixes, question
+        nonlocal commands, fixes, question, states
         if find_lessons:
             commands, fixes = find_lessons(txs[0])
             question = question._replace(answered=bool(commands))
-        return steps.recall_if_indexed(txs, question, now, embedder)
+        done = steps.recall_if_indexed(txs, question, now, embedder)
+        if done is None:
+            states = [tx.frequencies(()) for tx in txs]  # known by now
+        return done
 
     # What is looked up first goes to a server together: the lessons, and the scopes of each space.
     found = context.search_both(look, ahead=bool(question.file or find_lessons))
     if found is None:
-        indexed = reindex_outdated(context)
+        indexed = reindex_outdated(context) if any(one.outdated for one in states) else 0
         if embedder and embedder.local:
-            for space in context.present_spaces():
+            spaces = context.present_spaces()
+            for space, state in zip(spaces, states, strict=False):
+                if not (indexed or state.unembedded):
+                    continue  # a server is not asked for nothing
                 index_steps.embed_recent(space, embedder, now, steps_reindex.RECORD_TEXTS)
         found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
     found.commands, found.fixes = commands, fixes

@@ -132,7 +132,7 @@ def search_ahead(
             if _seeks_memories(one, filters):
                 wanted.append(partial(_find_memories, tx, one, held, search, filters))
         if question.is_filtered and len(one.searched) < len(one.stems):
-            wanted.append(partial(search, one.stems, depth, few=True))
+            wanted.append(partial(search, one.stems, depth))
         if one.vector and tx.finds_nearest:
             least = recall_ranking.LEAST_MEANING
             wanted.append(
@@ -164,7 +164,7 @@ def find_candidates(
     few = len(matched) < question.limit and len(asked.searched) < len(asked.stems)
     if few and question.is_filtered and tx.is_answered:
         # A filter may leave only entries with the common words.
-        matched = search(asked.stems, depth, few=tx.is_remote)
+        matched = search(asked.stems, depth)
     is_full, cosines = len(matched) == depth, _compare(matched, asked, compared)
     if cosines and entries > judgement.SMALL:
         names = [asked.stems[place] for place in asked.ranking.wholes]

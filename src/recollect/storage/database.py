@@ -384,6 +384,10 @@ class Database(Protocol):
         """Run work that may be lost (usage counts): never wait long, never fail the caller; return
         whether it was kept."""
 
+    def later(self, run: Callable[[], object]) -> object:
+        """Run what may be lost and whose effect the caller does not need; it must not fail. On a
+        server it runs in a thread, so that no call waits for it but `close`."""
+
     def is_writable(self) -> bool:
         """Check whether the caller's role may write to the space; a file is always tried."""
 

@@ -73,6 +73,7 @@ class SqliteDatabase:
         return self._attempt(_READ, work)
 
     read_ahead = read  # no statement is a round trip
+    later = staticmethod(lambda run: run())
 
     def write(self, work: Callable[[Tx], Result]) -> Result:
         return self._attempt(_WRITE, work)

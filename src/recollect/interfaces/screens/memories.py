@@ -38,7 +38,7 @@ def _render_memory(memory: recollect.Memory) -> str:
     saved, recalled = (format_count(one, "time") for one in (memory.reinforcement, memory.recalls))
     trust = (
         f"priority {memory.priority}, confidence {memory.confidence:.2f}, from {memory.origin}, "
-        f"trusted as {memory.label}"
+        f"trusted as {memory.label}{f' {memory.author}' if memory.label == 'teammate' else ''}"
     )
     use = (
         f"first seen {day(memory.first_seen)}, last confirmed {day(memory.last_confirmed)}, "

@@ -143,6 +143,7 @@ def _render_short_hit(hit: Hit) -> str:
 
 _TRUST = {
     "user": "you",
+    "teammate": "a teammate",
     "system": "recollect",
     "agent": "an agent",
     "tool": "a tool",
@@ -154,7 +155,7 @@ _TRUST = {
 
 def _describe_source(hit: Hit) -> str:
     who = {"user": "you", "assistant": "the agent", "tool": "a tool"}
-    if hit.trust == "import":
+    if hit.trust == "import" or (hit.trust == "teammate" and hit.role == "user"):
         who = {}  # the words of another person
     source = who.get(hit.role, "") or _TRUST.get(hit.trust, hit.trust)
     return f"from {source}, {day(hit.at)}"
@@ -184,7 +185,8 @@ def render_hit(hit: Hit) -> str:
     """Return one hit for a pipe: score, kind, address, marks, then the whole text."""
     role = f"{hit.role}, " if hit.role else ""
     marks = "" if hit.status == "active" else f", {hit.status}"
-    is_plain = hit.trust in ("user", "system") or (hit.role and hit.trust != "import")
+    others = ("import", "teammate")
+    is_plain = hit.trust in ("user", "system") or (hit.role and hit.trust not in others)
     marks += "" if is_plain else f", by {hit.trust}"
     marks += "".join(f", {mark}" for mark in _describe_marks(hit))
     head = f"{hit.score:.3f}  {hit.kind}  {hit.address}  ({role}{day(hit.at)}{marks})"

@@ -56,6 +56,7 @@ class PostgresDatabase:
         self._kind = kind
         self._wait = wait
         self._pool = pool_of(url)
+        self.later = self._pool.run_later
         self._pid = os.getpid()
         self._registered = False
         self._writes = True
@@ -325,7 +326,7 @@ class PostgresDatabase:
 
     def close(self) -> None:
         if os.getpid() == self._pid:
-            self._pool.close_idle()
+            self._pool.close()
 
     def _place(self) -> str:
         return hide_password(self.url)

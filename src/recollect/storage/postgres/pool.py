@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Condition, Lock, local
+from threading import Condition, Lock, Thread, local
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, Unavailable
@@ -56,6 +56,8 @@ class ConnectionPool:
         self._options = _NO_JIT
         self.current = local()
         """`snapshot` is the transaction that the thread is in."""
+        self._later: Thread | None = None
+        """Runs what no call waits for, after the thread before it."""
 
     def snapshot(self) -> Snapshot | None:
         """Return the transaction that this thread is in."""
@@ -81,23 +83,20 @@ class ConnectionPool:
                 return self._idle.pop().connection
             self._open += 1
         try:
-            connection = self._connect(wait)
-            try:
-                prepare(connection)
-            except BaseException:
-                connection.close()
-                raise
+            return self._connect(wait, prepare)
         except BaseException:
             self._forget()
             raise
-        return connection
 
     def _is_available(self) -> bool:
         return bool(self._idle) or self._open < MOST_CONNECTIONS
 
-    def _connect(self, wait: float) -> psycopg.Connection[Row]:
-        """Connect. A server that answered before, or says that it is starting, is tried again,
-        unless it refuses the login."""
+    def _connect(
+        self, wait: float, prepare: Callable[[psycopg.Connection[Row]], None]
+    ) -> psycopg.Connection[Row]:
+        """Connect and prepare. A server that answered before, or says that it is starting, is tried
+        again, unless it refuses the login; so is one that is lost while the connection is
+        prepared."""
         driver = load_driver()
         deadline = time.monotonic() + (wait if self._connected else min(wait, _RESTART_WAIT))
         # A member can lock a table for as long as they like.
@@ -118,8 +117,16 @@ class ConnectionPool:
                 if not again or time.monotonic() > deadline:
                     raise
                 time.sleep(random.uniform(0.02, 0.1))
+                continue
+            self._connected = True
+            try:
+                prepare(connection)
+            except BaseException as error:
+                is_lost = connection.closed and isinstance(error, driver.OperationalError)
+                connection.close()
+                if not is_lost or time.monotonic() > deadline:
+                    raise
             else:
-                self._connected = True
                 return connection
 
     def give_back(self, connection: psycopg.Connection[Row]) -> None:
@@ -141,6 +148,24 @@ class ConnectionPool:
             return describe_lock(connection, place)
         finally:
             self.give_back(connection)
+
+    def run_later(self, run: Callable[[], object]) -> None:
+        """Run something in a thread, one after another: one more connection is enough."""
+        before = self._later
+
+        def run_next() -> None:
+            if before:
+                before.join()
+            run()
+
+        self._later = Thread(target=run_next, name="recollect-later")
+        self._later.start()
+
+    def close(self) -> None:
+        """Close the connections that no thread uses, after what was to be run later."""
+        if self._later:
+            self._later.join()
+        self.close_idle()
 
     def _forget(self) -> None:
         with self._free:
@@ -209,6 +234,8 @@ _REASONS = (
      "the owner of the tables runs `recollect server setup --apply` and `recollect server grant`"),
     ("InvalidSchemaName", "there are no tables in this database yet",
      "the owner of the tables runs `recollect server setup --apply`"),
+    ("UndefinedTable", "the tables are missing in this database: {said}",
+     "the owner of the tables runs `recollect server setup --apply`"),
     ("IdleInTransactionSessionTimeout", "PostgreSQL ended an idle transaction: {said}", ""),
 )  # fmt: skip
 _SAID = (
@@ -216,6 +243,7 @@ _SAID = (
     ('FATAL:  role "', "InvalidPassword"),
     ("no password supplied", "InvalidPassword"),
     ("does not exist", "InvalidCatalogName"),
+    ("no such database", "InvalidCatalogName"),  # of pgbouncer
     ("too many clients", "TooManyConnections"),
     ("too many connections", "TooManyConnections"),
     ("no more connections allowed", "TooManyConnections"),
@@ -249,6 +277,12 @@ def translate_error(error: BaseException, url: str, space: str = "") -> StoreErr
         return StoreFull("the database server has no space left", where=place)
     if isinstance(error, driver.errors.ReadOnlySqlTransaction):
         return StoreReadOnly("the database is read-only", where=place)
+    if "query_wait_timeout" in first_line:  # of pgbouncer
+        return StoreError(
+            f"PostgreSQL cannot be reached: the pooler got no connection to it ({first_line})",
+            where=place,
+            hint="check that the server behind the pooler is running and has free connections",
+        )
     if space and "row-level security policy" in first_line:
         return refuse_write(url, space)
     spoken = next((name for words, name in _SAID if words in str(error)), "")

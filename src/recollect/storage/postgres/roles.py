@@ -15,70 +15,10 @@ from ..database import Row, ServerMember, ServerStatement
 from . import schema
 from .pool import limited_wait, load_driver, translate_error
 from .schema import MEMBER_GROUP
+from .setup_statements import OWNER, plan_grants, plan_setup, quote_name
 
 if TYPE_CHECKING:
     import psycopg
-
-OWNER = "recollect_owner"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def plan_setup(database: str, owner: str, members: Sequence[str]) -> list[ServerStatement]:
-    """Return the statements that an administrator runs once, and what each is for."""
-    planned = [
-        ServerStatement(
-            f"CREATE ROLE {_quoted(owner)} LOGIN CREATEROLE PASSWORD '…';",
-            "owns the tables; it is not for daily work",
-        ),
-        ServerStatement(
-            f"GRANT CREATE ON DATABASE {_quoted(database)} TO {_quoted(owner)};",
-            "lets it make the schema `recollect`",
-        ),
-        ServerStatement(
-            f"ALTER DATABASE {_quoted(database)} SET jit TO off;",
-            "compiling takes many times as long as what it saves here",
-        ),
-        ServerStatement(
-            "REVOKE CREATE ON SCHEMA public FROM PUBLIC;",
-            "a function there could run in another person's statement; so by default since 15",
-        ),
-        ServerStatement(
-            "CREATE EXTENSION IF NOT EXISTS vector;", "optional: faster search by meaning"
-        ),
-    ]
-    for name in members:
-        planned.append(
-            ServerStatement(
-                f"CREATE ROLE {_quoted(name)} LOGIN PASSWORD '…';", "one for each person"
-            )
-        )
-    return planned
-
-
-def plan_grants(members: Sequence[str]) -> list[ServerStatement]:
-    """Return the statements that the owner runs after each upgrade; `setup --apply` does."""
-    group = MEMBER_GROUP
-    planned = [
-        ServerStatement(f"CREATE ROLE {group} NOLOGIN;", "what every member may do"),
-        ServerStatement(
-            f"GRANT USAGE ON SCHEMA recollect, recollect_read TO {group};", "see the tables"
-        ),
-        ServerStatement(
-            f"GRANT SELECT, INSERT, UPDATE, DELETE ON <each table> TO {group};",
-            "all tables but members and migrations; row-level security limits it to their spaces",
-        ),
-        ServerStatement(
-            f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA recollect TO {group};", "number entries"
-        ),
-    ]
-    planned += [
-        ServerStatement(f"GRANT {group} TO {_quoted(name)};", "make a person a member")
-        for name in members
-    ]
-    return planned
 
 
 def apply_setup(
@@ -125,7 +65,7 @@ def _join_group(connection: psycopg.Connection[Row], role: str) -> None:
         raise InvalidInput(
             f"there is no role {role!r} on the server",
             where="role",
-            hint=f"an administrator runs: CREATE ROLE {_quoted(role)} LOGIN PASSWORD '…';",
+            hint=f"an administrator runs: CREATE ROLE {quote_name(role)} LOGIN PASSWORD '…';",
         )
     has_role = connection.execute(
         "SELECT pg_has_role(%s, %s, 'MEMBER')", (role, MEMBER_GROUP)
@@ -133,11 +73,11 @@ def _join_group(connection: psycopg.Connection[Row], role: str) -> None:
     if has_role and has_role[0]:
         return
     try:
-        connection.execute(f"GRANT {MEMBER_GROUP} TO {_quoted(role)}")
+        connection.execute(f"GRANT {MEMBER_GROUP} TO {quote_name(role)}")
     except driver.errors.InsufficientPrivilege as error:
         raise Refused(
             f"this role may not grant {MEMBER_GROUP}",
-            hint=f"an administrator runs: GRANT {MEMBER_GROUP} TO {_quoted(role)};",
+            hint=f"an administrator runs: GRANT {MEMBER_GROUP} TO {quote_name(role)};",
         ) from error
 
 
