@@ -266,10 +266,7 @@ class SqliteDatabase:
             if upgrades:
                 self.on_upgrade(0)
                 self._copy_to(sqlite_files.upgrade_backup_path(self.path, version))
-            migrations.define_functions(connection)
-            new = [migrations.read_fresh()]
-            for script in migrations.pending_scripts(version, "sqlite") if version else new:
-                connection.execute(script)
+            migrations.run_sqlite(connection, version)
             if upgrades:
                 sqlite_health.seal_all(connection)
             connection.execute(

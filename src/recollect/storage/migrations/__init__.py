@@ -81,6 +81,13 @@ def _rows_of_columns(columns: bytes, rows: int) -> bytes:
     return bytes(found)
 
 
+def run_sqlite(connection: Any, version: int) -> None:
+    """Make the tables of an SQLite store, or upgrade those of a version, in its transaction."""
+    define_functions(connection)
+    for script in pending_scripts(version, "sqlite") if version else [read_fresh()]:
+        connection.execute(script)
+
+
 def pending_scripts(version: int, engine: str) -> list[str]:
     """Return the scripts from `version` to the latest."""
     return [_read(name, engine) for name in MIGRATIONS[version:]]
