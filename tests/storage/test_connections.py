@@ -207,6 +207,37 @@ def test_the_first_recall_after_a_learn_asks_only_the_space_that_waits_for_vecto
     assert len(sent) <= 19, (len(sent), sent)
 
 
+def test_a_recall_waits_for_no_vector_of_what_others_saved(
+    memory: recollect.Recollect,
+    sent: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    postgres_url: str,
+    project: Path,
+    tmp_path: Path,
+) -> None:
+    """It finds that by its words, in as few statements as ever, and a thread makes the vector."""
+    fill(memory)
+    environment = variables(postgres_url, tmp_path)
+    with recollect.open(project, environment=environment, origin="user") as other:
+        other.recall("warm up")
+        memory.learn("The billing host answers on port 7443")
+        later: list[Callable[[], object]] = []
+        space = other.context.project_space
+        monkeypatch.setattr(space, "later", later.append)
+        sent.clear()
+        found = other.recall("which port does the billing host answer on")
+        assert "7443" in found[0].text
+        assert len(sent) <= 6, sent
+        assert len(space.read(lambda tx: sql_vectors.list_unembedded(tx, 9))) == 1
+        for make in later:
+            make()
+        assert not space.read(lambda tx: sql_vectors.list_unembedded(tx, 9))
+        # What it saved itself gets its vector before the answer.
+        other.learn("Refunds are paid by the finance team")
+        other.recall("giving customers their money back")
+        assert not space.read(lambda tx: sql_vectors.list_unembedded(tx, 9))
+
+
 def test_what_recalls_leave_behind_adds_no_statement_to_them(
     memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch, project: Path
 ) -> None:

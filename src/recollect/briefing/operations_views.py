@@ -156,7 +156,7 @@ def show(context: Context, address: str) -> recall_steps_records.ShownRecord:
     if steps_lessons.names_lesson(address):
         lesson = find_lesson(context, address)
         if lesson is None:
-            raise recall_operations.record_not_found(address)
+            raise recall_steps_records.record_not_found(address)
         return recall_steps_records.ShownRecord(lesson=lesson)
     if address.removeprefix("memory://").partition("/")[0] != "root":
         return recall_operations.show_record(context, address)
@@ -174,7 +174,7 @@ def show(context: Context, address: str) -> recall_steps_records.ShownRecord:
         text = context.read_both(lambda txs: skill_md(txs, place.path.split("/")[1]))
     page = make_document(place, text)
     if page is None:
-        raise recall_operations.record_not_found(address)
+        raise recall_steps_records.record_not_found(address)
     return recall_steps_records.ShownRecord(document=page)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 
 from ..archive import steps_sessions as archive_steps_sessions
 from ..context import Context
-from ..errors import InvalidInput, NotFound
+from ..errors import InvalidInput
 from ..fast_typing import TypedDict, Unpack
 from ..freshness import steps as freshness_steps
 from ..index import sql as index_sql
@@ -183,27 +184,37 @@ def answer_question(
     commands: tuple[str, ...] = ()
     fixes: tuple[str, ...] = ()
     states: list[StemFrequencies] = []
+    spaces = context.present_spaces()
+    # What others save on a server is found by its words until its vector is made.
+    hurried = [one for one in spaces if one.written_at <= context.embedded.get(one.space, -inf)]
 
     def look(txs: Sequence[Tx]) -> Recalled | None:
         nonlocal commands, fixes, question, states
         if find_lessons:
             commands, fixes = find_lessons(txs[0])
             question = question._replace(answered=bool(commands))
-        done = steps.recall_if_indexed(txs, question, now, embedder)
-        if done is None:
+        names = {space.space for space in hurried}
+        done = steps.recall_if_indexed(txs, question, now, embedder, names)
+        if done is None or hurried:
             states = [tx.frequencies(()) for tx in txs]  # known by now
         return done
 
     # What is looked up first goes to a server together: the lessons, and the scopes of each space.
     found = context.search_both(look, ahead=bool(question.file or find_lessons))
-    if found is None:
+    waits = found is None
+    if waits:
         indexed = reindex_outdated(context) if any(one.outdated for one in states) else 0
-        if embedder and embedder.local:
-            spaces = context.present_spaces()
-            for space, state in zip(spaces, states, strict=False):
-                if not (indexed or state.unembedded):
-                    continue  # a server is not asked for nothing
-                index_steps.embed_recent(space, embedder, now, steps_reindex.RECORD_TEXTS)
+    if embedder and embedder.local:
+        for space, state in zip(spaces, states, strict=False):
+            if not (indexed or state.unembedded):
+                continue  # a server is not asked for nothing
+            written = space.written_at
+            make = partial(steps_reindex.embed_recent, space, embedder, now)
+            if waits and make() and written < inf:
+                context.embedded[space.space] = written
+            elif not waits:
+                space.later(make)
+    if found is None:
         found = context.read_both(lambda txs: steps.recall(txs, question, now, embedder))
     found.commands, found.fixes = commands, fixes
     if indexed:
@@ -258,7 +269,7 @@ def show_record(context: Context, address: str) -> steps_records.ShownRecord:
     memory_operations.write_recalls(context)
     shown = context.read_both(lambda txs: steps_records.show_record(txs, address))
     if shown is None:
-        raise record_not_found(address)
+        raise steps_records.record_not_found(address)
     current = shown.memory is not None and shown.memory.valid_to == FOREVER
     if shown.memory and current and freshness_steps.check_freshness(context, [shown.memory.id]):
         id = shown.memory.id
@@ -301,25 +312,6 @@ def make_vectors(context: Context, most: int = 0) -> int:
         index_steps.embed_missing(space, embedder, now, steps_reindex.RECORD_TEXTS, advance, most)
         for space in spaces
     )
-
-
-_HINTS = {
-    "notes": "`recollect notes set` writes it",
-    "continuity": "`recollect continuity` makes it",
-    "task": "`recollect task list` lists them",
-    "handoff": "`recollect handoff list` lists them",
-    "ledger": "`recollect ledger AGENT` writes one",
-    "scratch": "`recollect scratch list` lists them",
-    "session": "`recollect session list` lists them",
-    "root": "it is made of what was learned: `recollect list`, `recollect procedure list`",
-}
-
-
-def record_not_found(address: str) -> NotFound:
-    """Return the error for an address without a record, with the command that makes one."""
-    kind = address.removeprefix("memory://").partition("/")[0]
-    hint = _HINTS.get(kind) or "`recollect list` and `recollect session list` list the records"
-    return NotFound("there is no such record", where=address, hint=hint)
 
 
 # ---------------------------------------------------------------- evaluation

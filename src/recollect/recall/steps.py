@@ -35,25 +35,20 @@ def recall(
     txs: Sequence[Tx], question: RecallQuestion, now: int, embedder: records.Embedder | None = None
 ) -> Recalled:
     """Return the best records of all given spaces for a question."""
-    found = _recall(txs, question, now, embedder)
+    found = recall_if_indexed(txs, question, now, embedder)
     return Recalled() if found is None else found  # an empty one has its reasons
 
 
 def recall_if_indexed(
-    txs: Sequence[Tx], question: RecallQuestion, now: int, embedder: records.Embedder | None
-) -> Recalled | None:
-    """Return the same; None when records must be indexed first, or wait for a local embedder. A
-    search learns both from a statement that it needs anyway."""
-    return _recall(txs, question, now, embedder, if_indexed=True)
-
-
-def _recall(
     txs: Sequence[Tx],
     question: RecallQuestion,
     now: int,
     embedder: records.Embedder | None,
-    if_indexed: bool = False,
+    hurried: Collection[str] | None = None,
 ) -> Recalled | None:
+    """Return the same; with `hurried` spaces, None when records must be indexed first, or wait for
+    a local embedder in another space. A search learns both from a statement that it needs anyway.
+    """
     words: dict[str, str] = {}
     for word in questions.subject_terms(question.query):
         words.setdefault(terms.stem(word), word)
@@ -61,7 +56,10 @@ def _recall(
         return Recalled(notes=("the question has no words to search for",))
     known = steps_candidates.count_stems(txs, list(words), question)
     local = embedder is not None and embedder.local
-    if if_indexed and any(one.outdated or (one.unembedded and local) for one in known):
+    if hurried is not None and any(
+        one.outdated or (one.unembedded and local and tx.space not in hurried)
+        for tx, one in zip(txs, known, strict=True)
+    ):
         return None
     spaces = [
         steps_candidates.apply_filters(tx, question, one)

@@ -9,7 +9,7 @@ from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
-from ..errors import InvalidInput, Refused
+from ..errors import InvalidInput, NotFound, Refused
 from ..index import sql as index_sql
 from ..links import relations as links_relations
 from ..links import sql as links_sql
@@ -257,3 +257,22 @@ def _describe_record(tx: Tx, name: str) -> str:
         held = database.read_or_none(lambda: kept.sketch(tx, name))
         return held.text if held else name
     return name
+
+
+_HINTS = {
+    "notes": "`recollect notes set` writes it",
+    "continuity": "`recollect continuity` makes it",
+    "task": "`recollect task list` lists them",
+    "handoff": "`recollect handoff list` lists them",
+    "ledger": "`recollect ledger AGENT` writes one",
+    "scratch": "`recollect scratch list` lists them",
+    "session": "`recollect session list` lists them",
+    "root": "it is made of what was learned: `recollect list`, `recollect procedure list`",
+}
+
+
+def record_not_found(address: str) -> NotFound:
+    """Return the error for an address without a record, with the command that makes one."""
+    kind = address.removeprefix("memory://").partition("/")[0]
+    hint = _HINTS.get(kind) or "`recollect list` and `recollect session list` list the records"
+    return NotFound("there is no such record", where=address, hint=hint)

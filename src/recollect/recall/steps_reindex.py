@@ -17,6 +17,7 @@ from ..documents import sql as documents_sql
 from ..documents import steps as documents_steps
 from ..episodes import sql as episodes_sql
 from ..episodes import steps as episodes_steps
+from ..errors import StoreError
 from ..fast_typing import TYPE_CHECKING
 from ..index import sql as index_sql
 from ..index import steps as index_steps
@@ -32,7 +33,7 @@ from . import sql
 
 if TYPE_CHECKING:
     from ..index.sql_vectors import UnembeddedEntry
-    from ..types.records import Memory
+    from ..types.records import Embedder, Memory
 
 IndexedText = tuple[index_sql.IndexEntry, str]
 StoredRecord = archive_sql.MessageRow | IndexedText | None
@@ -230,3 +231,13 @@ _LOADERS: dict[str, Callable[[Tx, str, int], IndexedText | None]] = {
 }
 
 RECORD_TEXTS = index_steps.RecordTexts(load_stored, make_text)
+
+
+def embed_recent(space: Database, embedder: Embedder, now: int) -> bool:
+    """Make the vectors of recent entries, if they are few; return whether the store let us. The
+    next recall tries again."""
+    try:
+        index_steps.embed_recent(space, embedder, now, RECORD_TEXTS)
+    except StoreError:
+        return False
+    return True

@@ -354,6 +354,8 @@ class Database(Protocol):
     """One space in one database. Work is a function of a transaction, and may be run again."""
 
     space: str
+    written_at: float
+    """When this process last changed it, by a clock of its own; infinite for a file."""
     on_upgrade: Callable[[int], object]
     """Called with 0 when an upgrade from an earlier version begins, and with 1 when it is done."""
 

@@ -37,6 +37,8 @@ _READ, _WRITE, _LOOK_AND_WRITE = "BEGIN", "BEGIN IMMEDIATE", "BEGIN DEFERRED"
 class SqliteDatabase:
     """A space in a file, or in memory if `path` is empty. Each thread has its own connection."""
 
+    written_at = float("inf")
+
     def __init__(
         self,
         path: str,
