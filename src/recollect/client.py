@@ -78,6 +78,10 @@ class Recollect:
             from .memory.operations import write_recalls
 
             write_recalls(self.context)
+        if self.context.lacks_vectors:
+            from .recall.operations import embed_saved
+
+            embed_saved(self.context)
         self.context.project_space.close()
         self.context.user_space.close()
         if self.context.replica:

@@ -236,6 +236,9 @@ def test_a_recall_waits_for_no_vector_of_what_others_saved(
         other.learn("Refunds are paid by the finance team")
         other.recall("giving customers their money back")
         assert not space.read(lambda tx: sql_vectors.list_unembedded(tx, 9))
+        other.learn("Parcels leave the depot at noon")
+    # The next process finds that by its meaning, too.
+    assert not memory.context.project_space.read(lambda tx: sql_vectors.list_unembedded(tx, 9))
 
 
 def test_what_recalls_leave_behind_adds_no_statement_to_them(

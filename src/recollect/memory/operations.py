@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 
 from ..context import Context, new_id
 from ..errors import InvalidInput, NotFound
@@ -100,7 +101,9 @@ def learn(
             sql.allow_again(tx, ready.row.digest)
         return steps_learn.learn(tx, ready, now, around, known)
 
-    return space.read_and_write(lambda tx: steps_neighbours.find_neighbours(tx, ready.row), save)
+    learned = space.read_and_write(lambda tx: steps_neighbours.find_neighbours(tx, ready.row), save)
+    context.lacks_vectors |= space.written_at < inf
+    return learned
 
 
 def make_draft(context: Context, text: str, kind: str, fields: MemoryFields) -> steps.Draft:

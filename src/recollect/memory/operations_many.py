@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import inf
 
 from ..context import Context, new_ids
 from ..documents.user_files_io import read_json_lines
@@ -68,7 +69,9 @@ def _save_all(
         raise
     texts = {item.row.id: (item.row.text, item.memory.citations) for item in ready}
     known = freshness_steps.pin_many(context, texts) if layer != "user" else {}
-    return tuple(space.write(lambda tx: steps_learn.learn_all(tx, ready, now, known)))
+    learned = tuple(space.write(lambda tx: steps_learn.learn_all(tx, ready, now, known)))
+    context.lacks_vectors |= space.written_at < inf
+    return learned
 
 
 def _prepare(

@@ -222,6 +222,17 @@ def answer_question(
     return _check_hits(context, found, now)
 
 
+def embed_saved(context: Context) -> None:
+    """Make the vectors of what this process saved on a server: other processes do not wait."""
+    context.lacks_vectors = False
+    embedder = context.embedder()
+    if embedder is None or not embedder.local:
+        return
+    for space in context.present_spaces():
+        if context.embedded.get(space.space, -inf) < space.written_at < inf:
+            steps_reindex.embed_recent(space, embedder, context.clock())
+
+
 def _check_hits(context: Context, found: Recalled, now: int) -> Recalled:
     """Count the recalls of the hits, and check their freshness."""
     memory_operations.note_recalls(context, steps_hits.memory_ids(found), now)
