@@ -193,7 +193,7 @@ def answer_question(
         if find_lessons:
             commands, fixes = find_lessons(txs[0])
             question = question._replace(answered=bool(commands))
-        names = {space.space for space in hurried}
+        names = [space.space for space in hurried]
         done = steps.recall_if_indexed(txs, question, now, embedder, names)
         if done is None or hurried:
             states = [tx.frequencies(()) for tx in txs]  # known by now
@@ -226,10 +226,9 @@ def embed_saved(context: Context) -> None:
     """Make the vectors of what this process saved on a server: other processes do not wait."""
     context.lacks_vectors = False
     embedder = context.embedder()
-    if embedder is None or not embedder.local:
-        return
     for space in context.present_spaces():
-        if context.embedded.get(space.space, -inf) < space.written_at < inf:
+        owes = context.embedded.get(space.space, -inf) < space.written_at < inf
+        if embedder and embedder.local and owes:
             steps_reindex.embed_recent(space, embedder, context.clock())
 
 
@@ -327,8 +326,6 @@ def make_vectors(context: Context, most: int = 0) -> int:
 
 # ---------------------------------------------------------------- evaluation
 
-_SECOND = 1_000_000
-
 
 def evaluate(
     context: Context,
@@ -385,6 +382,6 @@ def _read_commits(context: Context) -> list[evaluation_questions.RepositoryCommi
 
     found = Git(worktree_root(context.project.start) or context.project.root).commits()
     return [
-        evaluation_questions.RepositoryCommit(hash, at * _SECOND, subject, files)
+        evaluation_questions.RepositoryCommit(hash, at * 1_000_000, subject, files)
         for hash, at, subject, files in found
     ]
