@@ -86,11 +86,11 @@ class Context:
         """An exact tokenizer for prompts; None means the estimate."""
         self.sent: dict[str, SentPrompt] = {}
         """The last prepared prompt of each session."""
-        self.recalls: dict[str, tuple[int, int]] = {}
         self.lacks_vectors = False
         """Whether memories were saved on a server whose vectors `client.close` makes."""
         self.embedded: dict[str, float] = {}
         """The `written_at` of each space when its vectors were made."""
+        self.recalls: dict[str, tuple[int, int]] = {}
         """Recalls not written yet: count and time by memory id."""
         self._embedder: Embedder | None = None
         for space in spaces:

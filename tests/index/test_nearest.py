@@ -112,6 +112,17 @@ def test_a_score_follows_the_signs_and_the_steps_of_the_question(
         assert score == (agreement + total) // 2 >> most
 
 
+@pytest.mark.parametrize("dims", [8, 8_192, 9_400])
+def test_a_vector_of_any_length_scores_as_it_agrees(dims: int) -> None:
+    question = bytes([255]) * dims
+    half = bytes([255, 1]) * (dims // 2)
+    scores = index_vectors.score_blocks(
+        question, [index_vectors.pack_signs([question, half, bytes([1]) * dims])]
+    )
+    assert scores[0] > scores[1] > scores[2] == 0
+    assert scores[0] == index_vectors.score_of(1.0, question)
+
+
 @given(components)
 def test_the_question_itself_scores_highest_and_its_opposite_lowest(question: bytes) -> None:
     opposite = bytes(256 - component for component in question)

@@ -65,10 +65,6 @@ REVISIONS = [
     ("requires-python | >=3.10", "requires-python | >=3.11"),
     ("tool.ruff.line-length | is 88", "tool.ruff.line-length | is 100"),
     ("Use Black for formatting", "Use yapf for formatting"),
-    ("Format Python code with black", "Format Python code with ruff"),
-    ("Our formatter is prettier", "Our formatter is biome"),
-    ("Always answer in German", "Always answer in English"),
-    ("Write comments in English", "Write comments in French"),
     ("The release manager runs on Mondays", "The release manager runs on Fridays"),
     ("Coverage must stay above 80%", "Coverage must stay above 90%"),
     ("The license is MIT", "The license is Apache-2.0"),
@@ -122,6 +118,13 @@ NO_REVISIONS = [
 ]
 
 BOTH_HOLD = [
+    ("Anna speaks German", "Anna speaks French"),
+    ("Respond to German customers within one day", "Respond to French customers within one day"),
+    ("The chat widget has a German translation", "The chat widget has a French translation"),
+    ("The API response is translated to German", "The API response is translated to Polish"),
+    ("Add a comment in German to each label file", "Add a comment in French to each label file"),
+    ("Translate the docs to German", "Translate the docs to French"),
+    ("Use black", "Use ruff"),
     ("Never deploy on Fridays", "Never deploy on Sundays"),
     ("Never use port 5000", "Never use port 7000"),
     ("Don't import from react", "Don't import from vue"),
@@ -136,6 +139,12 @@ BOTH_HOLD = [
 ]
 
 UNCLEAR = [
+    ("Format Python code with black", "Format Python code with ruff"),
+    ("Use prettier for formatting", "Use biome for formatting"),
+    ("Always answer in German", "Always answer in English"),
+    ("Answer in German", "From now on always answer in English"),
+    ("Write comments in English", "Write comments in French"),
+    ("Commit messages are in English", "Commit messages are in German"),
     ("Always test with Python 3.11", "Always test with Python 3.12"),
     ("Always run the suite on Node 18", "Always run the suite on Node 20"),
     ("Deploy to staging on Tuesdays", "Deploy to staging on Thursdays"),

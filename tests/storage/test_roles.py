@@ -110,12 +110,12 @@ def test_screens_name_the_teammate_and_do_not_say_that_it_was_you(team: Team) ->
         payload = {"hook_event_name": "SessionStart", "session_id": "s-2", "source": "startup"}
         payload["cwd"] = hers.context.top
         answer_event(hers.context, load_hooks("claude-code").parse(payload, {}))
-        found = hers.recall("rebase invoices review")
+        found = hers.recall("rebase")
         assert "teammate" not in results.show("recall", found)
         assert "from you" in recall_screen._describe_source(found[0])
         assert "yours, in every start block" in results.show("seen", hers.agents.seen())
     with team.open(bob, "shared") as his:
-        found = his.recall("rebase invoices review")
+        found = his.recall("rebase")
         assert results.show("recall", found).count("by teammate") == len(found) == 2
         assert [recall_screen._describe_source(hit).partition(",")[0] for hit in found] == [
             "from a teammate"

@@ -27,6 +27,13 @@ _PROGRAM = (
 )
 
 
+_UNREADABLE = (
+    *(OSError, EOFError, MemoryError, pickle.PickleError, ImportError, AttributeError, LookupError),
+    *(TypeError, ValueError, ArithmeticError, RuntimeError),
+)
+"""What a broken pipe raises, or the pickle of an answer that was cut off."""
+
+
 class WorkerLost(Exception):
     """A worker died, or its answer cannot be read."""
 
@@ -99,7 +106,7 @@ class WorkerPool:
             request, answer = asked
             try:
                 answer.put(_ask(worker, request))
-            except (OSError, EOFError, ValueError, pickle.PickleError) as error:
+            except _UNREADABLE as error:
                 answer.put(WorkerLost(str(error)))
                 if worker in self._alive:
                     self._alive.remove(worker)

@@ -22,7 +22,6 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ..fast_typing import NamedTuple
 from ..text.replacements import (
     LONGEST_VALUE,
     STATING,
@@ -36,10 +35,14 @@ from ..text.statements import (
     MOODS,
     NUMERALS,
     ReadWord,
+    WordChange,
     adds_up,
-    are_alternatives,
+    are_rivals,
     content_words,
     differ_in_much,
+    find_change,
+    find_choice,
+    find_families,
     is_among,
     may_negate,
     read_clauses,
@@ -82,7 +85,7 @@ def find_relation(old: Statement, new: Statement) -> str:
     if contradicts(old, new):
         return "contradicts"
     found = _compare_values(old, new) or _compare_gone(old, new)
-    if not found and _denies(old, new):
+    if not found and (_denies(old, new) or _rivals(old, new)):
         return "contradicts"
     return found or ("near" if is_near(old, new) else "")
 
@@ -127,6 +130,18 @@ def _find_denied(statement: Statement) -> frozenset[str]:
     return frozenset(
         [_shorten(word) for word, sign in signs.items() if not sign and word not in silent]
     )
+
+
+def _rivals(old: Statement, new: Statement) -> bool:
+    """Check whether both statements choose a language to answer in, or a formatter, and not the
+    same: mostly the second replaces the first, but a person should say so."""
+    if may_negate(old) or may_negate(new):
+        return False
+    change = find_change(find_choice(old[1]), find_choice(new[1]), 1)
+    if change is None:
+        return False
+    sides = _stems(change.lead), _stems(change.rest)
+    return are_rivals(change.old[0].stem, change.new[0].stem, *sides)
 
 
 def _shorten(word: str) -> str:
@@ -207,7 +222,7 @@ def _has_another_value(old: Statement, new: Statement) -> bool:
             return bool(subject or _unnumbered(before)) and _other_values(old[1], text)
     if subject and _other_labelled_number(before, after):
         return True
-    change = _change(before, after)
+    change = find_change(before, after, LONGEST_VALUE)
     if change is None:
         return False
     if was is not None:
@@ -282,35 +297,12 @@ def _labelled(words: Sequence[ReadWord]) -> dict[str, str]:
     }
 
 
-class _Change(NamedTuple):
-    """The one run of words that differs, and what stands in front of it and behind it."""
-
-    old: Sequence[ReadWord]
-    new: Sequence[ReadWord]
-    lead: Sequence[ReadWord]
-    rest: Sequence[ReadWord]
-
-
-def _change(before: Sequence[ReadWord], after: Sequence[ReadWord]) -> _Change | None:
-    shortest = min(len(before), len(after))
-    start = 0
-    while start < shortest and before[start].stem == after[start].stem:
-        start += 1
-    end = 0
-    while end < shortest - start and before[-1 - end].stem == after[-1 - end].stem:
-        end += 1
-    old, new = before[start : len(before) - end], after[start : len(after) - end]
-    if not 0 < len(old) <= LONGEST_VALUE or not 0 < len(new) <= LONGEST_VALUE:
-        return None
-    return _Change(old, new, before[:start], before[len(before) - end :])
-
-
-def _is_another_value(change: _Change, subject: Sequence[ReadWord]) -> bool:
+def _is_another_value(change: WordChange, subject: Sequence[ReadWord]) -> bool:
     """Check whether the words that differ are two values of the same thing."""
     old, new = _unnumbered(change.old), _unnumbered(change.new)
     context = [*subject, *change.lead, *change.rest]
-    alike = len(old) == len(new) == 1
-    if alike and context and are_alternatives(old[0].stem, new[0].stem, _stems(context)):
+    alike = len(old) == len(new) == 1 and find_families(old[0].stem) & find_families(new[0].stem)
+    if alike and context:
         return True
     named = all(word.named for word in (*change.old[:1], *change.new[:1]))
     if named and _is_slot(change.lead):

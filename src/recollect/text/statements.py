@@ -132,6 +132,33 @@ FILLERS = """
 
 NUMERALS = "two three four five six seven eight nine ten twelve twenty thirty sixty"
 
+
+class WordChange(NamedTuple):
+    """The one run of words that differs, and what stands in front of it and behind it."""
+
+    old: Sequence[ReadWord]
+    new: Sequence[ReadWord]
+    lead: Sequence[ReadWord]
+    rest: Sequence[ReadWord]
+
+
+def find_change(
+    before: Sequence[ReadWord], after: Sequence[ReadWord], longest: int
+) -> WordChange | None:
+    """Return the one run of at most `longest` words that differs; None if there are several."""
+    shortest = min(len(before), len(after))
+    start = 0
+    while start < shortest and before[start].stem == after[start].stem:
+        start += 1
+    end = 0
+    while end < shortest - start and before[-1 - end].stem == after[-1 - end].stem:
+        end += 1
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    if not 0 < len(old) <= longest or not 0 < len(new) <= longest:
+        return None
+    return WordChange(old, new, before[:start], before[len(before) - end :])
+
+
 _FAMILIES = """
     npm pnpm yarn bun deno / pip uv poetry pipenv conda pdm rye hatch /
     postgresql postgres mysql mariadb sqlite mongodb oracle dynamodb cockroachdb duckdb /
@@ -157,32 +184,38 @@ def _families() -> dict[str, frozenset[int]]:
     return {word: frozenset(numbers) for word, numbers in found.items()}
 
 
-_CHOSEN_FOR = """
-    answer reply respond response speak talk chat comment docstring commit : arabic chinese czech
-    danish dutch english finnish french german greek hebrew hindi indonesian italian japanese korean
-    norwegian polish portuguese romanian russian spanish swedish turkish ukrainian vietnamese
-    | format formatter reformat : black ruff yapf autopep8
-    | format formatter reformat : prettier biome dprint
+def find_families(root: str) -> frozenset[int]:
+    """Return the numbers of the groups that a stem belongs to."""
+    return _families().get(root, frozenset())
+
+
+_LANGUAGES = """
+    arabic chinese czech danish dutch english finnish french german greek hebrew hindi indonesian
+    italian japanese korean norwegian polish portuguese romanian russian spanish swedish turkish
+    ukrainian vietnamese
 """
-"""Words for a purpose, and what is chosen for it: ruff beside black is a second formatter only
-where the statement is about formatting, and documents may be in several languages."""
+_WRITTEN = "answer reply respond response comment docstring message"
+"""What is written in one language: not documents, which may be translated."""
+
+_FORMATTERS = ("black ruff yapf autopep8", "prettier biome dprint")
+_FORMATTING = "format formatter reformat"
+"""Ruff beside black is a second formatter only where the statement is about formatting."""
 
 
-@cache
-def _choices() -> list[tuple[frozenset[str], frozenset[str]]]:
-    """Return the stems of each purpose, and of what is chosen for it."""
-    lines = [line.split(":") for line in _CHOSEN_FOR.split("|")]
-    return [(stems_of(purpose), stems_of(chosen)) for purpose, chosen in lines]
+def find_choice(text: str) -> list[ReadWord]:
+    """Return the words of a statement without those that only say that it holds from now on."""
+    words = content_words(re.sub(_FOR_GOOD, "", text))
+    return [word for word in words if not is_among(word, MOODS)]
 
 
-def are_alternatives(one: str, other: str, context: Collection[str]) -> bool:
-    """Check whether a thing is or uses only one of two stems: those of one group, or chosen for a
-    purpose that one of the stems around them names."""
-    found = _families()
-    return bool(found.get(one, frozenset()) & found.get(other, frozenset())) or any(
-        one in chosen and other in chosen and not purpose.isdisjoint(context)
-        for purpose, chosen in _choices()
-    )
+def are_rivals(one: str, other: str, before: Sequence[str], behind: Sequence[str]) -> bool:
+    """Check whether two stems are two languages to answer in, or two formatters, by the stems that
+    stand before and behind both."""
+    languages = stems_of(_LANGUAGES)
+    if one in languages and other in languages:
+        return not behind and before[-1:] == ["in"] and not stems_of(_WRITTEN).isdisjoint(before)
+    formats = not stems_of(_FORMATTING).isdisjoint((*before, *behind))
+    return formats and any({one, other} <= stems_of(group) for group in _FORMATTERS)
 
 
 # ---------------------------------------------------------------- the sign of words

@@ -3,8 +3,6 @@ ALTER TABLE blocks RENAME COLUMN planes TO signs;
 
 -- Until the policies are made again after the migrations, the owner changes the rows of all spaces.
 ALTER TABLE blocks NO FORCE ROW LEVEL SECURITY;
-ALTER TABLE clusters NO FORCE ROW LEVEL SECURITY;
-ALTER TABLE vectors NO FORCE ROW LEVEL SECURITY;
 
 UPDATE blocks SET signs = coalesce((
   SELECT string_agg(substring(blocks.signs FROM ("column" * size + place + 1)::INTEGER FOR 1),
@@ -12,8 +10,3 @@ UPDATE blocks SET signs = coalesce((
   FROM generate_series(0, size - 1) place,
     generate_series(0, length(blocks.signs) / size - 1) "column"
 ), ''::BYTEA) WHERE size > 0;
-
--- Without that, the statements of 0028_whole_centroids changed no row.
-UPDATE vectors SET block = 1000000000 - block WHERE block < 0;
-UPDATE blocks SET block = 1000000000 - block WHERE block < 0;
-DELETE FROM clusters;

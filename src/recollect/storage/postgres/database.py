@@ -56,7 +56,7 @@ class PostgresDatabase:
         self._kind = kind
         self._wait = wait
         self._pool = pool_of(url)
-        self.later = self._pool.run_later
+        self.later = self._pool.later.run
         self._pid = os.getpid()
         self._registered = False
         self._writes = True

@@ -7,12 +7,13 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Condition, Lock, Thread, local
+from threading import Condition, Lock, local
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, Unavailable
 from ...text.display import hide_password
 from ..database import Row
+from .later import LaterRunner
 
 if TYPE_CHECKING:
     import psycopg
@@ -56,8 +57,7 @@ class ConnectionPool:
         self._options = _NO_JIT
         self.current = local()
         """`snapshot` is the transaction that the thread is in."""
-        self._later: Thread | None = None
-        """Runs what no call waits for, after the thread before it."""
+        self.later = LaterRunner()
 
     def snapshot(self) -> Snapshot | None:
         """Return the transaction that this thread is in."""
@@ -126,6 +126,7 @@ class ConnectionPool:
                 connection.close()
                 if not is_lost or time.monotonic() > deadline:
                     raise
+                time.sleep(random.uniform(0.02, 0.1))
             else:
                 return connection
 
@@ -149,22 +150,9 @@ class ConnectionPool:
         finally:
             self.give_back(connection)
 
-    def run_later(self, run: Callable[[], object]) -> None:
-        """Run something in a thread, one after another: one more connection is enough."""
-        before = self._later
-
-        def run_next() -> None:
-            if before:
-                before.join()
-            run()
-
-        self._later = Thread(target=run_next, name="recollect-later")
-        self._later.start()
-
     def close(self) -> None:
         """Close the connections that no thread uses, after what was to be run later."""
-        if self._later:
-            self._later.join()
+        self.later.join()
         self.close_idle()
 
     def _forget(self) -> None:

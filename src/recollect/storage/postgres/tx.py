@@ -252,7 +252,6 @@ class PostgresTx:
     """A transaction as one space uses it."""
 
     is_remote = True
-    for_update = "FOR UPDATE"
     skip_locked = "FOR UPDATE SKIP LOCKED"
     in_json = "= ANY (ARRAY(SELECT json_array_elements_text(CAST(:{} AS json))))"
     in_numbers = "= ANY (ARRAY(SELECT CAST(json_array_elements_text(CAST(:{} AS json)) AS bigint)))"
@@ -260,6 +259,7 @@ class PostgresTx:
     def __init__(self, snapshot: Snapshot, space: str) -> None:
         self.snapshot = snapshot
         self.space = space
+        self.for_update = "" if snapshot.read_only else "FOR UPDATE"
         self.finds_nearest = snapshot.finds_nearest
         self.known: dict[str, int] = {}
         self.totals: tuple[Any, ...] = ()
