@@ -258,3 +258,24 @@ def test_the_few_entries_that_a_filter_leaves_are_listed_and_read_once(
     assert "The shop is closed on Sundays" not in [hit.text for hit in found]
     spaces = len(mem.context.present_spaces())
     assert max(calls.values(), default=0) <= spaces
+
+
+def test_a_question_is_not_embedded_where_its_filters_leave_nothing(
+    mem: Mem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mem.learn("Deploys need a tag")
+    mem.recall("warm up")
+    embedder = mem.context.embedder()
+    assert embedder is not None
+    asked: list[Sequence[str]] = []
+    whole = embedder.embed
+
+    def spy(texts: Sequence[str]) -> list[bytes]:
+        asked.append(texts)
+        return whole(texts)
+
+    monkeypatch.setattr(embedder, "embed", spy)
+    assert not mem.recall("when do we deploy", tags=["nowhere"])
+    assert not asked or mem.context.project_space.read(lambda tx: tx.is_remote)
+    assert mem.recall("when do we deploy")
+    assert asked

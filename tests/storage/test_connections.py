@@ -21,7 +21,7 @@ from recollect.agents.operations_events import answer_event
 from recollect.agents.registry import load_hooks
 from recollect.errors import StoreError
 from recollect.index import sql as index_sql
-from recollect.index import sql_vectors, vectors
+from recollect.index import sql_vectors, steps_cells, vectors
 from recollect.secrets.redaction import redact
 from recollect.storage import sql as storage_sql
 from recollect.storage.database import Database, Tx
@@ -239,6 +239,24 @@ def test_a_recall_waits_for_no_vector_of_what_others_saved(
         other.learn("Parcels leave the depot at noon")
     # The next process finds that by its meaning, too.
     assert not memory.context.project_space.read(lambda tx: sql_vectors.list_unembedded(tx, 9))
+
+
+def test_a_server_without_pgvector_sorts_vectors_into_cells(
+    memory: recollect.Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.storage.postgres.schema.uses_pgvector", lambda _: False)
+    monkeypatch.setattr("recollect.index.steps.BLOCK_SIZE", 8)
+    monkeypatch.setattr(steps_cells, "BATCH", 3)
+    monkeypatch.setattr(steps_cells, "LARGEST", 8)
+    space = memory.context.project_space
+    fill(memory)
+    assert not space.read(lambda tx: tx.finds_nearest)
+    cells = space.read(sql_vectors.load_cells).blocks
+    assert cells and not space.read(sql_vectors.list_blocks_with_dead)
+    held = space.read(sql_vectors.list_blocks)
+    assert {*cells} <= {block.block for block in held}
+    assert sum(len(block.entries) for block in held) == 41
+    assert "6012" in memory.recall("which port does service 12 listen on")[0].text
 
 
 def test_what_recalls_leave_behind_adds_no_statement_to_them(
