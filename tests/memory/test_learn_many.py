@@ -68,6 +68,32 @@ def test_one_wrong_statement_saves_none_and_is_named(mem: recollect.Recollect) -
     assert mem.list() == ()
 
 
+def test_a_refused_line_of_a_file_is_named_with_its_text_and_the_other_ones(
+    mem: recollect.Recollect, tmp_path: Path
+) -> None:
+    refused = "Deployed at 14:32 and iteration 3 passed"
+    texts = ["Redis listens on 6380", refused, "The queue is durable", refused, refused]
+    file = tmp_path / "facts.jsonl"
+    file.write_text("\n" + "\n\n".join(json.dumps({"text": text}) for text in texts))
+    with pytest.raises(recollect.RecollectError) as error:
+        mem.learn_many(str(file))
+    assert error.value.where == "line 4"
+    assert refused in error.value.message
+    assert "2 more lines refused: 8, 10" in error.value.hint
+    assert mem.list() == ()
+
+
+def test_the_vectors_of_many_statements_are_left_to_the_background(
+    mem: recollect.Recollect,
+) -> None:
+    started: list[str] = []
+    mem.context.start_background = started.append
+    mem.learn_many([{"text": "One alone is embedded by a recall"}])
+    assert not started
+    mem.learn_many([{"text": f"Service {number} is slow"} for number in range(65)])
+    assert started == [mem.context.project.root]
+
+
 def test_garbage_is_collected_again_after_a_call(mem: recollect.Recollect) -> None:
     mem.learn_many([{"text": "Redis listens on port 6380"}])
     assert gc.isenabled()

@@ -55,12 +55,12 @@ def read_json_objects(path: str) -> list[Json]:
     return [record for file in _files(path) for record in _records(file)]
 
 
-def read_json_lines(path: str) -> list[dict[str, Json]]:
-    """Return the JSON objects in the lines of a file; `-` is the standard input."""
+def read_json_lines(path: str) -> dict[int, dict[str, Json]]:
+    """Return the JSON objects in a file by their lines; `-` is the standard input."""
     text = sys.stdin.read(LARGEST_FILE + 1) if path == "-" else read_text(path)
     if len(text) > LARGEST_FILE:
         raise InvalidInput(f"the input has more than {LARGEST_FILE:,} characters", where=path)
-    found: list[dict[str, Json]] = []
+    found: dict[int, dict[str, Json]] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -70,7 +70,7 @@ def read_json_lines(path: str) -> list[dict[str, Json]]:
             raise InvalidInput(f"line {number} is not JSON: {error}", where=path) from error
         if not isinstance(item, dict):
             raise InvalidInput(f"line {number} is not a JSON object", where=path)
-        found.append(item)
+        found[number] = item
     return found
 
 

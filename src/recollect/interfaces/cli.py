@@ -224,7 +224,7 @@ def run_command(command: commands.Command, given: commands.Arguments) -> object:
     opened, caller = open_as_caller(given)
     context = opened.context
     detected = _detect_kind(command.words, values) if caller.origin == "user" else ""
-    if command.words in ("import", "init") and not given.incognito:
+    if command.words in ("import", "init", "learn-many") and not given.incognito:
         from .hooks import start_catching_up
 
         context.start_background = lambda root: start_catching_up(root, given.variables)

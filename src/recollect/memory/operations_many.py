@@ -13,11 +13,17 @@ from ..errors import InvalidInput, NotFound, RecollectError
 from ..fast_typing import Any, TypedDict, Unpack
 from ..freshness import steps as freshness_steps
 from ..index import sql as index_sql
+from ..secrets import redaction
 from ..storage.database import Tx
-from ..text import dates
+from ..text import dates, display
 from ..types.records import KINDS, LAYERS, STATUSES, Json, Learned, Memory
 from . import sql_lists, steps, steps_learn, steps_revisions
 from .operations import LISTS, MemoryFields, among, learn, make_draft, write_recalls
+
+FEW = 64
+"""A recall makes the vectors of so many statements; those of more are left to the background."""
+
+_SHOWN, _NAMED = 60, 10
 
 
 def learn_many(
@@ -37,41 +43,65 @@ def learn_many(
     Example: recollect learn-many facts.jsonl
     Example: jq -c '.facts[]' facts.json | recollect learn-many -
     """
-    items = read_json_lines(statements) if isinstance(statements, str) else list(statements)
+    items: Mapping[int, Mapping[str, Json]]
+    if isinstance(statements, str):
+        unit, items = "line", read_json_lines(statements)
+    else:
+        unit, items = "statement", dict(enumerate(statements, start=1))
     # The records of the call live until its end and form no cycles: each collection would only walk
     # over them, which takes a twentieth of the call.
     collects = gc.isenabled()
     gc.disable()
     try:
-        return _save_all(context, items, layer)
+        return _save_all(context, items, layer, unit)
     finally:
         if collects:
             gc.enable()
 
 
 def _save_all(
-    context: Context, items: Sequence[Mapping[str, Json]], layer: str
+    context: Context, items: Mapping[int, Mapping[str, Json]], layer: str, unit: str
 ) -> tuple[Learned, ...]:
     now = context.clock()
     space = context.writable(context.space_of(layer))
     # In order: neighbours in every index, and a list of them keeps the order of the call.
     ids = new_ids("m", len(items))
     try:
-        ready = _prepare(context, items, ids, layer, now)
-    except RecollectError:
-        # All are prepared together: look for the first that is wrong.
-        for number, (item, id) in enumerate(zip(items, ids, strict=True), start=1):
-            try:
-                _prepare(context, [item], [id], layer, now)
-            except RecollectError as error:
-                error.where = f"statement {number}" + (f", {error.where}" if error.where else "")
-                raise error from None
-        raise
+        ready = _prepare(context, list(items.values()), ids, layer, now)
+    except RecollectError as error:
+        raise _name_refused(context, items, layer, unit) or error from None
     texts = {item.row.id: (item.row.text, item.memory.citations) for item in ready}
     known = freshness_steps.pin_many(context, texts) if layer != "user" else {}
     learned = tuple(space.write(lambda tx: steps_learn.learn_all(tx, ready, now, known)))
     context.lacks_vectors |= space.written_at < inf
+    if len(learned) > FEW and context.start_background:
+        context.start_background(context.project.root)  # it makes the vectors
     return learned
+
+
+def _name_refused(
+    context: Context, items: Mapping[int, Mapping[str, Json]], layer: str, unit: str
+) -> RecollectError | None:
+    """Return the error of the first statement that is refused, with its place and text, and the
+    places of the others. All were prepared together: now each is by itself."""
+    refused: dict[int, RecollectError] = {}
+    for number, item in items.items():
+        try:
+            _prepare(context, [item], ["m-0"], layer, context.clock())
+        except RecollectError as error:
+            refused[number] = error
+    if not refused:
+        return None
+    first, *others = refused
+    found, text = refused[first], items[first].get("text", "")
+    found.where = f"{unit} {first}" + (f", {found.where}" if found.where else "")
+    if isinstance(text, str) and text:
+        found.message += f": {display.format_line(redaction.redact(text), _SHOWN)!r}"
+    if others:
+        named = ", ".join(map(str, others[:_NAMED])) + (" …" if len(others) > _NAMED else "")
+        more = display.format_count(len(others), f"more {unit}")
+        found.hint = f"{found.hint}\n{more} refused: {named}".strip()
+    return found
 
 
 def _prepare(
@@ -95,6 +125,7 @@ def _prepare(
 
 
 _TEXTS = ("text", "kind", "subject", "reason", "priority", "layer", "owner", "near", "key")
+_WANTED: Mapping[Any, str] = {(int, float): "a number", Mapping: "an object"}
 _FIELDS: Mapping[str, Any] = {
     **dict.fromkeys(_TEXTS, str),
     **dict.fromkeys(LISTS, (list, tuple)),
@@ -115,7 +146,8 @@ def _read_fields(context: Context, item: Mapping[str, Json], layer: str) -> step
             )
         right = isinstance(value, known) and not isinstance(value, bool)
         if not right or (name in LISTS and not all(isinstance(one, str) for one in value)):
-            raise InvalidInput("this value is of the wrong type", where=name, hint="see `learn`")
+            wanted = "a list of texts" if name in LISTS else _WANTED.get(known, "a text")
+            raise InvalidInput(f"this value is not {wanted}", where=name)
     fields: MemoryFields = {"layer": layer}
     fields.update(item)  # type: ignore[typeddict-item]
     if (fields["layer"] == "user") != (layer == "user"):

@@ -122,6 +122,18 @@ def _render_list(memories: Sequence[recollect.Memory]) -> str:
     return render_table([name.upper() for name in styles], rows, styles=list(styles.values()))
 
 
+_LISTED = 50
+"""Memories that `list` shows without another limit."""
+
+
+def _render_page(memories: Sequence[recollect.Memory]) -> str:
+    given = style.page().given
+    table = _render_list(memories)
+    if not memories or len(memories) != given.get("limit", _LISTED) or given.get("as_of"):
+        return table
+    return lines(table, f"the first {len(memories)}. Next: --after {memories[-1].id}")
+
+
 def _render_for_file(memories: Sequence[recollect.Memory]) -> str:
     if memories:
         return _render_list(memories)
@@ -274,7 +286,8 @@ def _render_learned_many(found: Sequence[recollect.Learned]) -> str:
     waiting = sum(one.memory.status != "active" for one in found)
     hint = f"{waiting} wait for a person to confirm them: recollect review"
     summary = ", ".join(f"{number} {action}" for action, number in sorted(counts.items()))
-    return lines(summary, hint if waiting else "")
+    redacted = sorted({kind for one in found for kind in one.redacted})
+    return lines(summary, hint if waiting else "", *style.render_redacted(redacted))
 
 
 # ---------------------------------------------------------------- the review queue
@@ -309,7 +322,7 @@ SCREENS: dict[str, Callable[..., str]] = {
     "learn-many": _render_learned_many,
     "recall": recall.render_recalled,
     "show": render_record,
-    "list": _render_list,
+    "list": _render_page,
     "for-file": _render_for_file,
     "history": _render_history,
     **dict.fromkeys(("confirm", "correct", "scope", "history undo"), _render_memory),

@@ -144,7 +144,7 @@ _WORK = {
 """How tasks are shown on the screen; other names are files that are read."""
 
 KEPT = {
-    "import": "What was read is kept; `recollect import` reads the rest.",
+    "import": "What was read is kept; the same command reads the rest.",
     "init": "The memory is kept; `recollect init` continues.",
     "rebuild": "What was indexed is kept; `recollect rebuild` finishes it.",
     "episode build": "The episodes so far are kept; `recollect episode build` makes the rest.",
