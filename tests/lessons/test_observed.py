@@ -492,6 +492,20 @@ def test_a_question_how_to_run_something_is_answered_with_the_commands_that_work
     assert mem.recall("how do I run the tests", kind=["fact"]).commands == ()
 
 
+def test_a_command_that_holds_a_word_of_the_question_comes_before_more_used_ones(
+    mem: Mem, clock: Clock
+) -> None:
+    for number in range(3):
+        work(mem, clock, f"s{number}", good("pnpm --filter api test"))
+        clock.advance(days=1)
+    work(mem, clock, "s9", good("pnpm --filter e2e test"))
+    for asked, first in (("the tests", "api"), ("the e2e tests locally", "e2e")):
+        assert (
+            f"`pnpm --filter {first} test`"
+            in mem.recall(f"how do I run {asked}").commands[0].partition(";")[0]
+        ), asked
+
+
 def test_a_known_command_does_not_hide_what_an_agent_explained(mem: Mem, clock: Clock) -> None:
     for number in range(3):
         work(mem, clock, f"s{number}", good("make test"))

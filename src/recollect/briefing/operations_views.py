@@ -31,7 +31,7 @@ from ..recall import steps_records as recall_steps_records
 from ..recall.operations import RecallFilters
 from ..review import steps as review_steps
 from ..storage.database import Tx
-from ..text import addresses
+from ..text import addresses, terms
 from ..types.records import BASELINE_KINDS, FOREVER, KINDS, Document, Hit, Memory, Recalled
 from ..types.reports import ShownLesson
 from ..work import operations_tasks as work_operations_tasks
@@ -78,13 +78,14 @@ def recall(
 def _describe_lessons(tx: Tx, query: str, now: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return lines with the commands that answer a question, or else with the fixes of errors."""
     if purpose := recall_questions.asked_purpose(query):
-        return _describe_commands(tx, purpose, now), ()
+        return _describe_commands(tx, purpose, query, now), ()
     rows = lessons_sql.list_findings(tx, "error", 0, MOST_ERRORS)
     return (), tuple(steps_lessons.find_fixes(tx, query, rows)) if rows else ()
 
 
-def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:
-    """Return lines with the commands for a purpose that worked here, the most used first."""
+def _describe_commands(tx: Tx, purpose: str, query: str, now: int) -> tuple[str, ...]:
+    """Return lines with the commands for a purpose that worked here: those that hold most words of
+    the question, then the most used."""
     known = [
         one
         for one in lessons_steps_observed.known_commands(tx, now=now)
@@ -92,6 +93,10 @@ def _describe_commands(tx: Tx, purpose: str, now: int) -> tuple[str, ...]:
         and one.retired is None
         and not command_words.suggests_danger(one.form)
     ]
+    # In a command, "test" says nothing if the question is how to run the tests.
+    asked = {*terms.query_stems(query)} - {terms.stem(purpose), "run"}
+    held = [len(asked.intersection(terms.stem_all(terms.split_terms(one.form)))) for one in known]
+    known = [known[place] for place in sorted(range(len(known)), key=lambda at: -held[at])]
     return tuple(item.line for item in wording.command_lines(known[:MOST_COMMANDS]))
 
 
