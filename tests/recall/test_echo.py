@@ -305,3 +305,10 @@ def test_a_store_of_an_earlier_version_is_reindexed(
         assert len(mem.recall("redis", file="tests/a.py")) == 1
         assert not mem.recall("redis", file="src/a.py")
         assert mem.recall(QUESTION).notes == ()
+
+
+def test_messages_that_a_session_does_not_have_are_an_error(mem: Mem) -> None:
+    mem.record("s", "how do we deploy")
+    assert mem.show("memory://session/s/messages/1-9").messages
+    with pytest.raises(recollect.InvalidInput, match="the session has 1"):
+        mem.show("memory://session/s/messages/99-99")

@@ -82,8 +82,8 @@ def resolve_session_id(tx: Tx, name: str) -> str:
 
 
 def load_page(tx: Tx, name: str, first: int = 0, last: int = 0) -> SessionPage | None:
-    """Load a range of a session's messages; the newest ones without a range, None without a
-    session."""
+    """Load a range of a session's messages, at most `MOST_MESSAGES`; the newest ones without a
+    range, None without a session."""
     session = sql.get(tx, resolve_session_id(tx, name))
     if session is None:
         return None
@@ -94,11 +94,6 @@ def load_page(tx: Tx, name: str, first: int = 0, last: int = 0) -> SessionPage |
             f"there are no messages {first} to {last}: the session has {session.messages}",
             where=session.id,
         )
-    return load_range(tx, session, first, last)
-
-
-def load_range(tx: Tx, session: Session, first: int, last: int) -> SessionPage:
-    """Load messages of a session by number, at most `MOST_MESSAGES`."""
     rows = sql.messages(tx, session.id, first, last, MOST_MESSAGES)
     left = max(min(last, session.messages) - first + 1 - len(rows), 0)
     return SessionPage(session, tuple(stored_message(row) for row in rows), left)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..archive import sql as archive_sql
 from ..archive import steps_sessions as archive_steps_sessions
 from ..documents import sql as documents_sql
 from ..episodes import sql as episodes_sql
@@ -72,11 +71,8 @@ def show_in_space(tx: Tx, address: addresses.Address) -> ShownRecord | None:
         page = archive_steps_sessions.load_page(tx, address.name)
         return show_page(page) if page else None
     if address.kind == "messages":
-        session = archive_sql.get(tx, archive_steps_sessions.resolve_session_id(tx, address.name))
-        if session is None:
-            return None
-        page = archive_steps_sessions.load_range(tx, session, address.first, address.last)
-        return show_page(page)._replace(whole=True)
+        page = archive_steps_sessions.load_page(tx, address.name, address.first, address.last)
+        return show_page(page)._replace(whole=True) if page else None
     if address.kind in ("episode", "procedure"):
         return _show_experience(tx, address)
     document = documents_sql.get_document(tx, addresses.format_address(address))
