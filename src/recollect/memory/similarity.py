@@ -32,6 +32,7 @@ from ..text.replacements import (
     split_replaced,
 )
 from ..text.statements import (
+    CHOSEN,
     MOODS,
     NUMERALS,
     ReadWord,
@@ -135,7 +136,8 @@ def _find_denied(statement: Statement) -> frozenset[str]:
 def _rivals(old: Statement, new: Statement) -> bool:
     """Check whether both statements choose a language to answer in, or a formatter, and not the
     same: mostly the second replaces the first, but a person should say so."""
-    if may_negate(old) or may_negate(new):
+    words = split_words(*new)  # known by now, and most statements choose neither
+    if words.isdisjoint(set_of(CHOSEN)) or may_negate(old) or may_negate(new):
         return False
     change = find_change(find_choice(old[1]), find_choice(new[1]), 1)
     if change is None:

@@ -198,6 +198,7 @@ _WRITTEN = "answer reply respond response comment docstring message"
 """What is written in one language: not documents, which may be translated."""
 
 _FORMATTERS = ("black ruff yapf autopep8", "prettier biome dprint")
+CHOSEN = " ".join((_LANGUAGES, *_FORMATTERS))
 _FORMATTING = "format formatter reformat"
 """Ruff beside black is a second formatter only where the statement is about formatting."""
 
