@@ -1,4 +1,4 @@
-"""What no caller waits for: all of it runs, in order, and closing waits for it."""
+"""Work that no caller waits for runs completely and in order, and closing waits for it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _UNREADABLE = (
     *(OSError, EOFError, MemoryError, pickle.PickleError, ImportError, AttributeError, LookupError),
     *(TypeError, ValueError, ArithmeticError, RuntimeError),
 )
-"""What a broken pipe raises, or the pickle of an answer that was cut off."""
+"""Errors of a broken pipe, and of the pickle of an answer that was cut off."""
 
 
 class WorkerLost(Exception):

@@ -81,8 +81,10 @@ def check_memories(
             def save() -> object:
                 return space.try_write(lambda tx: sql.save_checks(tx, news, now))
 
-            # A caller that has the claims does not read them again.
-            _ = save() if loaded is None else space.later(save)
+            if loaded is None:
+                save()
+            else:
+                space.later(save)  # a caller that has the claims does not read them again
         return {**found}
     return fresh
 

@@ -21,7 +21,7 @@ from . import sql_lists, steps, steps_learn, steps_revisions
 from .operations import LISTS, MemoryFields, among, learn, make_draft, write_recalls
 
 FEW = 64
-"""A recall makes the vectors of so many statements; those of more are left to the background."""
+"""Statements whose vectors the next recall makes; those of more are made in the background."""
 
 _SHOWN, _NAMED = 60, 10
 

@@ -58,7 +58,7 @@ class PreparedQuestion(NamedTuple):
 
 
 class SearchedSpace(NamedTuple):
-    """What a question may find in a space."""
+    """A space with the filters of a question, and the frequencies of its stems there."""
 
     known: StemFrequencies
     filters: Mapping[str, Sequence[Any]]

@@ -195,7 +195,7 @@ _LANGUAGES = """
     ukrainian vietnamese
 """
 _WRITTEN = "answer reply respond response comment docstring message"
-"""What is written in one language: not documents, which may be translated."""
+"""Texts that are written in one language, unlike documents, which may be translated."""
 
 _FORMATTERS = ("black ruff yapf autopep8", "prettier biome dprint")
 CHOSEN = " ".join((_LANGUAGES, *_FORMATTERS))

@@ -1,4 +1,4 @@
-"""Run what no caller waits for in one thread, one after another."""
+"""Run work that no caller waits for, in one thread and in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...errors import StoreError, Unavailable
 
 
 class LaterRunner:
-    """Work that may be lost. Its thread ends when there is no more: one connection is enough."""
+    """Run work that may be lost. The thread ends with the last of it, and needs one connection."""
 
     def __init__(self) -> None:
         self._turn = Lock()
