@@ -228,7 +228,8 @@ def embed_saved(context: Context) -> None:
     embedder = context.embedder()
     for space in context.present_spaces():
         owes = context.embedded.get(space.space, -inf) < space.written_at < inf
-        if embedder and embedder.local and owes:
+        # A server that does not answer now is not waited for.
+        if embedder and embedder.local and owes and space.try_write(bool):
             steps_reindex.embed_recent(space, embedder, context.clock())
 
 
