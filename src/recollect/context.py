@@ -87,7 +87,7 @@ class Context:
         self.sent: dict[str, SentPrompt] = {}
         """The last prepared prompt of each session."""
         self.lacks_vectors = False
-        """Whether memories were saved on a server whose vectors `client.close` makes."""
+        """Set when memories were saved on a server; `client.close` then makes their vectors."""
         self.embedded: dict[str, float] = {}
         """The `written_at` of each space when its vectors were made."""
         self.recalls: dict[str, tuple[int, int]] = {}

@@ -66,7 +66,7 @@ class ReadRequest(NamedTuple):
     capture: bool
     now: int
     stems: bool = True
-    """Whether to make the stems of messages; else `add_stems` has to follow."""
+    """Stem the messages while they are read; without it, call `add_stems` on the items."""
 
 
 class PreparedEntry(NamedTuple):
